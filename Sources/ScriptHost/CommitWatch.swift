@@ -4,15 +4,16 @@ import ObjectStore
 /// Detects commits of other processes in a store's file.
 ///
 /// A committing process signals others by reading a byte of the lock file, and the system closes the lock file of a
-/// process that dies; the watch reports both. If the system has no watches left, it checks ten times a second. A check
-/// costs a few loads if there are no commits. The watch does not keep the loop alive.
+/// process that dies; the watch reports both events. If the system has no file watches left, the watch checks for
+/// commits ten times a second. A check costs a few loads if there are no commits. The watch does not keep the loop
+/// alive.
 final class CommitWatch {
     private var watch: AccessWatch?
     private var timer: LoopTimer?
 
     /// Starts watching; returns nil if the store has no file.
     ///
-    /// With surroundings, the checks are jobs of a script on a shared thread.
+    /// With `surroundings`, each check runs as a job of that script on its shared thread.
     init?(_ store: Store, on loop: EventLoop, _ surroundings: ScriptSurroundings? = nil) {
         guard let path = store.commitSignalPath else { return nil }
         let check = { [weak store] () -> Void in store?.fileMayHaveChanged() }

@@ -11,8 +11,8 @@ package final class FollowedStore {
 
     /// Opens a store on the loop of the calling thread, and watches for commits from then on.
     ///
-    /// If the system cannot watch files, it checks ten times a second. It does not keep the loop alive. Throws the
-    /// errors of opening a store.
+    /// If the system cannot watch the file, the store checks for commits ten times a second. The store does not keep
+    /// the loop alive. Throws the errors of opening a store.
     package init(_ configuration: StoreConfiguration, on loop: EventLoop) throws {
         store = try Store(configuration, scheduler: LoopScheduler(loop: loop, surroundings: nil))
         watch = CommitWatch(store, on: loop)

@@ -25,7 +25,7 @@ package struct HostOptions: Equatable, Sendable {
     /// Creates empty options.
     package init() {}
 
-    /// Parses words that are all options, with their arguments after `=`.
+    /// Parses a list of words that contains only options; the argument of an option follows `=`.
     package init(_ words: [String]) throws(LuaCommandLine.UsageError) {
         for word in words {
             guard try take(word, next: { nil }) else {

@@ -3,8 +3,8 @@ import EventLoops
 /// Collects the garbage of a script while its loop is idle.
 ///
 /// A token without references stops observing when it is collected, but an idle script allocates too little to start a
-/// collection. The collector only works after the script has run code. The pause before a collection is at least twenty
-/// times the duration of the last one, so that it takes at most 5 % of the time.
+/// collection. The collector runs only after the script has run code. The pause before a collection is at least twenty
+/// times the duration of the last one, so that collections take at most 5 % of the time.
 final class IdleCollector {
     private unowned let context: ScriptContext
     private var timer: LoopTimer?

@@ -14,7 +14,7 @@ struct LoopScheduler: TimingScheduler, SuspendingScheduler {
         LoopSchedulerTimer(loop, surroundings?.job(handler) ?? handler)
     }
 
-    // A section in which the thread may only read would apply to the other scripts too.
+    // A read-only section applies to the whole thread, so it would also apply to the other scripts.
     var canSuspend: Bool { surroundings?.strand.canPark == true && !ReadOnlySection.isActive }
 
     func suspend(checkingEvery interval: Duration?, until condition: () throws -> Bool) throws {

@@ -104,7 +104,7 @@ package struct LuaProgram {
         do throws(LuaError) {
             try context.belowNativeFrame { do { try body() } catch { outcome = error } }
         } catch {
-            // The body keeps its own errors, so this is an interrupt that arrived between its calls.
+            // The body stores its own errors, so `error` is an interrupt that arrived between its calls.
             outcome = outcome ?? error
         }
         // After `return os.exit()`, no instruction is left that an interrupt could stop.

@@ -154,7 +154,7 @@ final class LuvGuest {
         return (try? context.state.load(code, name: "=luv").call([.function(walkNative)])) != nil
     }
 
-    /// Replaces `uv.run` by a function that runs the script's own loop, and `uv.stop` by one that ends the run.
+    /// Replaces `uv.run` with a function that runs the script's own loop, and `uv.stop` with one that ends the run.
     func replaceRun() {
         let state = context.state
         module["run"] = .function(

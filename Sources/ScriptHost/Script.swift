@@ -136,7 +136,7 @@ package final class Script: Sendable {
     @discardableResult  // because only prompts use the result
     package func interrupt() -> Bool {
         let didStop = shared.requestInterrupt(.catchable)
-        // A waiting script is woken by its loop, and an idle script must be interrupted there.
+        // The job wakes a waiting script; an idle script must be interrupted on its own thread.
         post { context in if !didStop { context.interruptedWhileIdle() } }
         return didStop
     }
@@ -156,7 +156,7 @@ package final class Script: Sendable {
     /// The main part of a script is stopped too, which ends the script. Usable on any thread.
     package func stopHandler() {
         shared.spareScript()
-        // A stop without an effect must not spare the script from the next one.
+        // A stop without an effect must not protect the script from the next stop.
         if !stopRunning() { _ = shared.takeSpared() }
     }
 
@@ -176,8 +176,8 @@ package final class Script: Sendable {
 
     /// Ends the script after the running code and all earlier jobs have ended, but at the latest after `grace`.
     ///
-    /// Code that runs longer is interrupted and cannot catch this. Usable on any thread. Uses a separate thread,
-    /// because the caller can be busy; throws if the system cannot start it.
+    /// Code that runs longer is interrupted and cannot catch the interrupt. Usable on any thread. Uses a separate
+    /// thread, because the caller can be busy; throws if the system cannot start it.
     package func finishGently(within grace: Duration) throws(LoopError) {
         finishGently()
         if grace == .zero { kill() }
@@ -206,9 +206,10 @@ package final class Script: Sendable {
     /// Whether the script has ended.
     package var hasEnded: Bool { shared.status != nil }
 
-    /// Ends the script immediately: running code is interrupted and cannot catch this, and pending calls do not run.
+    /// Ends the script immediately: running code is interrupted and cannot catch the interrupt, and pending calls do
+    /// not run.
     ///
-    /// Usable on any thread. A native function that computes returns first.
+    /// Usable on any thread. A running native function returns first.
     package func kill() {
         if shared.markKilled() { finish() }
         _ = shared.requestInterrupt(.certain)
@@ -333,7 +334,7 @@ final class ScriptSignals: Sendable {
     /// Makes the next stop end only the running code, not the script.
     func spareScript() { state.withLock { $0.isSpared = true } }
 
-    /// Returns whether the stop should end only the running code, and clears this.
+    /// Returns whether the stop should end only the running code, and clears this setting.
     func takeSpared() -> Bool {
         state.withLock { state in
             defer { state.isSpared = false }

@@ -30,7 +30,7 @@ package final class ScriptContext {
     private var timersToPrune = 64
     /// The state that other modules keep for the script, by type.
     package var attachments: [ObjectIdentifier: AnyObject] = [:]
-    /// Wraps each call from the loop into the script, except calls of observers, such as a timer's.
+    /// Wraps each call from the loop into the script, such as the call of a timer, except calls of observers.
     ///
     /// Used by hosts that label output. The function must run the call and rethrow its errors.
     package var aroundCallbacks: ((_ source: String, _ call: () throws -> Void) throws -> Void)?
@@ -48,7 +48,7 @@ package final class ScriptContext {
     private(set) var exitStatus: Int32?
     /// Whether the script ends when the running code returns.
     private(set) var isEnding = false
-    /// The number of waits of this code since then.
+    /// The number of waits of the running code since ``isEnding`` became true.
     private var waitsWhileEnding = 0
     private static let mostWaitsWhileEnding = 100
     /// Whether an observer or a timer has raised an error that `moonpool.on_error` did not handle.
@@ -67,7 +67,7 @@ package final class ScriptContext {
     var lastWorker = 0
     /// The loop of the module luv; nil until the script requires it.
     var luv: LuvGuest?
-    /// Whether `print` writes each call in one piece.
+    /// Whether `print` writes the output of each call in one piece.
     var printsInOnePiece = false
 
     init(
@@ -248,7 +248,7 @@ package final class ScriptContext {
         if state.isRunning { _ = signals.requestInterrupt(.certain) }
     }
 
-    /// Ends the script when the running code has returned, and the messages received before were handled.
+    /// Ends the script when the running code has returned and earlier messages have been handled.
     ///
     /// Until then, waits return immediately, and the loop calls no other code.
     func exitGently() {
@@ -321,7 +321,7 @@ package final class ScriptContext {
         if !configuration.isInteractive, !state.isRunning { exit(status: 130) }
     }
 
-    /// Ends a script that waits for events after its total time limit; running code is stopped elsewhere.
+    /// Ends a script that waits for events when its total time limit has passed; running code is stopped elsewhere.
     func totalTimeIsOver(_ limit: Duration) {
         guard !isExiting, !state.isRunning else { return }
         reportUnhandled(LuaLimitExceeded(totalTime: limit), in: "")

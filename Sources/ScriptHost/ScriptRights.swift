@@ -81,7 +81,7 @@ public struct ScriptLimits: Sendable, Equatable {
     ///
     /// After that time it ends with the code `limit_exceeded`, whether it is running or waiting.
     public var totalTime: Duration?
-    /// The maximum number of Lua instructions in each run, counted by the thousand.
+    /// The maximum number of Lua instructions in each run, counted in steps of 1,000.
     ///
     /// With this limit, code runs at half its speed.
     public var instructions: Int64?

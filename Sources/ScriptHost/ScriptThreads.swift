@@ -10,9 +10,10 @@ import Synchronization
 /// can have thousands of them. The limits apply to each engine; while one of them computes, the other engines of its
 /// thread wait.
 ///
-/// A script that waits, in `moonpool.sleep`, for an async function or for another writer of its file, lets the other engines run, and
-/// continues when its wait is over, whatever the others wait for. Its stack takes 10 KiB or more of memory until its run ends. On each thread 10,000 scripts can wait at once;
-/// the next one gets the error `limit_exceeded`.
+/// A script that waits (in `moonpool.sleep`, for an async function, or for another writer of its file) lets the other
+/// engines run. It continues when its own wait is over, even if the others still wait. Its stack takes 10 KiB or more
+/// of memory until its run ends. At most 10,000 scripts of a thread can wait at the same time; the next one gets the
+/// error `limit_exceeded`.
 ///
 /// ```swift
 /// let threads = ScriptThreads(count: 4)
@@ -31,7 +32,7 @@ public final class ScriptThreads: Sendable {
     private let mostWaits: Int
     /// The maximum number of scripts of a thread that wait at once.
     ///
-    /// Each has a memory mapping for its stack, of which a process has some 65,000.
+    /// Each waiting script has a memory mapping for its stack, and a process can have about 65,000 mappings.
     private static let mostWaits = 10_000
 
     /// Creates the threads lazily, when engines need them.
@@ -94,7 +95,7 @@ struct ScriptSeat: Sendable {
     fileprivate let threads: ScriptThreads
     fileprivate let index: Int
     private let mostWaits: Int
-    /// The maximum depth of waits on the thread's own stack, where a script waits that has got no stack of its own.
+    /// The maximum depth of waits on the thread's own stack, which scripts without their own stack use.
     private static let mostNestedWaits = 50
 
     fileprivate init(
@@ -185,7 +186,8 @@ struct ScriptSurroundings: Sendable {
 
     /// Returns the time until a wait should check its condition again; nil if only events can change it.
     ///
-    /// Thousands of scripts can wait on a shared thread, so that none checks its time limit before it is reached.
+    /// Thousands of scripts can wait on a shared thread, so no script checks its time limit before the limit is
+    /// reached.
     func pause(atMost recheck: Duration?) -> Duration? {
         guard let left = timeLeft.value() else { return recheck }
         let limitCheck = max(left, Self.stopCheck)

@@ -5,7 +5,7 @@ import ObjectStore
 
 /// A timer, for scripts.
 ///
-/// Releasing it does not end it, because scripts usually ignore the result of `after`.
+/// Releasing the handle does not cancel the timer, because scripts usually ignore the result of `after`.
 package final class ScriptTimer {
     fileprivate var timer: LoopTimer?
     /// The file and line of the call that created the timer; empty if no Lua code did.
@@ -121,7 +121,7 @@ extension ScriptContext {
 }
 
 extension LuaCall {
-    /// Returns a duration from an argument in seconds, from 0 to some thousand years.
+    /// Returns a duration from an argument in seconds, from 0 to several thousand years.
     func duration(_ index: Int) throws -> Duration {
         let seconds = try number(index)
         guard seconds >= 0, seconds <= 1e11 else {

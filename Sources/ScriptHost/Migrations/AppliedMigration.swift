@@ -115,7 +115,7 @@ package struct UpReport {
         /// The estimated memory in bytes.
         package let memory: Int
 
-        /// The maximum growth of memory in bytes; more changed pages are written to the file early.
+        /// The maximum growth of memory in bytes; beyond this limit, changed pages are written to the file early.
         static let mostGrowth = 600 << 20
 
         /// The estimate for scripts and for `--json`.

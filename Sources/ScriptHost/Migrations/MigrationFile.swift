@@ -41,7 +41,7 @@ package struct MigrationFile: Sendable {
 
     /// Whether the file adopts changes that were made to a store outside of the migrations, from `adopts = "…"`.
     ///
-    /// Such a store has the changes before the pending files that precede this file.
+    /// Such a store already has these changes when the pending files that precede this file are applied.
     var isAdoption: Bool { !SourceChecksum.strings(of: "adopts", in: source).isEmpty }
 
     /// The identity of the folder that the file was written against, from `parent = "…"`.

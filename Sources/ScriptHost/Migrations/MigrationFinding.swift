@@ -34,7 +34,7 @@ package struct MigrationFinding: Sendable {
     package let number: Int?
     /// The affected object, such as `Person id = 17`.
     package let object: String?
-    /// The path of the store, if several were checked.
+    /// The path of the store, if several stores were checked.
     package private(set) var store: String?
 
     init(
@@ -68,7 +68,7 @@ package struct MigrationFinding: Sendable {
         return finding
     }
 
-    /// The message, with the path of the store if several were checked.
+    /// The message, with the path of the store if several stores were checked.
     fileprivate var storeMessage: String { (store.map { "\($0): " } ?? "") + message }
 
     /// Creates a finding from a finding of the schema linter.
@@ -84,7 +84,7 @@ package struct MigrationFinding: Sendable {
         return Int(message[range.upperBound...].prefix { $0.isNumber })
     }
 
-    /// Returns the findings of a gate in migrations that were applied or rehearsed.
+    /// Returns the findings of the kinds in `gate` for migrations that were applied or rehearsed.
     package static func gated(_ report: UpReport, _ gate: Set<Kind>) -> [MigrationFinding] {
         report.applied.flatMap { migration -> [MigrationFinding] in
             var findings: [MigrationFinding] = []
@@ -140,8 +140,8 @@ package enum FindingFormat: String, CaseIterable, Sendable {
     /// A JUnit report, which most CI systems show.
     case junit
 
-    /// Returns the findings in this format; `suite` is the name of the checked item, `passed` are the names without
-    /// findings.
+    /// Returns the findings in this format; `suite` is the name of the checked item, and `passed` contains the names
+    /// without findings.
     package func text(_ findings: [MigrationFinding], suite: String, passed: [String]) -> String {
         switch self {
         case .text:

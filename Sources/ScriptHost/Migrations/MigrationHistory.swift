@@ -119,9 +119,10 @@ struct MigrationHistory {
 
     /// Returns the current file of a recorded migration.
     ///
-    /// In this order: a file with its content, with its name and code, with its number and code, or with its name. A
-    /// file with only the same number is another migration. A file without functions and with another name is also
-    /// another migration, because all files without functions have the same code.
+    /// The candidates are, in this order: a file with the same content, with the same name and code, with the same
+    /// number and code, or with the same name. A file with only the same number is another migration. A file without
+    /// functions and with another name is also another migration, because all files without functions have the same
+    /// code.
     private static func file(
         of entry: MigrationLog.Entry, in directory: MigrationDirectory, besides taken: Set<Int>
     ) -> MigrationFile? {

@@ -3,7 +3,8 @@ import ObjectStore
 import Reference
 import StoreBindings
 
-/// Renumbers the migrations of one of two branches that use the same numbers, so that they follow the others.
+/// Renumbers the migrations of one of two branches that use the same numbers, so that they follow the migrations of the
+/// other branch.
 package struct MigrationMerge {
     private let module: StoreModule
     private let listing: MigrationListing

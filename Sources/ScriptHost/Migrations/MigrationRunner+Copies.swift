@@ -40,7 +40,7 @@ extension MigrationRunner {
 
     /// Returns whether a migration can overwrite or lose data of the store.
     ///
-    /// Renames and additions cannot. Other code can.
+    /// Renames and additions cannot lose data; any other code may.
     private func mayOverwrite(_ script: MigrationScript, _ store: Store) throws -> Bool {
         guard store.hasObjects else { return false }
         if script.up != nil, !script.onlyRenames { return true }

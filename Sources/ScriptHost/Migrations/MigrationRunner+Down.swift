@@ -25,7 +25,7 @@ extension MigrationRunner {
     /// Later writes are kept as far as `down` converts them; the report counts dropped values that were written after
     /// the migration. Throws `invalid_argument` if a migration has no `down` (before any change), `migration_needed` if
     /// the store and the folder do not match, and ``MigrationFailure`` for an error of a function. After a failure, the
-    /// migrations before it in this order have been reversed.
+    /// migrations that were reversed before the failed one remain reversed.
     package func down(to target: Int? = nil, backup: Backup = .whenLosing) throws -> DownReport {
         let start = ContinuousClock.now
         var undone: [AppliedMigration] = []
@@ -102,7 +102,8 @@ extension MigrationRunner {
         }
     }
 
-    /// Returns the number of written values since a version, for properties and classes that a schema does not have.
+    /// Returns the number of values that were written since a version, for each property and class that `classes` does
+    /// not contain.
     ///
     /// Returns nil if the history is incomplete.
     private func writtenValues(

@@ -13,7 +13,7 @@ extension MigrationRunner {
         }
     }
 
-    /// The same with the path of the copy.
+    /// Implements ``rehearse(to:sample:)`` with the path of the copy.
     private func rehearse(
         to target: Int?, sample: Int?, with path: String
     ) throws -> UpReport {

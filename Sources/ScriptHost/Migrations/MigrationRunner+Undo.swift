@@ -70,14 +70,14 @@ extension MigrationRunner {
     ///
     /// Throws `invalid_argument` if there is no backup, or if the store is open.
     package func undo(discardingLaterWrites isDiscarding: Bool = false) throws -> UndoReport {
-        // Without a store, the error is about the store.
+        // If the store does not exist, the error must name the store, not the work folder.
         _ = try StoreFiles.isEmpty(store)
         return try StoreFiles.withWorkFolder(beside: store) { folder in
             try undo(discardingLaterWrites: isDiscarding, with: "\(folder)/store")
         }
     }
 
-    /// The same with the path of a working copy.
+    /// Implements ``undo(discardingLaterWrites:)`` with the path of a working copy.
     private func undo(
         discardingLaterWrites isDiscarding: Bool, with candidate: String
     ) throws -> UndoReport {
@@ -173,7 +173,7 @@ extension MigrationRunner {
 }
 
 extension LaterWrites.Reason {
-    /// The reason as text.
+    /// The reason for the loss as text.
     package var explanation: String {
         switch self {
         case .noSuchProperty: "the schema before the migration does not have it"

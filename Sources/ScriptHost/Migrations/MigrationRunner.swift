@@ -6,8 +6,9 @@ import StoreBindings
 // The operations of `moonpool migrate` and `moonpool.migrate` on a store and a folder of numbered migrations.
 //
 // A migration file is a Lua script that returns a schema and two functions. Each migration is one write transaction,
-// which also records it in the store's file, so it is applied completely or not at all. Two processes run one after the
-// other: the second one detects the migrations of the first one. Everything here belongs to the thread of one script.
+// which also records it in the store's file, so it is applied completely or not at all. Two processes that migrate the
+// same store run one after the other: the second process detects the migrations of the first. A runner is confined to
+// the thread of one script.
 
 /// Applies the numbered migrations of a folder to a store.
 package final class MigrationRunner {
@@ -206,7 +207,8 @@ package final class MigrationRunner {
 
     /// Returns the schema and the version after a migration.
     ///
-    /// A migration that precedes applied ones changes their schema.
+    /// A migration that precedes applied ones changes the current schema of the store instead, and keeps the number of
+    /// the last migration as the version.
     private func target(
         of script: MigrationScript, _ handle: StoreHandle
     ) throws -> (schema: [ClassSchema], version: Int) {

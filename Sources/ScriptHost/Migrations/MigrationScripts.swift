@@ -5,7 +5,7 @@ import StoreBindings
 
 /// The scripts of a folder, each of which runs once, and the resulting schemas.
 ///
-/// Belongs to the thread of a script.
+/// Confined to the thread of a script.
 final class MigrationScripts {
     let directory: MigrationDirectory
     private let module: StoreModule
@@ -42,7 +42,7 @@ final class MigrationScripts {
         }
     }
 
-    /// Applies a migration to a store without a migration record.
+    /// Applies a migration to a store without adding it to the store's migration record.
     @discardableResult  // because most callers check the store instead
     func apply(_ script: MigrationScript, to handle: StoreHandle) throws -> MigrationReport {
         try handle.store.withMigration { transaction in
@@ -101,7 +101,8 @@ private final class MigrationEnvironment {
     }
 
     func end() {
-        // because it only assigns globals, which fails only without memory, and then the script fails anyway
+        // The error is ignored: the function only assigns globals, which fails only without memory, and then the script
+        // fails anyway.
         _ = try? restore.call([])
     }
 

@@ -3,7 +3,7 @@ import ObjectStore
 import Reference
 import StoreBindings
 
-/// Replaces the first migrations of a folder by one migration with the same result.
+/// Replaces the first migrations of a folder with one migration that has the same result.
 package struct MigrationSquash {
     private let module: StoreModule
     private let directory: MigrationDirectory

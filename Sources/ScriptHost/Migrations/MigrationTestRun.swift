@@ -192,7 +192,7 @@ package struct MigrationTestRun {
             if let down = fixture?["down"].function {
                 _ = try scripts.inEnvironment(of: file) { try down.call([store]) }
             }
-            // After another `up`, the state is the same as without `down`.
+            // Running `up` again restores the state before `down`.
             try apply(file, to: handle)
         }
     }

@@ -177,7 +177,7 @@ extension SchemaPlan {
             if !fills.contains(where: { $0.className == name }) {
                 fills.append(Fill(className: name))
             }
-            // because an element was appended if there was none
+            // The index exists, because an element was appended if there was none.
             let index = fills.firstIndex { $0.className == name }!
             body(&fills[index])
         }
@@ -271,8 +271,8 @@ struct PropertyConversion {
         var falsehood = ""
     }
 
-    /// Returns the expression that computes the new value; it is nil or raises an error for values that cannot be
-    /// converted.
+    /// Returns the expression that computes the new value; the expression is nil or raises an error for values that
+    /// cannot be converted.
     private func expression(_ value: String) -> Expression? {
         switch (old.type, new.type) {
         case (.string, .int), (.double, .int), (.float, .int), (.decimal, .int), (.mixed, .int):
@@ -319,14 +319,14 @@ struct PropertyConversion {
             ]
         }
         if old.isSet, new.isList, new.type == old.type { return nil }
-        // Elements that become required.
+        // The elements become required.
         if old.collection == new.collection, new.type == old.type, new.target == old.target {
             return nil
         }
         return ["error(tostring(old) .. \": decide how to convert '\(old.name)' (\(change))\")"]
     }
 
-    /// Returns the code that assigns a different key to each object by counting.
+    /// Returns the expression that derives a unique key from the count of the objects; nil for types without one.
     static func key(_ property: Property) -> String? {
         switch property.type {
         case .int: "count"

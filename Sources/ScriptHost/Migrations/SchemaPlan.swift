@@ -45,7 +45,7 @@ package struct SchemaPlan {
 
     /// The differences after the classes were renamed.
     package let differences: [SchemaDifference]
-    /// The renames in the order of the script, and whether the line is marked as a guess.
+    /// The renames in the order of the script, and whether each line is marked as a guess.
     let renames: [(candidate: Candidate, isMarked: Bool)]
     let before: [ClassSchema]
     let wanted: [ClassSchema]

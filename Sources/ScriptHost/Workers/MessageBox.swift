@@ -82,7 +82,7 @@ final class MessageBox {
             let index = waiting.firstIndex(where: { function(for: $0) != nil })
         {
             let message = waiting.remove(at: index)
-            // because the search has found a handler
+            // A handler exists, because the search has found one.
             guard let function = function(for: message) else { return }
             let source =
                 message.sender.map { "the message handler for worker '\($0.title)'" }

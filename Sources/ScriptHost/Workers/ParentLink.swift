@@ -10,7 +10,7 @@ struct ParentLink: Sendable {
     /// Runs a job on the parent's thread, between its callbacks.
     ///
     /// Returns false if the parent has ended.
-    @discardableResult  // because no receiver may be left
+    @discardableResult  // because the parent may have ended
     func post(_ job: @escaping @Sendable (ScriptContext) -> Void) -> Bool {
         script.postToScript(job)
     }
