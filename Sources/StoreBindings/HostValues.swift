@@ -83,18 +83,18 @@ extension StoreModule {
         try handle(of: object.source).userdata(object.reference)
     }
 
-    /// The store that an object of the script was read from, also of a frozen one; nil for another value.
+    /// Returns the store that a live or frozen object of the script was read from; nil for other values.
     package func store(of value: LuaValue) -> Store? {
         value.userdata?.liveObject?.stored?.type.handle.store
     }
 
-    /// The Lua value of a frozen object, in a view that `store`, one of the script's, may read.
+    /// Returns the Lua value of a frozen object; `store` is the script's store that contains the view of the object.
     package func luaValue(frozen object: LiveObject, of store: Store) throws -> LuaValue {
         guard case .frozen(let view) = object.source else { return try luaValue(of: object) }
         return try handle(of: .store(store)).frozenSpace(of: view).userdata(object.reference)
     }
 
-    /// The Lua value of an object by its class and key.
+    /// Returns the Lua value of the object with this class and key.
     ///
     /// Throws `invalid_argument` unless exactly one of the script's stores has the class.
     package func luaValue(of key: ObjectKey, ofClass name: String) throws -> LuaValue {

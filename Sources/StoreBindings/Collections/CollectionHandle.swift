@@ -9,7 +9,7 @@ protocol CollectionHandle: AnyObject, SendableMetatype {
     var handle: StoreHandle { get }
     /// The version of the handle; nil for the live store.
     var frozen: FrozenSpace? { get }
-    /// Returns the same collection of an object of another version; without a space, of the live store.
+    /// Returns the same collection of an object in another version, or in the live store if the space is nil.
     static func of(
         _ owner: LiveObject, _ property: String, _ handle: StoreHandle, _ space: FrozenSpace?
     ) throws -> Self

@@ -24,7 +24,7 @@ enum CollectionMethods {
         ]
     }
 
-    /// Returns the methods that do not conflict with names of single objects, for maps.
+    /// Returns the methods that refine or aggregate, for maps: the other methods have different meanings in a map.
     static func summarizing<Receiver>(
         _ results: @escaping @Sendable (Receiver) throws -> ResultsHandle
     ) -> [LuaMethod<Receiver>] {

@@ -95,7 +95,7 @@ enum ValueMethods {
         _ values: @escaping @Sendable (Receiver) throws -> ValuesHandle
     ) -> [LuaMethod<Receiver>] { summarizing(values) + reading(values) }
 
-    /// Returns the methods that do not conflict with names of single values, for maps.
+    /// Returns the methods that refine or aggregate, for maps: the other methods have different meanings in a map.
     static func summarizing<Receiver>(
         _ values: @escaping @Sendable (Receiver) throws -> ValuesHandle
     ) -> [LuaMethod<Receiver>] {

@@ -118,7 +118,7 @@ final class ObjectClass: LuaLiveClass {
     override func get(_ key: Int64, _ slot: Int, _ result: borrowing LuaResult) throws {
         guard slot >= 0 else { return try getUnknown(key, result) }
         if readScope.isTracking { noteRead(key, slot) }
-        // The rows of a closed store are empty, which the slow path detects.
+        // A closed store has no rows; the slow path reports the closed store.
         let column = ColumnID(rawValue: slot >> (4 + Self.positionBits))
         let object = ObjectKey(rawValue: key)
         switch slot & 15 {

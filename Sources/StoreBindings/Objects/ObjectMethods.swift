@@ -109,7 +109,7 @@ extension ObjectClass {
 extension LuaCall {
     /// Answers `__pairs` for named values of the first argument.
     ///
-    /// The loop uses these names, and reads each value when it reaches the name.
+    /// The loop iterates over these names, and reads each value when it reaches the name.
     func answerPairs(of names: [String]) throws -> LuaAnswer {
         let source = self[1]
         var next = 0

@@ -19,7 +19,7 @@ struct ObjectChangeTable {
             table["error"] = state.value(of: error)
         }
         table["properties"] = .table(properties(change.properties))
-        // because: after the script has ended, no code prints the table.
+        // The error is ignored: it occurs only after the script has ended, when no code prints the table.
         table.metatable = try? handle.module.changeMetatables.ofObjects
         return table
     }

@@ -60,7 +60,7 @@ package final class TokenHandle {
     /// The number of calls of the function and their total time.
     package var statistics: ObserverStatistics { token.statistics }
 
-    /// The reason of the last call; nil before the first call that reported a change.
+    /// The reason for the last call; nil before the first call that reported a change.
     package var reason: DeliveryReason? { token.reason }
 
     /// Returns which properties of an object the observer depends on; nil for effects, aggregates, and observers that

@@ -4,7 +4,7 @@ import ObjectStore
 /// Results whose rows are projections.
 package final class ProjectedResultsHandle {
     let shape: ProjectionShape
-    /// The projected results.
+    /// The results whose objects are projected.
     let base: ResultsHandle
 
     init(_ shape: ProjectionShape, _ base: ResultsHandle) {
@@ -140,7 +140,7 @@ package final class ProjectedResultsHandle {
         return handle.state.makeTable(rows)
     }
 
-    /// The methods `where`, `sorted`, `distinct` and `limit`, which take key paths of the class, as for Results.
+    /// The methods `where`, `sorted`, `distinct` and `limit`, which take key paths of the class, like those of Results.
     private static let refining: [LuaMethod<ProjectedResultsHandle>] = [
         LuaMethod("where") { results, call in
             try refined(results, call, QueryArguments(results.base).filtered(call))

@@ -231,7 +231,7 @@ extension ObserverBinding {
                         table["error"] = state.value(of: error)
                     }
                     table["properties"] = .table(state.makeTable(properties))
-                    // because: after the script has ended, no code prints the table.
+                    // The error is ignored: it occurs only after the script has ended, when no code prints the table.
                     table.metatable = try? handle.module.changeMetatables.ofObjects
                     try call([.table(table)])
                 }

@@ -88,7 +88,7 @@ final class ProjectionShape {
     /// Returns the values of an object as text on one line: `name = "Rex", city = nil`.
     func describe(_ object: LiveObject) -> String {
         fields.map { field in
-            // because: a value that cannot be read is printed as a question mark, as in objects.
+            // A value that cannot be read is printed as a question mark, as in objects.
             "\(field.name) = \((try? field.path.value(of: object))?.summary ?? "?")"
         }.joined(separator: ", ")
     }

@@ -141,7 +141,7 @@ struct SectionedChangeTable {
                     entry["modifications_new"] = indices(rows.modificationsNew)
                     return .table(entry)
                 }))
-        // because: after the script has ended, no code prints the table.
+        // The error is ignored: it occurs only after the script has ended, when no code prints the table.
         table.metatable = try? sections.results.handle.module.changeMetatables.ofSections
         return table
     }

@@ -4,7 +4,7 @@ import Replication
 
 /// A publisher or follower, for scripts.
 ///
-/// It continues if the script releases the handle, because the store retains it.
+/// The publisher or follower continues if the script releases the handle, because the store retains the handle.
 final class ReplicationHandle {
     let task: ReplicationTask
     /// Whether each write waits until the stream has acknowledged it.
@@ -56,8 +56,8 @@ final class ReplicationHandle {
 
     /// Waits until the condition holds; returns false after the time limit, or if the task has ended.
     ///
-    /// On a thread that several scripts share, the others run meanwhile. `isReached` waits for the condition for a time
-    /// at most. Throws if the script is stopped.
+    /// On a thread that several scripts share, the others run meanwhile. `isReached` waits for the condition, at most
+    /// for the given time. Throws if the script is stopped.
     private func wait(
         atMost limit: Duration, _ state: LuaState, until isReached: (Duration) -> Bool
     ) throws -> Bool {

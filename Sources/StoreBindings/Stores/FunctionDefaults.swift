@@ -12,7 +12,7 @@ final class FunctionDefaults {
         functions[classSchema.name]?[property.name]
     }
 
-    /// Releases all functions, at the end of the Lua state.
+    /// Releases all functions, when the Lua state closes.
     func forget() { functions = [:] }
 
     /// Registers the default functions of a schema that the store has just adopted.

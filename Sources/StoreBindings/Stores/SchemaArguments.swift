@@ -101,7 +101,7 @@ struct SchemaArguments {
             if name == "indexes", try Self.indexes(value, className) != nil { continue }
             properties.append(try property(name, value, in: className))
         }
-        // The primary key first, then alphabetical, because a Lua table has no order.
+        // Sorted alphabetically after the primary key, because a Lua table has no order.
         return properties.sorted {
             ($0.isPrimary ? 0 : 1, $0.name) < ($1.isPrimary ? 0 : 1, $1.name)
         }

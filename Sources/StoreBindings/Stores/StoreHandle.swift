@@ -176,7 +176,7 @@ package final class StoreHandle {
             let name = schema.find(table: table)?.name
             // Another class can later have the released name.
             if name != known.classSchema.name { classesByName[known.internedName] = nil }
-            // The script's objects of a removed class are deleted; their old class continues to report this.
+            // The script's objects of a removed class are deleted; their old class continues to report the deletion.
             if name == nil { classesByTable[table] = nil }
         }
         for classSchema in schema.classes {
@@ -227,7 +227,7 @@ package final class StoreHandle {
     func objectClass(named name: String) throws -> ObjectClass {
         updateClasses()
         let classSchema = try store.view.schema.require(name)
-        // because updateClasses has created one for each class
+        // The class exists, because `updateClasses` has created one for each table.
         return classesByTable[classSchema.table]!
     }
 

@@ -16,7 +16,7 @@ import ObjectStore
 package protocol BindingHost: AnyObject {
     /// The thread that the script's stores belong to.
     var scheduler: any Scheduler { get }
-    /// Keeps the script running until the hold is released: one for each valid token and each queued write.
+    /// Keeps the script running until the hold is released; each valid token and each queued write has a hold.
     func hold() -> any BindingHold
     /// Reports that the function of an observer or of a queued write has failed; `token` is the observer's token in
     /// Lua, or nil.
@@ -117,7 +117,8 @@ package final class StoreModule {
     ///
     /// Returning true has the same effect as `force = true`.
     package var confirmsLoss: ((_ preview: [LossPreview]) throws -> Bool)?
-    /// Applies the migrations of a folder to a store before it is opened with `migrations = "DIR"`, up to a schema version.
+    /// Applies the migrations of a folder to a store before it is opened with `migrations = "DIR"`, up to a schema
+    /// version.
     package var migrator: ((_ store: String, _ folder: String, _ version: UInt64?) throws -> Void)?
     /// Whether observers whose tokens are reachable when a main chunk returns stay active.
     ///

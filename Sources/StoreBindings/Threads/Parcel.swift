@@ -81,7 +81,8 @@ package struct Parcel: Sendable {
     ///
     /// Call it on the receiver's thread.
     ///
-    /// Throws errors of opening a store. A second call throws `invalid_argument` if the values include one of a store.
+    /// Throws errors of opening a store. A second call throws `invalid_argument` if the values include a value of a
+    /// store.
     package func open(in module: StoreModule) throws -> [LuaValue] {
         let state = module.state
         let made = try tables.map { entries in

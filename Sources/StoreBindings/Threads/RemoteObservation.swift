@@ -38,7 +38,7 @@ final class RemoteObserverState: Sendable {
     }
 }
 
-/// An observer whose function runs on another thread, in the form for the thread of the token.
+/// An observer whose function runs on another thread, as the thread of the token uses it.
 final class RemoteObservation: Observation {
     private let state: RemoteObserverState
     private let script: any RemoteScript
@@ -88,8 +88,8 @@ extension StoreModule {
     /// Registers a function of this script as an observer on another thread.
     ///
     /// `arguments` are the arguments of `method` (`observe`, `observe_value`), starting with the observed value,
-    /// without the function, which is inserted at the index `index`. Waits until the other thread has registered the
-    /// observer, so that the observer receives all later changes.
+    /// without the function, which is inserted at `index`. Waits until the other thread has registered the observer, so
+    /// that the observer receives all later changes.
     func observe(
         on script: any RemoteScript, _ method: String, _ arguments: [LuaValue],
         function: LuaFunction, at index: Int, title: (name: String, subject: String),

@@ -20,7 +20,7 @@ struct LuaJSON {
         Self.mark(objects, in: state)
     }
 
-    /// Marks a metatable as that of JSON objects; empty ones are equal.
+    /// Marks a metatable as that of JSON objects; empty objects compare as equal.
     private static func mark(_ metatable: LuaTable, in state: LuaState) {
         metatable["__jsontype"] = .text("object")
         metatable["__eq"] = .function(
@@ -35,7 +35,7 @@ struct LuaJSON {
 
     /// Creates a table that is written as an empty object and equal to all empty objects.
     ///
-    /// It cannot be changed.
+    /// The table cannot be changed.
     func makeEmptyObject() -> LuaTable {
         let metatable = state.makeTable(fields: 3)
         Self.mark(metatable, in: state)
@@ -57,7 +57,8 @@ struct LuaJSON {
 
     // MARK: To JSON
 
-    /// A growing buffer doubles its size, and the old bytes exist until they are copied.
+    /// Throws if the script lacks the memory for more output: a growing buffer doubles its size, and the old bytes
+    /// exist until they are copied.
     private func checkMemory(of json: JSONWriter, adding bytes: Int = 0) throws {
         try state.checkMemory(adding: json.bytes.capacity * 3 + bytes)
     }

@@ -103,7 +103,7 @@ struct LuaJSONRows {
 
     /// Opens a file.
     ///
-    /// A `.json` file contains one text; any other file contains a value on each line.
+    /// A `.json` file contains one JSON text; any other file contains a value on each line.
     init(_ path: String, _ options: LuaTable?, _ json: LuaJSON) throws {
         self.path = path
         self.json = json

@@ -184,7 +184,7 @@ enum TransferError {
         }
     }
 
-    /// Throws if a stop of the script was requested, to end long work.
+    /// Throws if a stop of the script was requested, to end a long operation.
     static func check(_ interrupt: LuaInterrupt) throws {
         guard !interrupt.isPending else { throw StoreError(.interrupted, "interrupted") }
     }

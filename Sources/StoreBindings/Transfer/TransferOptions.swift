@@ -24,7 +24,7 @@ struct TransferOptions {
         return text
     }
 
-    /// Returns names between dots, as in `path.to.array`; nil if the option is missing.
+    /// Returns names that are separated by dots, as in `path.to.array`; nil if the option is missing.
     func path(_ name: String) throws -> [String]? {
         try text(name)?.split(separator: ".").map(String.init)
     }

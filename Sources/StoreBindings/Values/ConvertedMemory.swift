@@ -3,9 +3,9 @@ import ObjectStore
 
 /// The memory of the values of a table that are converted for a store.
 ///
-/// They exist several times for a moment, as values of Lua, of the store and of a column, and no account counts them.
-/// Therefore, the memory is requested from the account before the conversion, and again for text, whose length is known
-/// then.
+/// During the conversion, the values exist several times: as values of Lua, of the store and of a column. No account
+/// counts these copies. Therefore, their memory is requested from the account before the conversion. The memory of a
+/// text is requested when its length is known.
 struct ConvertedMemory {
     private let state: LuaState
     private var bytes: Int

@@ -1,7 +1,8 @@
 import LuaHost
 import ObjectStore
 
-/// The function `moonpool.type_of`: returns the stored type of a value, because one Lua type represents several.
+/// The function `moonpool.type_of`: returns the stored type of a value, because one Lua type represents several stored
+/// types.
 ///
 /// Lua represents data and strings as strings, and floats and doubles as numbers. An empty list looks like an empty
 /// map.
