@@ -1,9 +1,9 @@
 import ObjectStore
 
-/// The objects whose rows have not come, each with the row that linked to it first.
+/// The objects whose rows have not been read, each with the row that linked to it first.
 ///
-/// New objects have consecutive keys, so the table has pages of adjacent keys. For a file with links far ahead, it
-/// needs 16 bytes for each object, less than a hash table.
+/// New objects have consecutive keys, so the table has pages of adjacent keys. For a file whose links lead far ahead,
+/// the table takes 16 bytes for each object, less than a hash table.
 struct AwaitedObjects {
     private struct Location {
         var line = 0
@@ -39,7 +39,7 @@ struct AwaitedObjects {
         return (index, 1 << UInt64(index))
     }
 
-    /// Whether an object is among them.
+    /// Returns whether an object is awaited.
     func contains(_ object: ObjectReference) -> Bool {
         guard !pages.isEmpty, let page = pages[PageName(object)] else { return false }
         return page.present & Self.bit(of: object).mask != 0
@@ -62,7 +62,7 @@ struct AwaitedObjects {
         return number
     }
 
-    /// Removes an object; false if it is not among them.
+    /// Removes an object; returns false if the object is not awaited.
     @discardableResult
     mutating func remove(_ object: ObjectReference) -> Bool {
         guard !pages.isEmpty else { return false }
@@ -73,7 +73,7 @@ struct AwaitedObjects {
         return true
     }
 
-    /// All objects with their rows, in no order.
+    /// All objects with their rows, in no particular order.
     var all: [(object: ObjectReference, location: RowLocation)] {
         pages.flatMap { name, page in
             page.locations.indices.compactMap { index in

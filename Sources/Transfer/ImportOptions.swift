@@ -28,7 +28,7 @@ package struct ImportOptions: Sendable {
     package var rejects: String?
     /// The number of rows between commits; nil for a single commit at the end.
     package var batch: Int?
-    /// Whether to roll back at the end.
+    /// Whether to roll back the import at the end.
     package var isDryRun = false
     /// The dialect of a CSV file.
     package var csv = CSVFormat()

@@ -6,7 +6,7 @@ import ObjectStore
 /// Rows can link to objects that come later in the file: such an object is created when a row links to it, and receives
 /// its values when its own row is read. A link to an object without a row is an error. The import is one transaction
 /// unless the options change that. The rows are read in constant memory; changes of the transaction, and links to
-/// objects whose rows have not been read, take more. Confined to the thread of the store.
+/// objects whose rows have not been read, take additional memory. Confined to the thread of the store.
 package final class Importer {
     let store: Store
     private(set) var options: ImportOptions
@@ -47,7 +47,8 @@ package final class Importer {
         do {
             return try readOnce(path, as: format)
         } catch is MissingValueOfGivenType {
-            // Types without `?` allow nil if some value is missing: all rows have to be looked at first.
+            // A property of a given type without `?` becomes optional if a value is missing, so all rows are examined
+            // first.
             options.looksAtAllRows = true
             return try Importer(into: store, options, progress: progress).read(path, as: format)
         }
@@ -81,8 +82,8 @@ package final class Importer {
         return report
     }
 
-    /// Handles links to objects without a row: the import fails, or with a file for rejects, the links are omitted and
-    /// reported.
+    /// Handles links to objects without a row: the import fails or, if there is a file for invalid records, the links
+    /// are omitted and reported.
     private func settleLinks(isNested: Bool) throws {
         let missing = links.missing
         guard let first = missing.first else { return }
@@ -319,7 +320,7 @@ package final class Importer {
 
     /// Returns the fast path for creating objects of a class; nil if rows need more than an insertion.
     ///
-    /// This is the case if rows can update objects, or give values to objects that were created for links.
+    /// Rows need more if they can update objects, or give values to objects that were created for links.
     func directInserter(of classSchema: ClassSchema) throws -> ObjectInserter? {
         guard !options.isUpsert, links.isSettled else { return nil }
         if let inserter, inserter.classSchema === classSchema, inserter.isUsable { return inserter }

@@ -4,7 +4,7 @@ import ObjectStore
 /// The objects that rows link to, including objects whose rows have not been read.
 struct LinkTable {
     private let store: Store
-    /// The objects that were created for links and whose rows have not come.
+    /// The objects that were created for links and whose rows have not been read.
     private var awaited = AwaitedObjects()
     /// The objects of classes without primary key.
     private var numbered: [TableID: NumberedObjects] = [:]
@@ -15,7 +15,7 @@ struct LinkTable {
 
     /// Whether objects of classes without a primary key get the numbers of the file.
     private var keepsNumbers = false
-    /// Whether an object that rows link to is created before its own row comes.
+    /// Whether an object that rows link to is created before its own row is read.
     var createsObjects = true
     /// The number of links that were omitted, because ``createsObjects`` is false.
     private(set) var unresolved = 0
@@ -31,7 +31,7 @@ struct LinkTable {
 
     init(_ store: Store) { self.store = store }
 
-    /// Whether the rows of all linked objects have come.
+    /// Whether the rows of all linked objects have been read.
     var isSettled: Bool { awaited.isEmpty }
 
     /// Returns the object with this number in the file; nil if no row has this number.
@@ -41,12 +41,12 @@ struct LinkTable {
         }
     }
 
-    /// Allows objects to get the numbers of the file, if these are free.
+    /// Allows objects to keep their numbers in the file, if these are free.
     mutating func keepNumbers() { keepsNumbers = true }
 
     /// Creates the object of a row that has a number, if its number is free, for ``claim(_:)``.
     ///
-    /// An object whose number is the next one gets it without this.
+    /// An object whose number is the next one gets this number without preparation.
     mutating func prepare(_ row: DecodedRow) throws {
         let classSchema = row.classSchema
         guard keepsNumbers, let number = row.number else { return }
@@ -72,8 +72,8 @@ struct LinkTable {
             RowLocation(table: classSchema.name, line: 0))
     }
 
-    /// Creates an object with a number of the file; returns nil if the number is not free, or far from the numbers in
-    /// use.
+    /// Creates an object with its number in the file; returns nil if the number is not free, or is far from the numbers
+    /// in use.
     private mutating func create(_ row: DecodedRow, _ number: Int64) throws -> ObjectKey? {
         guard keepsNumbers, number >= 0 else { return nil }
         let gap = max(0, number - store.view.table(row.classSchema).keyBound)
@@ -176,10 +176,10 @@ struct LinkTable {
         return found.key
     }
 
-    /// Whether an object was created for the links to it, and its values have not come.
+    /// Returns whether an object was created for the links to it, and its values have not been read.
     func isAwaited(_ object: ObjectReference) -> Bool { awaited.contains(object) }
 
-    /// Marks an object as complete: its values have come.
+    /// Marks an object as complete: its values have been read.
     mutating func settle(_ object: ObjectReference) { awaited.remove(object) }
 
     /// Records an object by its number in the file.

@@ -71,6 +71,6 @@ struct NumberedObjects {
         for (number, key) in others { body(number, key) }
     }
 
-    /// Forgets an object that was added temporarily.
+    /// Removes an object that was added temporarily.
     mutating func remove(_ number: Int64) { others[number] = nil }
 }

@@ -14,7 +14,7 @@ final class RejectFile {
         var tail: [UInt8] = [0x0A]
         /// Whether to write the head and the tail even if there are no records.
         var isWhole = false
-        /// Whether to replace line breaks in a record by spaces; JSON has line breaks only between values.
+        /// Whether to replace line breaks in a record with spaces; JSON has line breaks only between values.
         var isOneLine = false
 
         /// Returns the form of CSV records with this header.

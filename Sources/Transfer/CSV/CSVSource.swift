@@ -8,12 +8,13 @@ struct MissingValueOfGivenType: Error {}
 final class CSVSource {
     private let file: FileReader
     private var columns: [FieldTable.Field] = []
-    /// The properties that may not be nil only because no value was missing so far.
+    /// The properties that are required only because no value has been missing so far.
     private var assumed: Set<Int> = []
 
     private let trustsTypes: Bool
 
-    /// Prepares a file; `trustsTypes` throws `MissingValueOfGivenType` instead of refusing a row for a missing value.
+    /// Prepares a file; with `trustsTypes`, a missing value throws `MissingValueOfGivenType` instead of rejecting its
+    /// row.
     init(_ file: FileReader, trustsTypes: Bool) {
         self.file = file
         self.trustsTypes = trustsTypes

@@ -12,12 +12,12 @@ import ObjectStore
 ///     {"version":12,"change":"commit","since":11,"count":3,"time":"2026-11-20T10:00:00Z"}
 ///
 /// `key` is the primary key, or `{"$key":n}` with a number that identifies the object permanently in a class without
-/// primary key. An inserted object with a primary key has that number as `number`: rows are in the order of their numbers.
-/// Values are as ``RowEncoder`` writes them: links are keys, embedded objects are inside their owner. A
-/// step is one commit, or several that the observer received together: `since` is the version before. If the schema has
-/// changed, a line `{"version":…,"change":"schema","schema":{…}}` comes first. A stream with a snapshot has
-/// `"snapshot":true` in its first line; its first step inserts all objects of that version, and its commit line has no
-/// `since`. The format only grows: readers ignore unknown members.
+/// primary key. For an inserted object with a primary key, `number` contains such a number, because the numbers
+/// determine the order of the rows. Values are as ``RowEncoder`` writes them: links are keys, embedded objects are
+/// inside their owner. A step is one commit, or several that the observer received together: `since` is the version
+/// before the step. If the schema has changed, a line `{"version":…,"change":"schema","schema":{…}}` comes first. A
+/// stream with a snapshot has `"snapshot":true` in its first line; its first step inserts all objects of that version,
+/// and its commit line has no `since`. The format only grows: readers ignore unknown members.
 package struct ChangeLines {
     /// The number of the format, which is in the first line.
     package static let format: Int64 = 1
@@ -111,7 +111,7 @@ package struct ChangeLines {
     /// Returns the lines of a change of observed objects.
     ///
     /// Objects that left the collection count as deleted, and objects that entered it as inserted. Call it while the
-    /// observer runs.
+    /// observer's function runs.
     package mutating func lines(
         for change: CollectionChange, _ classSchema: ClassSchema, in view: StoreView
     ) throws -> [UInt8] {

@@ -5,9 +5,10 @@ import ObjectStore
 ///
 /// Each step becomes one write transaction. A line that does not fit ends the replay, and its step is rolled back.
 /// Objects are found by their primary keys. Objects of classes without a primary key are found by their numbers in the
-/// stream or, if they existed before the recording began, by their own numbers, which is correct for a copy of the
-/// store from that time. New objects get the numbers that they have in the stream, where these are free, and with them the order
-/// of the rows. Links to objects whose lines follow in the same step are set after these. Confined to the thread of the store.
+/// stream or, if they existed before the recording began, by their own numbers in the store. Own numbers are correct in
+/// a copy of the store from that time. New objects get their numbers in the stream if these are free, so the rows have
+/// the same order. Links to objects whose lines come later in the same step are set at the end of the step. Confined to
+/// the thread of the store.
 package final class ChangeReplay {
     /// The number of replayed steps, without steps that changed only the schema.
     package private(set) var steps = 0
@@ -17,7 +18,7 @@ package final class ChangeReplay {
     private let store: Store
     private let importer: Importer
     private var changesInStep: Int64 = 0
-    /// The lines of the step that link to objects which were not there.
+    /// The lines of the step that link to objects that did not exist yet.
     private var unlinked: [UnlinkedRow] = []
     private var isInStep: Bool { changesInStep > 0 }
     private var hasHeader = false
@@ -249,7 +250,7 @@ package final class ChangeReplay {
 
     /// Applies a schema.
     ///
-    /// The initial schema of the recording is only added; later changes are applied completely.
+    /// The initial schema of the recording only adds to the store's schema; later changes are applied completely.
     private func define(_ schema: JSONNode?, adding isAdding: Bool) throws {
         guard let schema else { return }
         let classes = try SchemaJSON.read(schema.tape, schema.index)

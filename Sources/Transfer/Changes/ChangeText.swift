@@ -27,7 +27,7 @@ package struct ChangeText {
 
     /// Returns the lines of a change of observed objects.
     ///
-    /// Call it while the observer runs.
+    /// Call it while the observer's function runs.
     package static func lines(
         for change: CollectionChange, _ classSchema: ClassSchema, in view: StoreView
     ) throws -> [String] {

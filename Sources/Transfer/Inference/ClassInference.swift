@@ -33,8 +33,8 @@ final class ClassInference {
 
     /// Reads a file until its classes are known.
     ///
-    /// Invalid rows are left for the import to report. Unless `readsTypedRows`, the header of a CSV file is enough if the
-    /// options give the types of all columns.
+    /// Invalid rows are left for the import to report. Unless `readsTypedRows`, the header of a CSV file is enough if
+    /// the options give the types of all columns.
     static func classes(
         in file: FileReader, _ format: TransferFormat, _ options: ImportOptions,
         besides known: Schema, readsTypedRows: Bool = true
@@ -69,7 +69,8 @@ final class ClassInference {
         return result
     }
 
-    /// Decimal numbers are noted, because scripts rarely use them for arithmetic.
+    /// Returns a note about each property that is inferred as a decimal, because scripts rarely use decimals for
+    /// arithmetic.
     private func notes(_ classSchema: ClassSchema, _ renames: [String: String]) -> [String] {
         let fields = Dictionary(renames.map { ($1, $0) }) { first, _ in first }
         return classSchema.properties.filter { $0.type == .decimal }.compactMap { property in

@@ -69,7 +69,8 @@ struct JSONRowDecoder {
 
     // MARK: Fast path
 
-    /// Stores a row that has only single values of the right types, from the member at `first` up to the end of its object.
+    /// Stores a row that has only single values of the right types, from the member at `first` up to the end of its
+    /// object.
     ///
     /// Returns false and stores nothing for any other row.
     func insert(

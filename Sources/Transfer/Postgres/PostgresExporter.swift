@@ -88,7 +88,7 @@ final class PostgresExporter {
         existing = []
     }
 
-    /// Returns the classes in export order: targets of links come first, except in circles.
+    /// Returns the classes in export order: targets of links come first, except for circular links.
     ///
     /// The order matters for existing tables of other programs, whose foreign keys can be checked for each row.
     static func ordered(_ classes: [ClassSchema]) -> [ClassSchema] {

@@ -22,7 +22,7 @@ package final class PostgresMirror {
         package let version: UInt64
     }
 
-    /// The error if another process has published to the schema since this process has read the position.
+    /// The error if another process has published to the schema since this process read the position.
     package struct Fenced: Error {}
 
     private let address: String
@@ -37,7 +37,7 @@ package final class PostgresMirror {
 
     /// Connects to a database.
     ///
-    /// Throws a `FormatError` with the reason of the server.
+    /// Throws a `FormatError` with the server's message.
     package init(
         _ address: String, schema: String, identity: String, lineage: String
     ) throws {
@@ -108,7 +108,7 @@ package final class PostgresMirror {
     /// Writes the changes of a step, in one transaction that also updates the recorded version.
     ///
     /// `older` is called for the previous version if objects with a primary key were deleted. Throws ``Fenced``, and a
-    /// `FormatError` with the reason of the server or the row.
+    /// `FormatError` with the server's message or with the row.
     package func apply(
         _ change: VersionChange, since: UInt64, older: () throws -> StoreView
     ) throws {
@@ -135,7 +135,7 @@ package final class PostgresMirror {
             }
             try server.run("COMMIT")
         } catch {
-            // because: the first error is more informative than an error of the rollback
+            // The error is ignored: the first error is more informative than an error of the rollback.
             try? server.run("ROLLBACK")
             stages = []
             throw error

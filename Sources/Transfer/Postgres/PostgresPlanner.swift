@@ -68,7 +68,8 @@ struct PostgresPlanner {
         }
     }
 
-    /// Sorts tables so that referenced tables come before the tables that refer to them, except for circles.
+    /// Sorts tables so that referenced tables come before the tables that refer to them, except for circular
+    /// references.
     private static func ordered(
         _ tables: [PostgresTable], _ byName: [String: PostgresTable]
     ) -> [PostgresTable] {

@@ -130,7 +130,7 @@ final class PostgresSource: RowSource {
             "the schema '\(options.postgres.schema)' of the database has no table to import")
     }
 
-    /// Adds the estimates of the server, which cost nothing.
+    /// Adds the row counts that the server estimates, which require no scan of the tables.
     private func estimateRows() throws {
         let estimates = try server.rows(
             """

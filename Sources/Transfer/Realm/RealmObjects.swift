@@ -350,7 +350,7 @@ final class RealmObjects {
         _ rows: RealmRows, row: Int, fields: [Field], position: Int
     ) -> String {
         fields.map { field in
-            // because the row is rejected in any case
+            // The error is ignored, because the row is rejected in any case.
             let value = try? rows.value(row, field.index)
             return
                 "\(schemas[position].properties[field.position].name)=\(value.map { "\($0)" } ?? "?")"

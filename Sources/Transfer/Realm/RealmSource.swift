@@ -84,7 +84,8 @@ final class RealmSource: RowSource {
 
     /// Runs the work.
     ///
-    /// If another program has written to the file meanwhile, throws an error about this instead of any other error.
+    /// If another program has written to the file meanwhile, throws an error that reports the write, instead of any
+    /// other error.
     private func whileUnchanged(_ work: () throws -> Void) throws {
         try RealmErrors.wrapping(path) {
             do {
@@ -98,7 +99,7 @@ final class RealmSource: RowSource {
     }
 }
 
-/// The order in which classes are created: linked classes come first, except in circles.
+/// The order in which classes are created: linked classes come first, except for circular links.
 struct RealmOrder {
     /// The indexes of the classes of independent objects.
     private(set) var positions: [Int] = []

@@ -18,7 +18,7 @@ package final class ReplicationReader {
     private let tape = JSONTape()
     /// The inserted rows so far.
     private var insertions = 0
-    /// Whether the objects of the class of the last row have nothing that leads to other objects.
+    /// The class of the last row, and whether values of its objects cannot lead to other objects.
     private var plain: (classSchema: ClassSchema, isPlain: Bool)?
 
     /// Creates a reader for one commit or snapshot.

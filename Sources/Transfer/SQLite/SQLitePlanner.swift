@@ -62,7 +62,8 @@ struct SQLitePlanner {
         return name
     }
 
-    /// Sorts tables so that referenced tables come before the tables that refer to them, except for circles.
+    /// Sorts tables so that referenced tables come before the tables that refer to them, except for circular
+    /// references.
     private static func inOrder(
         _ tables: [SQLiteTable], _ byName: [String: SQLiteTable]
     ) -> [SQLiteTable] {
