@@ -90,7 +90,7 @@ package final class CSVReader {
         }
     }
 
-    /// Expects records of as many fields as the current one has.
+    /// Expects the number of fields of the current record in all later records.
     func keepColumnCount() { columnCount = count }
 
     private func start() throws {
@@ -257,7 +257,7 @@ package final class CSVReader {
         }
     }
 
-    /// Returns whether a field is nil: without quotes, and empty or one of the texts for nil.
+    /// Returns whether a field is nil: such a field has no quotes, and is empty or one of the texts for nil.
     package func isNil(_ index: Int) -> Bool {
         let field = field(at: index)
         if field.isQuoted { return false }

@@ -1,4 +1,4 @@
-/// Parses one JSON value, strictly by RFC 8259, from memory onto a tape.
+/// Parses one JSON value from memory onto a tape, strictly according to RFC 8259.
 ///
 /// No library is suitable: yajl accepts lone surrogates and cannot resume after an error, simdjson is C++ with
 /// exceptions, and Foundation's parser does not distinguish integers from doubles.

@@ -121,7 +121,7 @@ package final class JSONTape {
     }
 }
 
-// The functions for readers of texts.
+// Functions for the parsers that write onto a tape.
 extension JSONTape {
     package func clear() { buffer.pointee.clear() }
 

@@ -4,7 +4,7 @@
 ///     try JSONText.read(Array(#"{"a": [1, 2]}"#.utf8), onto: tape)
 ///     print(JSONNode(tape).kind)  // object
 package enum JSONText {
-    /// Reads a text with exactly one value, strictly by RFC 8259.
+    /// Reads a text with exactly one value, strictly according to RFC 8259.
     ///
     /// A byte order mark is skipped. The tape is cleared first. Throws a `FormatError` with line and column.
     package static func read(_ text: [UInt8], onto tape: JSONTape) throws {

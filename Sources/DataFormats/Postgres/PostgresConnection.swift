@@ -17,7 +17,7 @@ package final class PostgresConnection {
     /// Connects to the server at an address: `postgres://user@host:5432/database` or `host=… dbname=…`.
     ///
     /// Blocks until the server responds, for at most ten seconds unless the address specifies a timeout. Throws a
-    /// `FormatError` with the reason of the server.
+    /// `FormatError` with the server's message.
     package init(_ address: String) throws {
         functions = try PostgresLibrary.functions()
         let parameters: [(String, String)] = [
@@ -65,7 +65,7 @@ package final class PostgresConnection {
 
     /// Runs statements and ignores their rows.
     ///
-    /// Throws a `FormatError` with the reason of the server.
+    /// Throws a `FormatError` with the server's message.
     package func run(_ sql: String) throws {
         let result = functions.exec(handle, sql)
         defer { functions.clear(result) }
@@ -74,7 +74,7 @@ package final class PostgresConnection {
 
     /// Runs one statement and returns its rows as text, with nil for NULL.
     ///
-    /// `$1` is the first parameter. Throws a `FormatError` with the reason of the server.
+    /// `$1` is the first parameter. Throws a `FormatError` with the server's message.
     package func rows(_ sql: String, _ parameters: [String?] = []) throws -> [[String?]] {
         let result = Self.withCStrings(parameters) { values in
             functions.exec_params(

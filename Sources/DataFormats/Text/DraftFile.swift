@@ -8,15 +8,16 @@ import Synchronization
 
 /// A temporary file in the same folder as the file that it will replace.
 ///
-/// The existing file stays until the draft is published; a draft that is dropped earlier is removed. Its name is random
-/// and new, so that no other program can prepare a file or a link there. The process that writes a draft holds the system's
-/// lock on it, which ends with the process: drafts of killed processes are removed by the next one of the same file.
+/// The existing file stays until the draft is published; a draft that is dropped earlier is removed. The name of a
+/// draft is random and new, so that no other program can prepare a file or a link with this name. The process that
+/// writes a draft holds a system lock on it, which ends with the process. The next draft of the same file removes the
+/// drafts of killed processes.
 final class DraftFile {
     /// The path of the draft, once it is created.
     private(set) var path = ""
     private let destination: String
     private var isPublished = false
-    /// Holds the lock; negative before the draft is created.
+    /// The descriptor that holds the lock; negative before the draft is created.
     private var lock: Int32 = -1
 
     private static let letters = Array("abcdefghijklmnopqrstuvwxyz234567")
@@ -75,7 +76,7 @@ final class DraftFile {
         return -1
     }
 
-    /// Removes the drafts of the same file that no process writes, as far as this process may.
+    /// Removes the drafts of the same file that no process writes, as far as this process has the permission.
     private func removeAbandoned() {
         let slash = destination.lastIndex(of: "/")
         let folder = slash.map { String(destination[...$0]) } ?? "./"
@@ -128,7 +129,7 @@ final class DraftFile {
 
     /// Renames the draft to its final path.
     ///
-    /// Flush its content to the device before. Returns false and sets `errno` after a failure.
+    /// Flush the content to the device first. Returns false and sets `errno` after a failure.
     func publish() -> Bool {
         guard rename(path, destination) == 0 else { return false }
         isPublished = true

@@ -44,7 +44,8 @@ package final class FileReader {
         beginning = nil
     }
 
-    /// Throws the errors of opening a file, without opening it, because the writer of a pipe would notice that.
+    /// Throws the errors that opening a file would throw, without opening it: the writer of a pipe would notice a
+    /// reader.
     package static func check(_ path: String) throws {
         var status = stat()
         guard path == "-" || stat(path, &status) == 0 && access(path, R_OK) == 0 else {

@@ -3,8 +3,7 @@ import MemoryAccounts
 /// The part of a file that has been read but not consumed.
 ///
 /// ``fill()`` appends the rest of an incomplete record, so that readers can process each record in one piece. Memory
-/// use depends on the largest record, and is charged to the account of
-/// the script. Confined to one thread.
+/// use depends on the largest record, and is charged to the account of the script. Confined to one thread.
 final class InputBuffer {
     /// The maximum size of a record, in bytes.
     static let largestRecord = 256 << 20

@@ -102,7 +102,7 @@ final class RawFile {
     private static func makeTemporaryFile() throws -> Int32 {
         let folder = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
         #if os(Linux)
-            // O_TMPFILE, which is not imported. Not every file system supports it.
+            // The octal number is O_TMPFILE, which Swift does not import. Not every file system supports it.
             let unnamed = open(folder, O_RDWR | O_CLOEXEC | O_DIRECTORY | 0o20_000_000, 0o600)
             if unnamed >= 0 { return unnamed }
         #endif
