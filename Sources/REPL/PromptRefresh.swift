@@ -10,7 +10,7 @@ final class PromptRefresh {
     private var shown: String
     private var timer: LoopTimer?
 
-    /// Avoids flicker after many commits in a row.
+    /// The delay before a report, which avoids flicker after many commits in a row.
     private static let pause = Duration.milliseconds(50)
 
     init(_ session: Session, show: @escaping (String) -> Void) {

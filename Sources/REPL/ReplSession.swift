@@ -5,9 +5,9 @@ import ScriptHost
 
 // The prompt at a terminal: `moonpool` and `moonpool STORE`.
 //
-// The main thread edits lines and handles Ctrl-C. The session lives on a script's thread: the main thread posts complete
-// entries to it and waits for their end or for Ctrl-C. All output goes through one `AsyncOutput`, which shows the output
-// of observers and timers above the line being typed.
+// The main thread edits lines and handles Ctrl-C. The session lives on a script's thread: the main thread posts
+// complete entries to it and waits for their end or for Ctrl-C. All output goes through one `AsyncOutput`, which shows
+// the output of observers and timers above the line being typed.
 
 /// Runs the prompt.
 package enum ReplSession {

@@ -5,8 +5,8 @@ import LuaHost
 import ScriptHost
 import StoreBindings
 
-// A prompt session on the script's thread: evaluates entries, prints results, runs dot commands, completes, and computes
-// the prompt text. It does not depend on a terminal, so tests can drive it directly.
+// A prompt session on the script's thread: evaluates entries, prints results, runs dot commands, completes, and
+// computes the prompt text. It does not depend on a terminal, so tests can drive it directly.
 //
 // Threads: everything here belongs to the script's thread.
 
@@ -155,8 +155,8 @@ package final class Session {
 
     /// Returns the completions at the end of a typed text, or nil if there are none.
     ///
-    /// Runs no Lua code, reads no objects and begins no transaction: the cost depends on the schema and the named tables,
-    /// never on the number of objects.
+    /// Runs no Lua code, reads no objects and begins no transaction: the cost depends on the schema and the named
+    /// tables, never on the number of objects.
     package func completion(of text: String) -> Completion? {
         Completer(session: self).complete(text)
     }
@@ -239,7 +239,7 @@ package final class Session {
     /// Returns the chart if the values are a single chart.
     private func drawing(of values: [LuaValue]) -> Chart? {
         guard values.count == 1 else { return nil }
-        // because: sections that cannot be read print their error as text.
+        // The error is ignored: sections that cannot be read print their error as text.
         return try? context.storeModule.chart(of: values[0])
     }
 

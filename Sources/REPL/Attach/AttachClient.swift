@@ -17,8 +17,8 @@ package final class AttachClient {
 
     /// Connects to the socket, runs one entry or a prompt, and disconnects.
     ///
-    /// Returns the exit code. Call it on the main thread, once per process. Messages go to standard error. `script` is the name or the number of
-    /// a script if the process runs several.
+    /// Returns the exit code. Call it on the main thread, once per process. Messages go to standard error. `script` is
+    /// the name or the number of a script if the process runs several.
     package static func run(socket path: String, entry: String?, script: String? = nil) -> Int32 {
         do throws(LoopError) {
             let socket = try LocalSocket.connect(to: path)

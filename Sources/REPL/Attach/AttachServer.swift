@@ -5,8 +5,9 @@ import Synchronization
 
 // Allows other processes of the same user to inspect a running script: `moonpool --attachable`, `moonpool attach`.
 //
-// Threads: one waits for connections, one reads from each. Entries run on the script's own thread, between its
-// callbacks, so that an attached user sees what an observer would see. A stop takes effect immediately.
+// Threads: one thread waits for connections, and one thread reads from each connection. Entries run on the script's own
+// thread, between its callbacks, so that an attached user sees what an observer would see. A stop takes effect
+// immediately.
 
 /// A prompt inside a running script, for clients that connect to its socket.
 package final class AttachServer: Sendable {

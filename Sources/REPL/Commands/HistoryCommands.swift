@@ -48,12 +48,12 @@ extension MetaCommand {
 }
 
 extension Session {
-    /// The store itself, also while `store` shows one of its earlier versions.
+    /// Returns the live store, even while `store` shows one of its earlier versions.
     func requireLiveStore() throws -> StoreHandle {
         try visited?.handle ?? requireStore()
     }
 
-    /// The name under which `.pins` shows a prompt that reads old versions.
+    /// The name that `.pins` shows for versions that the prompt retains.
     var holder: VersionHolder { VersionHolder(script: "prompt") }
 
     /// Parses the number of a version, with or without a leading `v`.

@@ -106,7 +106,7 @@ extension Session {
         for line in tree.lines { write(wrapped(line) + "\n") }
     }
 
-    /// A line of the tree; a long one is wrapped below its own text.
+    /// Returns a line of the tree; a long line is wrapped below its own text.
     private func wrapped(_ line: String) -> String {
         guard TerminalText.width(line) > wrap.columns else { return line }
         let branch = String(line.prefix { " └├─".contains($0) })

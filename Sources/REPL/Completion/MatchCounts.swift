@@ -73,7 +73,7 @@ extension Session {
         guard let (results, predicate) = typedQuery(text) else { return nil }
         let clock = ContinuousClock()
         let begin = clock.now
-        // because: an unfinished predicate is not valid yet.
+        // The error is ignored: an unfinished predicate is not valid yet.
         guard let all = try? results.count(), countingBudget.allows(all),
             let matching = try? results.filtered(predicate).count()
         else { return nil }
@@ -131,7 +131,7 @@ extension Session {
             case .store(let handle)? = context.storeModule.inspect(
                 evaluator.local(chain[0].text) ?? context.state.globals[chain[0].text])
         else { return nil }
-        // because: an unknown class has no objects to count.
+        // The error is ignored: an unknown class has no objects to count.
         return try? handle.store.objects(Completer.content(of: String(name.text.dropLast())))
     }
 }

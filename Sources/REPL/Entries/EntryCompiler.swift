@@ -7,7 +7,7 @@ enum EntryStatus: Equatable, Sendable {
     case complete
     /// The entry can become valid with more lines.
     case incomplete
-    /// The entry is invalid; the compiler message.
+    /// The entry is invalid; contains the compiler's message.
     case wrong(String)
 }
 
@@ -50,7 +50,7 @@ final class EntryCompiler {
             if let line = before.lastIndex(of: UInt8(ascii: "\n")) { ends.append(line + 1) }
             if token.isSymbol(";") { ends.append(token.range.upperBound) }
         }
-        // An expression of more lines than this counts as unfinished.
+        // An expression of more than eight lines counts as unfinished.
         for end in ends.suffix(8).reversed() {
             let head = String(decoding: bytes[..<end], as: UTF8.self)
             let tail = String(decoding: bytes[end...], as: UTF8.self)

@@ -2,11 +2,11 @@ import Reference
 
 /// Rewrites an entry into a chunk whose top-level locals outlive it.
 ///
-/// The entry becomes the body of a function. Earlier locals that it names are upvalues of the function, which the session
-/// joins to the real variables. An entry therefore shares a variable with every closure created in its scope, and a new
-/// `local x` is a new variable that older closures do not see. Calls between the statements save the entry's own
-/// top-level locals, so that they exist even if a later statement fails. The added code contains no newlines, so messages
-/// keep their line numbers.
+/// The entry becomes the body of a function. Earlier locals that it names are upvalues of the function, which the
+/// session joins to the real variables. An entry therefore shares a variable with every closure created in its scope,
+/// and a new `local x` is a new variable that older closures do not see. Calls between the statements save the entry's
+/// own top-level locals, so that they exist even if a later statement fails. The added code contains no newlines, so
+/// messages keep their line numbers.
 struct EntryRewriter {
     /// A local of an earlier entry.
     struct Local: Equatable, Sendable {

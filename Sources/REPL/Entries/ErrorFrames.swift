@@ -78,7 +78,7 @@ final class ErrorFrames {
 
     /// The frames, innermost first.
     var all: [Frame] {
-        // because: the function only returns a table.
+        // Errors do not occur here: the function only returns a table.
         let list = (try? frames.call([]))?.first?.table?.array ?? []
         return list.compactMap(\.table).map { frame in
             Frame(

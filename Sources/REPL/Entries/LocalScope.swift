@@ -90,11 +90,12 @@ final class LocalScope {
         guard let variable = kept[name].table, !variable[3].isTruthy,
             let holder = variable[1].function
         else { return }
-        // because: this fails only for a local that the compiler made a constant.
+        // The error is ignored: the call fails only for a local that the compiler made a constant.
         _ = try? assign.call([.function(holder), variable[2], value])
     }
 
-    /// Compiles an entry into a function that shares the variables of earlier entries, and returns it with its arguments.
+    /// Compiles an entry into a function that shares the variables of earlier entries, and returns it with its
+    /// arguments.
     ///
     /// Returns nil if the entry names too many variables at once. Throws compiler errors, such as an assignment to a
     /// constant.

@@ -28,8 +28,8 @@ struct VersionText {
         return parts.isEmpty ? style.paint("no changes", .dim) : parts.joined(separator: " ")
     }
 
-    /// Returns the time and the process of a commit, such as `14:02:11  repl (4711)`; with the date if it was another
-    /// day.
+    /// Returns the time and the process of a commit, such as `14:02:11  repl (4711)`; with the date if the commit is
+    /// from another day.
     ///
     /// Returns an empty string for an unknown commit.
     func origin(_ commit: CommitRecord?) -> String {

@@ -100,7 +100,7 @@ final class ResultScreen {
         self.isOnce = isOnce
     }
 
-    /// Replaces the text of the picture by an SVG document.
+    /// Replaces the text of the picture with an SVG document.
     func draw(_ document: String) {
         hasWritten = true
         drawing = document

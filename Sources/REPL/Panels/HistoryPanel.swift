@@ -32,7 +32,7 @@ final class HistoryPanel: Panel {
             return
         }
         guard token == nil else { return }
-        // because: without an observer, the list only lacks automatic updates.
+        // The error is ignored: without an observer, the list only lacks automatic updates.
         token = try? handle.store.observeChanges { [weak self] _ in
             self?.reload()
             self?.show?()

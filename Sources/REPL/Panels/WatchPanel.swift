@@ -63,7 +63,7 @@ final class WatchPanel: Panel {
         }
         guard tokens.isEmpty else { return }
         tokens = session.context.openStores.compactMap { store in
-            // because: a store that cannot be observed is shown without updates.
+            // The error is ignored: a store that cannot be observed is shown without updates.
             try? store.observeChanges { [weak self] _ in self?.storeHasChanged() }
         }
     }

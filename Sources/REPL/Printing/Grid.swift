@@ -84,7 +84,8 @@ struct Grid {
         return text
     }
 
-    /// Returns the visible columns and their widths: the widest columns shrink, and the last ones are omitted if necessary.
+    /// Returns the visible columns and their widths: the widest columns shrink, and the last ones are omitted if
+    /// necessary.
     private func fit(_ width: Int) -> (shown: [Int], widths: [Int]) {
         let natural = columns.indices.map { index in
             rows.reduce(

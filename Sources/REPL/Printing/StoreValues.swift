@@ -12,7 +12,7 @@ struct StoreValues {
     /// Returns the description of a value for the printer; nil for values that do not belong to a store.
     func describe(_ value: LuaValue, limits: PrintLimits) -> Described? {
         if case .table(let table) = value {
-            // because: only sections have errors, and they are not tables.
+            // Errors do not occur here: only reading sections can fail, and sections are not tables.
             if let chart = try? module.chart(of: value) { return .chart(chart) }
             return grid(of: table, limits)
         }

@@ -178,7 +178,7 @@ struct ValuePrinter {
         }
         var named: String?
         if let name = table.metatable?["__name"].text { named = name }
-        // An item takes 16 bytes of the limit at least.
+        // An item takes at least 16 bytes of the limit.
         let content = TableContent(table, limit: min(limits.items, max(report.bytes / 16, 0) + 1))
         guard content.count > 0 else {
             return .piece(piece(named.map { $0 + " {}" } ?? "{}"))
