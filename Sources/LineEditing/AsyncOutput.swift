@@ -25,7 +25,7 @@ package final class AsyncOutput: Sendable {
     /// A pipe that wakes the editing thread.
     package let pipe: WakePipe
 
-    /// The maximum number of bytes buffered for one redraw, which is some hundred lines.
+    /// The maximum number of bytes buffered for one redraw, which is several hundred lines.
     static let limit = 64 << 10
 
     /// Creates an output to a descriptor; returns nil if the system has no descriptors left for the pipe.

@@ -10,7 +10,7 @@
 ///
 /// An editor releases the lock while it waits for a key, so that editors on several threads do not block each other.
 enum DrawingTurn {
-    // because it is created once, never freed, and used only by POSIX functions
+    // The unchecked access is safe: the mutex is created once, never freed, and used only by POSIX functions.
     nonisolated(unsafe) private static let mutex: UnsafeMutablePointer<pthread_mutex_t> = {
         let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
         pthread_mutex_init(mutex, nil)

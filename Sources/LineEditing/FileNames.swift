@@ -56,7 +56,8 @@ package enum TerminalEnvironment {
         environment("EDITRC") ?? environment("HOME").map { $0 + "/.editrc" }
     }
 
-    /// Returns a folder by the XDG rules: the variable if it holds an absolute path, otherwise a folder below the home folder.
+    /// Returns a folder according to the XDG specification: the variable if it holds an absolute path, otherwise a
+    /// folder below the home folder.
     package static func folder(_ variable: String, fallback: String) -> String? {
         if let path = environment(variable), path.hasPrefix("/") { return path }
         return environment("HOME").map { "\($0)/\(fallback)" }

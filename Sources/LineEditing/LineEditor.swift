@@ -7,8 +7,8 @@ import CEdit
 //
 // It does not depend on Lua. Its client decides whether an entry is complete and returns the completions.
 //
-// Threads: everything here belongs to the thread that created the editor (the main thread of a process, because it
-// receives the signals); `AsyncOutput` and `WakePipe` are usable on any thread.
+// Threads: an editor belongs to the thread that created it (the main thread of a process, which receives the signals);
+// `AsyncOutput` and `WakePipe` are usable on any thread.
 //
 // Caveats:
 // * While a line is edited, the terminal sends no signals; Ctrl-C, Ctrl-Z and Ctrl-\ arrive as characters. Between
@@ -126,7 +126,7 @@ package final class LineEditor {
         self.history = history
         streams = [reading, writing, errors]
         windowSize = Descriptor.windowSize(descriptor) ?? (80, 24)
-        // because `deinit` ends the editor before the object is released
+        // The unretained reference stays valid, because `deinit` ends libedit's editor before the object is released.
         shim_set_client(editor, Unmanaged.passUnretained(self).toOpaque())
         shim_set_signals(editor, 0)
         configureKeys(keyBindings)
@@ -184,8 +184,8 @@ package final class LineEditor {
         output.pipe.drain()
         output.finishLine()
         output.beginEditing()
-        // Before the prompt, because libedit prepares the terminal only when it reads, and earlier input would be
-        // echoed.
+        // The terminal is prepared before the prompt is drawn: libedit itself prepares it only when it reads, so the
+        // terminal would echo earlier input.
         shim_prepare_terminal(editor, 1)
         write("\u{1B}[?2004h")
         if !initial.before.isEmpty || !initial.after.isEmpty { _ = push(Self.initialKey) }

@@ -7,7 +7,7 @@ package enum StandardStreams {
     /// Descriptor 1 remains the terminal, so programs that a script starts are not affected. Call it before a Lua state
     /// is created, because `io.stdout` keeps the stream of that time. Output is buffered until its line ends.
     package static func redirect(to output: AsyncOutput) {
-        // because the streams, and the output that they write to, exist until the process ends
+        // The output is retained permanently, because the streams that write to it exist until the process ends.
         let cookie = Unmanaged.passRetained(output).toOpaque()
         let write: shim_write_function = { cookie, bytes, count in
             guard let cookie, let bytes else { return 0 }

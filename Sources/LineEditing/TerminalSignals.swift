@@ -24,7 +24,7 @@ package enum TerminalSignals {
             }
             let address = TerminalSignals.pipe.load(ordering: .acquiring)
             guard let pointer = UnsafeRawPointer(bitPattern: address) else { return }
-            // because the pipe was retained permanently when its address was stored
+            // The reference is valid, because the pipe was retained permanently when its address was stored.
             Unmanaged<WakePipe>.fromOpaque(pointer)._withUnsafeGuaranteedRef { $0.wake() }
         }
     }

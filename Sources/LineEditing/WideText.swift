@@ -17,7 +17,7 @@ func decodeWide(_ start: UnsafePointer<wchar_t>, _ count: Int) -> String {
 /// Passes text to libedit as a zero-terminated array.
 func withWide<Result>(_ text: String, _ body: (UnsafePointer<wchar_t>) -> Result) -> Result {
     let elements = text.unicodeScalars.map { wchar_t($0.value) } + [0]
-    // because the array has a base address during this call
+    // The array is not empty, so it has a base address during this call.
     return elements.withUnsafeBufferPointer { body($0.baseAddress!) }
 }
 
