@@ -88,7 +88,7 @@ package final class RealmFile {
             }
         }
         if content == nil, let previous = header.previous {
-            // because an error that affects both versions was reported for the newest one
+            // The error is ignored: an error that affects both versions was reported for the newest one.
             content = try? FileContent(previous, bytes, true)
             isPreviousVersion = content != nil
         }

@@ -8,7 +8,7 @@ extension RealmFile {
             var total = 0
             var open = [found.address]
             while let address = open.popLast() {
-                // because nodes that cannot be read are not counted here and are reported by check
+                // Nodes that cannot be read are not counted here; `check` reports them.
                 guard let node = try? reader.node(address) else { continue }
                 total += 8 + (node.payload.count + 7) & ~7
                 guard node.hasReferences else { continue }

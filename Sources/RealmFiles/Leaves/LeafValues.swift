@@ -56,7 +56,7 @@ final class LeafValues {
         }
     }
 
-    /// Replaces the values of a leaf that cannot be read by nulls.
+    /// Replaces the values of a leaf that cannot be read with nulls.
     func decodeNothing(count: Int) {
         self.count = count
         mixed = nil
@@ -68,7 +68,7 @@ final class LeafValues {
         isLost = true
     }
 
-    /// Whether the leaf could not be read and its values were replaced by nulls.
+    /// Whether the leaf could not be read and its values were replaced with nulls.
     private(set) var isLost = false
 
     /// Returns whether an element is null; true for all elements of a leaf that could not be read.

@@ -1,6 +1,6 @@
 /// Finds the texts and byte strings of a leaf.
 ///
-/// There are three forms, also in leaves of the same column: short values have equal widths, medium values follow each
+/// Each leaf has one of three forms, even in the same column: short values have equal widths, medium values follow each
 /// other in one blob, and each large value has its own blob, which may be split into parts.
 struct StringLeaf {
     typealias Piece = LeafValues.Piece
@@ -9,7 +9,7 @@ struct StringLeaf {
 
     init(_ reader: NodeReader) { self.reader = reader }
 
-    /// Replaces `pieces` by those of a leaf, with null values marked.
+    /// Replaces `pieces` with those of a leaf, with null values marked.
     func decode(
         _ node: Node, isText: Bool, hasOldNulls: Bool = false, atMost limit: Int,
         into pieces: inout [Piece]

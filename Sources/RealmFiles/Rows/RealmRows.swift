@@ -1,4 +1,4 @@
-/// A group of rows of a class in a pass: up to 256, in formats below 10 up to 1,000.
+/// A group of rows of a class in a pass: up to 256 rows, or up to 1,000 rows in formats below 10.
 ///
 /// Valid only during the call that receives them. Values are read by row and by the index of the property in
 /// ``RealmClass/properties``.
@@ -245,7 +245,7 @@ package final class RealmRows {
         }
     }
 
-    /// Passes the rows of an old table to the body, in groups that are in one leaf of every column.
+    /// Passes the rows of an old table to the body, in groups, each of which is in a single leaf of every column.
     func readOld(_ properties: [Int]?, backlinks: Bool, _ body: (RealmRows) throws -> Void) throws {
         let node = try reader.references(realmClass.rows)
         func column(_ property: RealmProperty) throws -> OldColumn {

@@ -80,7 +80,7 @@ struct FileContent {
         var newest: Self?
         for address in Self.nodes(bytes, counts: 3...12).reversed() {
             let candidate = FileHeader.Version(top: address, format: version)
-            // because most nodes of this shape are not top nodes
+            // Errors are ignored, because most nodes of this shape are not top nodes.
             guard let content = try? Self(candidate, bytes, true, searcher: reader),
                 !content.tables.isEmpty
             else { continue }
@@ -102,7 +102,7 @@ struct FileContent {
         var newest: [Int: (address: Int64, version: Int64)] = [:]
         let reader = NodeReader(bytes, end: bytes.count)
         for address in Self.nodes(bytes, counts: 12...14) {
-            // because most nodes of this shape are not tables
+            // Errors are ignored, because most nodes of this shape are not tables.
             guard let top = try? reader.references(Int64(address), atLeast: 12),
                 top.slot(3) & 1 == 1,
                 let table = try? NewTable(
@@ -127,7 +127,7 @@ struct FileContent {
     /// Returns the addresses of all data that looks like a node of addresses with this number of elements.
     private static func nodes(_ bytes: FileBytes, counts: ClosedRange<UInt8>) -> [Int] {
         stride(from: 24, through: bytes.count - 16, by: 8).filter { address in
-            // because a page that cannot be decrypted contains no readable nodes
+            // Errors are ignored, because a page that cannot be decrypted contains no readable nodes.
             guard let header = try? bytes.view(address, 8) else { return false }
             return header[4] & 0xF8 == 0x40 && header[5] == 0 && header[6] == 0
                 && counts.contains(header[7])
@@ -143,7 +143,7 @@ struct FileContent {
             guard let header = try? bytes.view(address, 8), header[4] & 0xF8 == 0x08, header[5] == 0
             else { continue }
             let leaf = LeafValues(form, reader, [:])
-            // because most nodes of this shape contain other texts
+            // Errors are ignored, because most nodes of this shape contain other texts.
             guard let node = try? reader.node(Int64(address)), node.count > best.count,
                 (try? leaf.decode(node, atMost: 65_536)) != nil
             else { continue }
