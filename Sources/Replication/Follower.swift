@@ -79,7 +79,7 @@ package final class Follower {
         }
     }
 
-    /// Removes the store that the options allow to replace, after a check that the stream has a snapshot.
+    /// Removes a store that the options allow the follower to replace, after checking that the stream has a snapshot.
     private static func remove(_ path: String, _ servers: NatsOptions, _ name: String) throws {
         let stream = JetStream(try NatsConnection(servers), name)
         guard try stream.lastMessage(of: stream.completions) != nil else {
@@ -89,7 +89,7 @@ package final class Follower {
         for suffix in ["", "-lock", "-log", StatusFile.suffix] { FileOrigin.remove(path + suffix) }
     }
 
-    /// Makes a follower an ordinary store.
+    /// Turns a follower into an ordinary store.
     package static func detach(_ path: String) throws {
         let store = try Store(StoreConfiguration(.file(path)), scheduler: ReplicationThread())
         defer { store.close() }
@@ -299,7 +299,7 @@ package final class Follower {
             try store.beginWrite()
             reader = ReplicationReader(store)
         } else if part != nextPart || reader == nil {
-            // The remaining parts of a commit whose publisher ended, or of a snapshot that is not needed.
+            // The message is a remaining part of a commit whose publisher ended, or of a snapshot that is not needed.
             return try abandon()
         }
         nextPart = part + 1

@@ -1,7 +1,7 @@
 import DataFormats
 import Transfer
 
-/// A JetStream stream, accessed by the documented subjects and JSON messages.
+/// A JetStream stream, accessed through the documented subjects and JSON messages.
 final class JetStream {
     let connection: NatsConnection
     let name: String
@@ -98,7 +98,7 @@ final class JetStream {
 
     /// Subscribes to the messages, starting at a sequence number.
     ///
-    /// The server ends the consumer half a minute after the connection.
+    /// The server ends the consumer half a minute after the connection has ended.
     func consume(from sequence: UInt64) throws -> NatsSubscription {
         let inbox = try connection.makeInbox()
         let subscription = try connection.subscribe(inbox)
@@ -164,7 +164,7 @@ final class JetStream {
     /// The server's reason for an error.
     static func reason(_ answer: Answer) -> String { answer.text("error", "description") }
 
-    /// Sends a request to the JetStream API; nil if its subject does not exist.
+    /// Sends a request to the JetStream API; returns nil if its subject does not exist.
     private func ask(_ subject: String, _ body: String) throws -> Answer? {
         let answer = try Answer(try connection.request("$JS.API.\(subject)", body))
         guard answer.hasError else { return answer }

@@ -86,7 +86,7 @@ package struct NatsOptions: Sendable, Hashable {
         text.hasPrefix("nats://") || text.hasPrefix("tls://")
     }
 
-    /// Servers in one text, separated by commas.
+    /// Creates options from the addresses of servers in one text, separated by commas.
     package init(_ addresses: String) {
         servers = addresses.split(separator: ",").map(String.init)
     }
@@ -153,7 +153,7 @@ final class NatsConnection {
         return connection
     }
 
-    /// The library's description of the last error of the thread, such as the name of an invalid certificate.
+    /// Returns the library's description of the last error of the thread, such as the name of an invalid certificate.
     private static func details(of status: Int32, _ functions: NatsFunctions) -> String {
         let text = text(of: status, functions)
         var code: Int32 = 0
@@ -171,7 +171,7 @@ final class NatsConnection {
         functions.destroy(handle)
     }
 
-    /// The library's message for a status.
+    /// Returns the library's message for a status.
     private static func text(of status: Int32, _ functions: NatsFunctions) -> String {
         functions.status_text(status).map { String(cString: $0) } ?? "status \(status)"
     }
@@ -214,7 +214,7 @@ final class NatsConnection {
         }
     }
 
-    /// Addresses without users and passwords.
+    /// Returns the addresses without users and passwords.
     static func display(_ servers: [String]) -> String {
         servers.map { address in
             guard let at = address.lastIndex(of: "@") else { return address }
@@ -270,7 +270,7 @@ final class NatsConnection {
 
     // MARK: Receiving
 
-    /// An inbox: a unique subject for replies to this connection.
+    /// Returns an inbox: a unique subject for replies to this connection.
     func makeInbox() throws -> String {
         var made: UnsafeMutablePointer<CChar>?
         try check(functions.inbox_create(&made))
@@ -284,15 +284,16 @@ final class NatsConnection {
         var made: OpaquePointer?
         try check(functions.subscribe(&made, handle, subject))
         guard let made else { throw ReplicationError.fatal("not enough memory") }
-        // With the default, messages of a snapshot that arrive faster than they are read would be dropped.
+        // With the default limits, messages of a snapshot that arrive faster than they are read would be dropped.
         _ = functions.set_pending_limits(made, -1, -1)
         return NatsSubscription(self, made)
     }
 
     /// Subscribes to a subject as a member of a group: each message is delivered to one member.
     ///
-    /// If 65,536 messages or `byteLimit` bytes wait, further ones are dropped, and ``NatsSubscription/next(within:)`` throws
-    /// ``NatsMessagesDropped``. A message of the size that the server allows always has space.
+    /// If 65,536 messages or `byteLimit` bytes wait, further messages are dropped, and
+    /// ``NatsSubscription/next(within:)`` throws ``NatsMessagesDropped``. There is always space for one message of the
+    /// maximum size that the server allows.
     func subscribe(_ subject: String, group: String, byteLimit: Int) throws -> NatsSubscription {
         var made: OpaquePointer?
         try check(functions.queue_subscribe(&made, handle, subject, group))
@@ -399,7 +400,7 @@ final class NatsSubscription {
     }
 }
 
-/// Messages were dropped, because too many were waiting.
+/// The error after messages were dropped because too many were waiting.
 struct NatsMessagesDropped: Error {}
 
 extension Duration {

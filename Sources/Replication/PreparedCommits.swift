@@ -18,7 +18,7 @@ struct PreparedCommits {
     private var commits: [Commit] = []
     private var size = 0
 
-    /// `limit` is in bytes.
+    /// Creates an empty collection with a limit in bytes.
     init(limit: Int) { self.limit = limit }
 
     /// Adds a commit that is older than all others.

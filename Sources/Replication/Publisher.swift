@@ -280,7 +280,7 @@ package final class Publisher {
     /// Commits are read from the newest to the oldest and sent in the opposite order. The oldest commit is sent while
     /// it is read. Newer commits that do not fit into the reserved memory are read again in the next step.
     private func publishEach(after since: UInt64, _ stream: JetStream) throws -> Bool {
-        // Even after an error, the server must confirm the next message.
+        // Even after an error, the publisher must request a confirmation of the next message.
         defer { moreFollows = false }
         var prepared = PreparedCommits(limit: Self.preparedSize)
         let catalog = store.schemaCatalog()

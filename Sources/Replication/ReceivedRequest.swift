@@ -36,8 +36,8 @@ package final class ReceivedRequest: @unchecked Sendable {
 
     /// Sends the reply.
     ///
-    /// A reply that exceeds the server's limit becomes the error `limit_exceeded`. A requester that is no longer connected
-    /// receives nothing.
+    /// A reply that exceeds the server's limit becomes the error `limit_exceeded`. A requester that is no longer
+    /// connected receives nothing.
     package func answer(_ body: [UInt8]) {
         let limit = connection.messageLimit
         guard body.count <= limit else {
@@ -78,7 +78,7 @@ package final class ReceivedRequest: @unchecked Sendable {
         try? connection.publish(replySubject, headers: headers, body)
     }
 
-    /// A header is one line.
+    /// Returns a text on one line, because a header is one line.
     private static func line(_ text: String) -> String {
         String(text.prefix(1000).map { $0.isNewline || $0 == "\0" ? " " : $0 })
     }

@@ -32,7 +32,7 @@ package final class ReplicationStatus: @unchecked Sendable {
         package var lastError: Failure?
     }
 
-    /// A replication error and its end.
+    /// A replication error, with the times at which it occurred and at which the work continued.
     package struct Failure: Sendable, Hashable {
         /// The message.
         package let message: String
@@ -152,7 +152,7 @@ package final class ReplicationStatus: @unchecked Sendable {
     }
 }
 
-/// Measures how often something happens per second, over the last five to ten seconds.
+/// Measures the number of events per second, over the last five to ten seconds.
 private struct RateMeter {
     private struct Mark {
         let count: Int

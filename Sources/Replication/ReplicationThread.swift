@@ -6,7 +6,7 @@ import ObjectStore
     import Darwin
 #endif
 
-/// The thread of a publisher or follower, which detects new work without a notification.
+/// The scheduler of a publisher's or follower's thread, which delivers no notifications.
 package struct ReplicationThread: Scheduler, @unchecked Sendable {
     // Unchecked because the thread's handle is only compared.
     private let owner = pthread_self()

@@ -25,10 +25,10 @@ package final class RequestClient: Sendable {
 
     /// Sends a request; `completion` receives the body of the reply or the error, on another thread, once.
     ///
-    /// Errors: `timed_out`, `unavailable` if no server can be reached or no service answers to the subject, `limit_exceeded`
-    /// for a body that exceeds the server's limit or a reply that exceeds the account, and those of the service. Throws
-    /// `invalid_argument` for a subject that is not valid, and ``ReplicationError`` if the client library is not installed
-    /// or no thread can be started.
+    /// Errors: `timed_out`, `unavailable` if no server can be reached or no service answers to the subject,
+    /// `limit_exceeded` for a body that exceeds the server's limit or a reply that exceeds the account, and those of
+    /// the service. Throws `invalid_argument` for a subject that is not valid, and ``ReplicationError`` if the client
+    /// library is not installed or no thread can be started.
     package func send(
         _ subject: String, body: [UInt8], within limit: Duration,
         account: MemoryAccount? = .current,
@@ -60,7 +60,7 @@ package final class RequestClient: Sendable {
             let charge = MemoryCharge(recording: Self.memory + 2 * body.count, to: account)
             defer { withExtendedLifetime(charge) {} }
             let reply = try reply(of: shared.connection, subject, body, deadline, limit)
-            // The reply exists in the library, here, and soon in the script.
+            // The reply exists in the library and in this array, and will soon exist in the script too.
             if let account, account.bytes + 2 * reply.count > account.capacity {
                 throw RequestError(
                     "limit_exceeded",

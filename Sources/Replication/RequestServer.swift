@@ -9,8 +9,8 @@ import SystemCalls
 ///     }
 ///     server.stop()
 ///
-/// Each request is received by only one of the servers of a subject. If no NATS server can be reached, it tries again
-/// until ``stop()``.
+/// Each request is received by only one of the servers of a subject. If no NATS server can be reached, a request server
+/// tries again until ``stop()``.
 package final class RequestServer: Sendable {
     /// The subject, which may have wildcards.
     package let subject: String
@@ -26,11 +26,11 @@ package final class RequestServer: Sendable {
     private let unanswered = Mutex(Waiting())
     /// The account of the script that answers.
     private let account: MemoryAccount?
-    /// The bytes that the requests may take here, and again in the client library.
+    /// The maximum number of bytes of the requests that wait here, and of those that wait in the client library.
     private let byteWindow: Int
 
-    /// The most requests that wait for their answers here; further ones wait in the client library, which drops those
-    /// that exceed its limit.
+    /// The maximum number of requests that wait for their answers here; further requests wait in the client library,
+    /// which drops requests beyond its limit.
     private static let window = 256
     private static let byteWindow = 64 << 20
     /// Services of other NATS clients are members of this group too.
@@ -38,8 +38,9 @@ package final class RequestServer: Sendable {
 
     /// Starts the thread, which calls the handler for each request.
     ///
-    /// `report` receives messages for people. The memory of requests is charged to the account. Throws ``RequestError``
-    /// for a subject that is not valid, and ``ReplicationError`` if the client library is not installed.
+    /// `report` receives messages for the user. The memory of requests is charged to the account. Throws
+    /// ``RequestError`` for a subject that is not valid, and ``ReplicationError`` if the client library is not
+    /// installed.
     package init(
         _ servers: NatsOptions, subject: String, account: MemoryAccount? = .current,
         report: @escaping @Sendable (String) -> Void = { _ in },

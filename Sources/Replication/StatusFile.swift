@@ -10,9 +10,9 @@ import Transfer
 
 /// The file beside a store in which its publisher or follower reports its progress, about once a second.
 ///
-/// Other processes show it. It is not part of the store, and nothing depends on it.
+/// Other processes show its content. The file is not part of the store, and replication does not depend on it.
 struct StatusFile {
-    /// The path follows from the path of the store.
+    /// The suffix that follows the path of the store.
     static let suffix = "-replication"
 
     private let path: String
