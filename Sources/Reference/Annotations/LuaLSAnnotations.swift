@@ -5,8 +5,8 @@ package enum LuaLSAnnotations {
     /// A file that declares the module and all its types.
     package static var api: String { file("Written by `moonpool luals`.", "") }
 
-    /// Returns a file that also declares the classes of stores, and `globals`, annotated Lua of the names that a host
-    /// program adds.
+    /// Returns a file that also declares the classes of stores and contains `globals`: annotated Lua code for the names
+    /// that a host program adds.
     package static func api(of classes: [ClassSchema], and globals: String) -> String {
         file(
             "Written by `ScriptEngine.stubs()`, with what the program adds.",

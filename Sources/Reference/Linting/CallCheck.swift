@@ -49,7 +49,7 @@ struct CallCheck {
         }.first
     }
 
-    /// Returns the result type, if all overloads have the same.
+    /// Returns the result type, if it is the same for all overloads.
     private func commonResult(_ named: ClassSchema?) -> KnownType? {
         let results = Set(entry.signatures.map { $0.results.first ?? "" })
         guard results.count == 1, let annotation = results.first else { return nil }

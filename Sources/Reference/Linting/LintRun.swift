@@ -136,7 +136,7 @@ final class LintRun {
         guard let variable = name.variable else { return kind(ofGlobal: name.token.text) }
         let key = ObjectIdentifier(variable)
         if let known = known[key] { return known }
-        // This ends the recursion for a variable that is part of its own value.
+        // The entry ends the recursion for a variable that is part of its own value.
         known[key] = .some(nil)
         let found = variable.changes == 0 ? variable.value.flatMap { kind(of: $0) } : nil
         known[key] = .some(found)
