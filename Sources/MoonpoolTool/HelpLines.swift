@@ -13,8 +13,8 @@ struct HelpLines {
     /// Creates a wrapper for lines of at most `columns` columns.
     init(columns: Int) { self.columns = columns }
 
-    /// Creates a wrapper with the width of a terminal, or of the variable COLUMNS if it is set; 80 columns without
-    /// both.
+    /// Creates a wrapper with the width of a terminal, or of the variable COLUMNS if it is set; 80 columns if both are
+    /// missing.
     init(descriptor: Int32) {
         columns =
             ProcessServices.environment("COLUMNS").flatMap { Int($0) }

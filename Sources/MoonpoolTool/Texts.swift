@@ -7,7 +7,7 @@ import ScriptHost
 enum Texts {
     /// The version.
     ///
-    /// Starting at the name of Lua, it equals the output of `lua -v`, because programs search for this text.
+    /// The part that starts with the name of Lua equals the output of `lua -v`, because programs search for this text.
     static let versionLine = "Moonpool \(ProductVersion.text), \(LuaState.copyright)"
 
     static let greeting = "Moonpool \(ProductVersion.text), Lua 5.4. Try .help; Ctrl-D ends."

@@ -32,7 +32,8 @@ enum MigrationSession {
         var configuration = ScriptConfiguration(name: "migrate")
         configuration.prepare = { context in
             InspectFunction.install(in: context)
-            // because it only assigns globals, which fails only without memory, and then the script fails anyway
+            // The error is ignored: the code only assigns globals, which fails only without memory, and then the script
+            // fails anyway.
             _ = try? context.state.run(redirection)
         }
         let jobs: [ScriptRunner.Job] = [

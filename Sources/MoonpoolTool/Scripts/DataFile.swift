@@ -17,7 +17,7 @@ struct DataFile: Sendable {
 
     /// Creates a data file.
     ///
-    /// Returns nil if the file does not exist, or if its extension is not the one of a data format.
+    /// Returns nil if the file does not exist, or if its extension is not that of a data format.
     init?(_ path: String) {
         let file = path.split(separator: "/").last.map(String.init) ?? path
         let parts = file.split(separator: ".")

@@ -4,8 +4,8 @@ import ScriptHost
 /// Handles Ctrl-C while scripts run: the first one interrupts the scripts, and a second one within a second ends the
 /// process.
 ///
-/// A long-running C function cannot be interrupted. After one second, a message reports this, and from then on the next
-/// Ctrl-C ends the process.
+/// A long-running C function cannot be interrupted. After one second, a message reports that native code is still
+/// running, and from then on the next Ctrl-C ends the process.
 final class InterruptPolicy {
     private let loop: EventLoop
     private var watch: SignalWatch?

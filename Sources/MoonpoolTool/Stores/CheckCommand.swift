@@ -26,8 +26,8 @@ struct CheckCommand: ParsableCommand {
                 return ProcessServices.writeOutput("\(store) is empty\n")
             }
             if RealmCopy.isRealm(store) { return try checkRealm() }
-            // This happens before opening the store: LMDB trusts the pages that it maps, and a damaged page would crash
-            // the process.
+            // The pages are verified before the store is opened: LMDB trusts the pages that it maps, and a damaged page
+            // would crash the process.
             try report(StoreFiles.verifyPages(store))
             let opened = try CommandStore.open(store, isReadOnly: true)
             defer { opened.close() }

@@ -44,7 +44,8 @@ struct RealmOptionGroup: ParsableArguments {
 enum RealmCopy {
     private static let mark = Array("T-DB".utf8)
 
-    /// Returns whether a file is a Realm file, by its content; an encrypted file, by its name.
+    /// Returns whether a file is a Realm file; an encrypted file is recognized by its name, any other file by its
+    /// content.
     static func isRealm(_ path: String) -> Bool {
         guard let bytes = ProcessServices.read(path, limit: 20), !bytes.isEmpty else {
             return false
