@@ -81,7 +81,7 @@ struct BoxLayout {
         return order
     }
 
-    /// Returns a long box with fewer rows; rows with links are kept longest.
+    /// Returns a long box with fewer rows; rows with links are removed last.
     private static func shortened(_ box: BoxDiagram.Box) -> BoxDiagram.Box {
         guard box.rows.count > mostRows else { return box }
         var space = max(2, mostRows - 1 - box.rows.count { $0.link != nil })

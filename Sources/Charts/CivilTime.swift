@@ -59,7 +59,7 @@ struct CivilTime {
         1, 3, 6, 12, 24, 60, 120, 240, 600, 1_200, 6_000, 12_000, 60_000,
     ]
 
-    /// Returns about `count` ticks at most, at round times within a range.
+    /// Returns at most about `count` ticks, at round times within a range.
     static func ticks(_ range: ClosedRange<Double>, count: Int) -> [Scale.Tick] {
         // Dates outside of this range have no practical use, and their arithmetic could overflow.
         guard range.lowerBound > -6e10, range.upperBound < 1e12 else {

@@ -9,7 +9,7 @@ struct Scale {
     let upper: Double
     private(set) var ticks: [Tick] = []
 
-    /// Creates a scale for a range of values with about `count` ticks at most.
+    /// Creates a scale for a range of values with at most about `count` ticks.
     ///
     /// An axis of numbers extends to the next tick on both sides; other axes end at the values.
     init(_ range: ClosedRange<Double>, kind: Plot.Kind, count: Int) {
