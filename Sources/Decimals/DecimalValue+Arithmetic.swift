@@ -116,7 +116,7 @@ extension DecimalValue {
 
     /// The largest 64-bit integer that is not greater than the value, and whether it equals the value.
     ///
-    /// Nil if the value is not an integer, and for values of 2^63 and more.
+    /// Nil for infinity and NaN, and for values outside of the range of 64-bit integers.
     package var floorInt: (value: Int64, isExact: Bool)? {
         guard isFinite else { return nil }
         let bound = shim_decimal_floor_to_int(forLibrary)
