@@ -130,9 +130,9 @@ package final class Script: Sendable {
 
     /// Stops the running Lua code, and returns false if no code was running.
     ///
-    /// The code can catch the error once for cleanup; if it still runs 200 ms later, it is stopped in any case. A
-    /// script that waits for events ends with the exit code 130 instead, unless it is interactive. Usable on any
-    /// thread, but not in a signal handler.
+    /// The code can catch the error once for cleanup; code that still runs 200 ms later is stopped again and cannot
+    /// catch that error. A script that waits for events ends with the exit code 130 instead, unless it is interactive.
+    /// Usable on any thread, but not in a signal handler.
     @discardableResult  // because only prompts use the result
     package func interrupt() -> Bool {
         let didStop = shared.requestInterrupt(.catchable)

@@ -34,7 +34,7 @@ public struct ScriptConfiguration: Sendable {
     package var clock: any LoopClock
     /// The label in brackets before each line that `print` writes, if several scripts share the output; nil for none.
     package var outputLabel: String?
-    /// Adds the functions of the host before any code of a script runs; also for workers of the script.
+    /// Adds the functions of the host before any code of the script, or of one of its workers, runs.
     ///
     /// Called on the script's thread.
     package var prepare: (@Sendable (ScriptContext) -> Void)?

@@ -117,7 +117,7 @@ final class ScriptModules {
             do {
                 return (try ProcessServices.readWhole(path, limit: 4 << 20), path)
             } catch {
-                // A file that cannot be read here may exist in another folder, as in Lua's own search.
+                // If the file cannot be read in this folder, it may exist in another folder, as in Lua's own search.
                 guard case .tooLong = error else { continue }
                 throw LuaArgumentError("module '\(name)' cannot be read: \(error.reason)")
             }

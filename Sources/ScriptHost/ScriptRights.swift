@@ -13,7 +13,7 @@ public struct ScriptRights: Sendable, Equatable {
     public var isConfined: Bool
     /// The files that its stores, imports and exports may use.
     ///
-    /// The libraries `io` and `os` ignore this, if the script has them.
+    /// The libraries `io` and `os`, if the script has them, ignore this property.
     public var files: FileRights
     /// Whether the script opens store files for reading only.
     public var opensStoresReadOnly = false

@@ -21,8 +21,8 @@ struct SchemaDelta {
         for present in base {
             let old = Self.find(present.name, before)
             guard let new = Self.find(present.name, after) else {
-                // A class that is removed here is removed with the additions of the other side, unless the other side
-                // added the class.
+                // A class that these differences remove is removed with the additions of the other side, unless the
+                // other side added the class.
                 if old == nil { result.append(present) }
                 continue
             }

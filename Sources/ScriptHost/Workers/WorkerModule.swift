@@ -77,7 +77,8 @@ extension ScriptContext {
         return worker
     }
 
-    /// Returns the code of the worker: a function, or a file that is compiled here, so that its errors are thrown here.
+    /// Returns the code of the worker: a function, or a file that is compiled on the calling thread, so that this
+    /// function throws its syntax errors.
     private func workerCode(_ call: borrowing LuaCall, _ title: String) throws -> SentFunction {
         let role = "the function of worker '\(title)'"
         switch call[2] {
