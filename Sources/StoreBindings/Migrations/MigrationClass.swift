@@ -249,7 +249,7 @@ package final class MigrationHandle {
                     .function(method(name, call)),
                     [call.state.userdata(migration.handle, StoreHandle.type)] + call.rest(from: 2)))
         } catch let error as LuaError {
-            // Thrown here, the error contains the line of the script.
+            // An error that is thrown at this point contains the line of the script.
             throw error.underlying ?? error
         }
     }

@@ -148,7 +148,7 @@ package final class StoreHandle {
 
     func remove(_ replication: ReplicationHandle) { replications.removeAll { $0 === replication } }
 
-    /// Waits until the streams have acknowledged the current version, if the script has requested this.
+    /// Waits until the streams have acknowledged the current version, if the script has requested acknowledged writes.
     func acknowledge() throws {
         guard !replications.isEmpty, !store.isClosed, !store.isInWrite else { return }
         for replication in replications { try replication.acknowledge(store.version, state) }

@@ -122,7 +122,8 @@ package final class StoreModule {
     package var migrator: ((_ store: String, _ folder: String, _ version: UInt64?) throws -> Void)?
     /// Whether observers whose tokens are reachable when a main chunk returns stay active.
     ///
-    /// This is for scripts, whose main chunk ends and whose locals then become garbage. True while the main chunk runs.
+    /// Used for scripts, because the locals of a main chunk become garbage when the chunk ends. True while the main
+    /// chunk runs.
     package var keepsMainChunk = false {
         didSet {
             state.onMainReturn = keepsMainChunk ? { [weak self] in self?.keepObservers() } : nil
@@ -334,7 +335,8 @@ extension StoreModule {
         try body()
     }
 
-    /// The source location of the call in the script, for reports; for a call from another script, the location there.
+    /// The source location of the call in the script, for reports; for a call from another script, the location in that
+    /// script.
     var callLocation: String {
         if !senderLocation.isEmpty { return senderLocation }
         for level in 0..<8 {
