@@ -55,8 +55,8 @@ final class FieldTable {
 
     /// Returns the field with a name.
     ///
-    /// This is the property that the options specify, the property with the same name, or the property whose name
-    /// results from replacing invalid characters, such as `unit_price` for `unit price`.
+    /// The field belongs to the property that the options specify, the property with the same name, or the property
+    /// whose name results from replacing invalid characters, such as `unit_price` for `unit price`.
     ///
     /// Throws `unknown_property` with the most similar name and a suggested fix.
     func field(_ name: String) throws -> Field {
