@@ -17,7 +17,7 @@ package enum NumberText {
         guard !digits.isEmpty else { return nil }
         var value: Int64 = 0
         if digits.count <= 18 {
-            // This many digits cannot overflow.
+            // A number with so few digits cannot overflow.
             for byte in digits {
                 let digit = byte &- 0x30
                 guard digit < 10 else { return nil }
