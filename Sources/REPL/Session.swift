@@ -8,7 +8,7 @@ import StoreBindings
 // A prompt session on the script's thread: evaluates entries, prints results, runs dot commands, completes, and
 // computes the prompt text. It does not depend on a terminal, so tests can drive it directly.
 //
-// Threads: everything here belongs to the script's thread.
+// A session is confined to the script's thread.
 
 /// Evaluates entries on a script's thread and prints their results.
 package final class Session {

@@ -20,7 +20,7 @@ final class ObserverWatch {
         self.style = style
     }
 
-    /// Labels and measures the calls of a script from here on.
+    /// Starts to label and measure the calls of a script.
     func watch(_ context: ScriptContext) {
         context.storeModule.aroundCalls = { [weak self] token, call in
             guard let self else { return try call() }

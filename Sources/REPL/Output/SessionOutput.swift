@@ -1,4 +1,4 @@
-/// The destination of a session's text, and the capabilities of the terminal there.
+/// The destination of a session's text, and the capabilities of its terminal.
 package struct SessionOutput: Sendable {
     /// Receives all text to show, in order.
     package var write: @Sendable (String) -> Void
