@@ -6,7 +6,7 @@ import CEdit
 extension LineEditor {
     static let rightKey = "\u{1B}[1;95D"
 
-    /// The rest of the newest entry that begins with the typed text; nil if the cursor is not at the end of it.
+    /// The rest of the newest entry that begins with the typed text; nil if the cursor is not at the end of the text.
     var suggestion: String? {
         guard painter != nil else { return nil }
         let (before, after) = typed

@@ -301,7 +301,7 @@ package final class LineEditor {
     }
 
     /// Updates the window size; returns whether it has changed.
-    @discardableResult  // because before a line is edited nothing has to be redrawn
+    @discardableResult  // because nothing needs to be redrawn before a line is edited
     func noticeWindowSize() -> Bool {
         guard let size = Descriptor.windowSize(descriptor), size != windowSize else { return false }
         windowSize = size
