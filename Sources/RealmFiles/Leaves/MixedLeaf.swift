@@ -3,7 +3,8 @@ struct MixedLeaf {
     /// The maximum nesting depth of collections.
     static let maximumNesting = 100
 
-    /// The integers: the type and either the value, or the leaf and the index of the value there.
+    /// The integers, each with the type and either the value, or the leaf that contains the value and its index in this
+    /// leaf.
     let composites: Node
     private let integers: Node?
     private let pairs: Node?

@@ -79,7 +79,7 @@ package final class RealmLookup {
         generation = file.bytes.generation
     }
 
-    /// Returns the rows that contain an object, and its index there; nil if the object does not exist.
+    /// Returns the rows that contain an object, and its index in these rows; nil if the object does not exist.
     package func find(_ key: Int64) throws -> (rows: RealmRows, row: Int)? {
         guard realmClass.rows != 0, !realmClass.isOld else { return nil }
         if generation != file.bytes.generation {
