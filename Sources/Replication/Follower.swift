@@ -58,7 +58,8 @@ package final class Follower {
         streamName = stream
         _ = try NatsLibrary.functions()
         if options.rebuilds { try Self.remove(path, servers, stream) }
-        // If a power failure removes a commit, it is applied again, because its sequence number is part of it.
+        // If a power failure removes a commit, the follower applies it again, because the commit contains its own
+        // sequence number.
         store = try Store(
             StoreConfiguration(.file(path), durability: .async),
             scheduler: ReplicationThread(status))
@@ -141,7 +142,7 @@ package final class Follower {
 
     /// Follows over one connection.
     ///
-    /// Returns true if the follower has reached the end of the stream and the options end it there.
+    /// Returns true if the follower has reached the end of the stream and the options request a stop there.
     private func follow(_ pause: inout BackOff) throws -> Bool {
         let stream = JetStream(try NatsConnection(servers), streamName)
         guard let state = try stream.state() else {

@@ -123,7 +123,7 @@ final class NatsConnection {
 
     /// Connects within a time limit for each server.
     ///
-    /// Throws `temporary` if no server can be reached, `fatal` for options that the library refuses.
+    /// Throws `temporary` if no server can be reached, and `fatal` for options that the library rejects.
     init(_ options: NatsOptions, within limit: Duration = .seconds(5)) throws {
         functions = try NatsLibrary.functions()
         handle = try Self.connect(options, limit, functions)

@@ -26,11 +26,11 @@ package final class RequestServer: Sendable {
     private let unanswered = Mutex(Waiting())
     /// The account of the script that answers.
     private let account: MemoryAccount?
-    /// The maximum number of bytes of the requests that wait here, and of those that wait in the client library.
+    /// The maximum number of bytes of the unanswered requests, and of the requests that wait in the client library.
     private let byteWindow: Int
 
-    /// The maximum number of requests that wait for their answers here; further requests wait in the client library,
-    /// which drops requests beyond its limit.
+    /// The maximum number of unanswered requests; further requests wait in the client library, which drops requests
+    /// beyond its limit.
     private static let window = 256
     private static let byteWindow = 64 << 20
     /// Services of other NATS clients are members of this group too.
