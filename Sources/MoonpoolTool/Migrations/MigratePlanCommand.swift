@@ -109,7 +109,7 @@ struct MigratePlanCommand: ParsableCommand {
             ])
     }
 
-    /// Asks until the answer is valid; after the end of the input it asks no more questions.
+    /// Asks until the answer is valid; asks no more questions after the end of the input.
     private static func ask(
         _ question: String, _ context: ScriptContext
     ) throws -> SchemaPlan.Answer {
