@@ -181,7 +181,7 @@ extension DecimalValue {
                     coefficient *= 10
                     exponent -= 1
                 }
-                // Subnormal numbers extend 33 powers of ten below the least exponent, hence the offset.
+                // The offset is necessary because subnormal numbers extend 33 powers of ten below the least exponent.
                 let magnitude = UInt128(exponent + Self.exponentBias + 64) << 113 | coefficient
                 code = isNegative ? sign - magnitude : sign + magnitude
             }
