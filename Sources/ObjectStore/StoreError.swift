@@ -58,7 +58,9 @@ extension StoreError {
         self.init(code, text, detail: .advice(program: program, script: script))
     }
 
-    /// An error about a position, counted from 0: `index 7 is outside the 5 results`, for a text such as `the 5 results`.
+    /// Returns the error for a position outside a collection, counted from 0.
+    ///
+    /// With the text `the 5 results`, the message is `index 7 is outside the 5 results`.
     package static func outside(_ position: Int, of collection: String) -> StoreError {
         StoreError(.outOfRange, "", detail: .position(position, of: collection))
     }

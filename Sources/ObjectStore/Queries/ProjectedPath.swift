@@ -24,7 +24,7 @@ package struct ProjectedPath: Sendable {
     private let isTotal: Bool
     /// Whether the value may be null even if its property is required.
     ///
-    /// This is so after a link and for an element, a minimum, a maximum or an average.
+    /// This applies to values after a link, and to an element, a minimum, a maximum or an average.
     package let isOptional: Bool
     /// The key paths of the properties that determine the value, in the form that observers take.
     package let observed: [String]
@@ -172,7 +172,7 @@ package struct ProjectedPath: Sendable {
 }
 
 extension Store {
-    /// Records that a property of an object is read; of backlinks, which objects link to the object.
+    /// Records that a property of an object is read; for backlinks, records a read of the linking objects.
     fileprivate func noteRead(
         of property: Property, _ owner: ClassSchema, _ key: ObjectKey, _ reader: ReadRecorder
     ) throws {
@@ -183,7 +183,7 @@ extension Store {
         try noteRead(of: Query(.backlinks(origin.table, origin.column, key), of: origin.table))
     }
 
-    /// Records that all values are read to which a path leads from an object.
+    /// Records a read of all values to which a path leads from an object.
     fileprivate func noteReads(
         along path: ArraySlice<PropertyPath.Component>, from key: ObjectKey, _ reader: ReadRecorder
     ) throws {

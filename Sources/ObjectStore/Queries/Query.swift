@@ -119,7 +119,7 @@ package struct Query: Sendable {
         return query
     }
 
-    /// Returns the objects that match a predicate, after the clauses in its text.
+    /// Returns the objects that match a predicate, and applies the clauses in its text.
     ///
     /// Throws `invalid_query` with the text and a caret under the error.
     package func filtered(
@@ -253,8 +253,8 @@ package struct Query: Sendable {
     /// The steps in the order in which they run.
     ///
     /// Filters come first and are combined, and adjacent sorts are combined, if the result stays the same. A filter
-    /// after `distinct` applies before it, so adding a filter never loses a row that another row hid. No step moves
-    /// before a limit.
+    /// after `distinct` runs before it: otherwise, excluding the first object of a combination would also exclude the
+    /// later objects with the same values. No step moves before a limit.
     var plannedSteps: [Step] {
         var planned: [Step] = []
         for step in steps {

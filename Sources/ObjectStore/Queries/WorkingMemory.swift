@@ -3,8 +3,8 @@ import MemoryAccounts
 
 /// The memory that the evaluation of a query needs only while it runs, charged to the account of the script.
 ///
-/// An evaluation cannot throw. One that is refused memory returns a wrong result, as one that is interrupted does, and
-/// `Interruption.check()` throws `limit_exceeded` before anything uses it.
+/// An evaluation cannot throw. If it is refused memory, it returns a wrong result, as it does after an interruption,
+/// and `Interruption.check()` throws `limit_exceeded` before the result is used.
 struct WorkingMemory: ~Copyable {
     private var charge = MemoryCharge()
 

@@ -18,7 +18,7 @@ class LiveNode: Observer {
 
     func noteChange(in version: UInt64) { changedAt = version }
 
-    /// Counts a node that cannot be updated further as changed; its readers then read the store.
+    /// Treats a node that cannot be updated further as changed, so that its readers read the store instead.
     override func failed(_ error: StoreError) -> Call? {
         isFinished = true
         changedAt = .max

@@ -8,7 +8,7 @@ final class LiveRows: LiveNode {
     /// The rows and columns that the values depend on; nil without a path.
     private var values: WatchGraph?
 
-    /// Creates a node; `path` names the values that matter; without one, only the objects and their order do.
+    /// Creates a node; `path` names the values to watch; without a path, only the objects and their order are watched.
     init(_ query: Query, path: String?, dispatcher: NotificationDispatcher) {
         self.query = query
         self.path = path

@@ -3,8 +3,8 @@ import ColumnStorage
 /// Code that runs again, or counts as out of date, when data that it read has changed.
 ///
 /// While the code runs, the stores of its scope record what it reads: properties of objects, the rows of queries,
-/// aggregates, and computed values. One observer for each of those stores watches exactly these. Reads are recorded
-/// again with each run. Confined to the thread of the stores.
+/// aggregates, and computed values. One observer for each of those stores watches exactly these reads. Reads are
+/// recorded again with each run. Confined to the thread of the stores.
 package class Reaction: ReadRecorder {
     let scope: ReadScope
     /// The observers, by store.
@@ -129,14 +129,14 @@ package class Reaction: ReadRecorder {
         update(store) { $0.add(table, key, column) }
     }
 
-    /// Records that a property is read of many objects.
+    /// Records that a property of many objects is read.
     func noteRead(of store: Store, _ table: TableID, wholeColumn column: ColumnID) {
         update(store) { $0.add(table, wholeColumn: column) }
     }
 
     override func noteRead(of store: Store, existenceOf reference: ObjectReference) {
         guard store.view.isPresent(reference) else {
-            // It may come back: by an undo, or by another object under its key.
+            // An object may exist under the key later: after an undo, or if another object is created under the key.
             let lookup = StoreReads.Lookup(table: reference.table, result: nil) { view in
                 view.isPresent(reference) ? reference.key : nil
             }
@@ -199,7 +199,7 @@ package class Reaction: ReadRecorder {
     /// The stores that the last run read, in any order.
     package var stores: [Store] { observers.values.compactMap { $0.dispatcher?.store } }
 
-    /// The reaction's dependencies, in the names of the schema.
+    /// The reaction's dependencies, by their names in the schema.
     package var dependencies: [String] {
         observers.values.flatMap { observer -> [String] in
             guard let schema = observer.dispatcher?.store.schema else { return [] }
@@ -248,7 +248,7 @@ final class ReactionObserver: Observer {
         if let reaction { reaction.didEnd(self) }
     }
 
-    /// Returns a call because the run itself has changed data that it had read.
+    /// Returns a call, because the run itself has changed data that it had read.
     override func begin(in view: StoreView) throws -> Call? { reaction?.didChange() }
 
     override func advance(along step: VersionStep) throws -> Call? {

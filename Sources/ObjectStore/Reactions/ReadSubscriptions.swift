@@ -12,8 +12,8 @@ package protocol ReadSubscriber: AnyObject {
 
 /// Records reads outside of reactions: each different read has a subscriber that is called once, after the next change.
 ///
-/// For a host with its own mechanism to run code again. A commit takes time in proportion to its changes, not to the
-/// number of reads. Confined to the thread of the store.
+/// This is for a host that runs code again by a mechanism of its own. A commit takes time in proportion to its changes,
+/// not to the number of reads. The object is confined to the thread of the store.
 package final class ReadSubscriptions: ReadRecorder {
     private enum Key: Hashable {
         case property(TableID, ObjectKey, ColumnID?)
@@ -28,7 +28,8 @@ package final class ReadSubscriptions: ReadRecorder {
         let column: ColumnID
     }
 
-    /// Above this many objects of a column, further reads of it subscribe to the column as a whole.
+    /// The maximum number of objects of a column with separate subscriptions; further reads subscribe to the whole
+    /// column.
     private static let mostObjects = 1_000
 
     private let isWanted: () -> Bool

@@ -19,7 +19,7 @@ extension Store {
         return hold
     }
 
-    /// The aggregate for the recorder of reads; nil if no reads are tracked.
+    /// Returns an aggregate and records its read; nil if no reads are tracked.
     func trackedAggregate(
         _ kind: AggregateKind, _ path: String?, of query: Query,
         _ classSchema: () throws -> ClassSchema

@@ -10,7 +10,7 @@ struct StoreReads {
         var wholeColumns: Set<ColumnID> = []
         /// The objects whose existence was read; true if all of their properties were read.
         var objects: [ObjectKey: Bool] = [:]
-        /// Whether the deletion of any object matters.
+        /// Whether the deletion of any object counts as a change, because a whole column was read.
         var anyObject = false
     }
 
@@ -58,7 +58,7 @@ struct StoreReads {
         tables[table]?.anyObject = true
     }
 
-    /// Adds that an object exists or does not.
+    /// Adds a read of whether an object exists.
     mutating func add(existenceOf key: ObjectKey, in table: TableID) {
         if tables[table]?.objects[key] == nil {
             tables[table, default: TableReads()].objects[key] = false

@@ -13,9 +13,9 @@ package final class CommitReader {
         ///
         /// Only the newer version can be read, until the next commit is requested.
         package let change: VersionChange
-        /// The version before.
+        /// The version before the commit.
         package let since: UInt64
-        /// The version after.
+        /// The version after the commit.
         package var version: UInt64 { change.newer.version }
     }
 
@@ -25,12 +25,12 @@ package final class CommitReader {
     /// Whether the system has refused to open the file a second time.
     private var cannotOpen = false
 
-    /// Prepares reading; the file is opened a second time when it is first needed.
+    /// Creates a reader, which opens the file a second time when it first needs to.
     package init(_ store: Store) { self.store = store }
 
     /// Calls `body` with each commit after a version, the newest first.
     ///
-    /// The store moves to the newest version before. A version and all versions before it are combined into one commit
+    /// The store first moves to the newest version. A version and all versions before it are combined into one commit
     /// if the version did not record the replaced values (see ``StoreConfiguration/history``), changed the schema, or
     /// deleted an object that a later version restored. Returns false, without a call, if the history does not reach
     /// back, the file cannot be opened a second time, or is written to without a pause.
@@ -43,7 +43,7 @@ package final class CommitReader {
         for _ in 0..<Self.attempts {
             store.fileMayHaveChanged()
             try store.refresh()
-            // Its pages are not reused while they are read.
+            // The view keeps the pages of this version from being reused while they are read.
             let held = try store.frozenView()
             guard since < held.version else { return false }
             guard let versions = try begin(at: held) else { continue }
@@ -98,7 +98,8 @@ package final class CommitReader {
                 schema: schema, snapshot: versions.snapshot, isFrozen: true,
                 originalVersion: version)
             var (changes, before) = (entry.changes, version - 1)
-            // A deleted and restored object has the same key again, which one write cannot restore twice.
+            // A restored object has the same key as before its deletion. The rewind is a single write, which cannot
+            // restore a key twice.
             let isRevived = entry.changes.tables.contains { table, changed in
                 created[table]?.intersects(changed.deleted) ?? false
             }

@@ -35,7 +35,7 @@ extension Store {
     /// Sets the record of replication in the open write transaction.
     ///
     /// `changesRole` makes other stores of the file check again whether they may write, because only the replicating
-    /// store of a follower may.
+    /// store of a follower may write.
     package func setReplicationRecord(
         _ bytes: [UInt8], isFollower: Bool, changesRole: Bool
     ) throws {

@@ -28,7 +28,7 @@ public struct CompositeIndex: Hashable, Sendable {
         self.id = id
     }
 
-    /// Returns whether both cover the same properties in the same order, and are equally unique.
+    /// Returns whether both cover the same properties in the same order, and are both unique or both not unique.
     func hasSameMeaning(_ other: CompositeIndex) -> Bool {
         properties == other.properties && isUnique == other.isUnique
     }

@@ -2,7 +2,7 @@
 package enum NearestName {
     /// Returns the known name with the fewest typing errors; nil if no name is similar enough.
     ///
-    /// A name of more than 200 bytes is not a misspelled one.
+    /// A name of more than 200 bytes is not considered a misspelling.
     package static func find(_ name: String, among known: [String]) -> String? {
         guard name.utf8.count <= 200 else { return nil }
         let limit = max(1, min(3, name.count / 2))

@@ -90,7 +90,7 @@ extension Property {
     /// Whether the property leads to other objects: links, collections of links and backlinks.
     public var leadsToObjects: Bool { type == .object || type == .backlinks }
 
-    /// Whether the values are indexed, which is always so for primary keys.
+    /// Whether the values are indexed; those of a primary key always are.
     public var hasIndex: Bool { isPrimary || isIndexed }
 
     /// The type in the syntax of schemas: `int?`, `Toy[]`, `backlinks Person.dogs`.

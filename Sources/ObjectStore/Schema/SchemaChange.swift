@@ -12,13 +12,13 @@ struct SchemaChange {
         case newVersion
     }
 
-    /// The additions of a migration to the two schemas.
+    /// The information about a migration that the two schemas do not contain.
     struct Circumstances {
         /// The renamed classes and properties.
         var renames = SchemaRenames()
         /// The old names of the removed classes.
         var removed: Set<String> = []
-        /// The schema that the open migration has reached; it may have filled columns.
+        /// The schema that the open migration has reached; its columns may already contain values.
         var interim: Schema?
     }
 

@@ -98,7 +98,8 @@ struct SchemaOpening {
         }
     }
 
-    /// Throws if numbered migrations brought the file to its version, because then only they may change it.
+    /// Throws if numbered migrations brought the file to its version: only further numbered migrations may change its
+    /// schema.
     ///
     /// An automatic change would lose the values that the next migration needs, and no command could migrate the file
     /// further.

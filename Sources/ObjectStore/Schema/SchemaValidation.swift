@@ -33,7 +33,7 @@ struct SchemaValidation {
         known = Dictionary(classes.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
     }
 
-    /// Checks that a class does not have the name of a type, which would mean the type in a declaration.
+    /// Checks that a class does not have the name of a type: in a declaration, the name would mean the type.
     private mutating func checkReserved(_ name: String) {
         guard PropertyType(rawValue: name) != nil else { return }
         faults.append("class name '\(name)' is the name of a type; choose another name")

@@ -8,7 +8,8 @@ struct SectionRules {
     let sortKey: SortKey
 
     init(_ base: Query, _ sortKey: SortKey) {
-        // A filter would move before a `distinct`, and no step moves before a limit.
+        // The filter of a section would move before a `distinct`. A limit prevents this, because no step moves before a
+        // limit.
         let hidesRows = base.steps.contains { if case .distinct = $0 { true } else { false } }
         self.base = hidesRows ? base.adding(.limit(.max)) : base
         self.sortKey = sortKey

@@ -9,9 +9,9 @@ package struct SectionedChange {
     package let kind: CollectionChange.Kind
     /// Whether the object that owns the grouped list or backlinks still exists; if false, this is the last call.
     package let isCollectionValid: Bool
-    /// The positions before the change of the deleted sections.
+    /// The positions of the deleted sections before the change.
     package let sectionDeletions: [Int]
-    /// The positions after the change of the inserted sections.
+    /// The positions of the inserted sections after the change.
     package let sectionInsertions: [Int]
     /// The other sections that changed, in order.
     package let sections: [Rows]
@@ -24,13 +24,13 @@ package struct SectionedChange {
         package let section: Int
         /// The value that the objects of the section share.
         package let key: Value
-        /// The positions before the change of the rows that left.
+        /// The positions of the removed rows before the change.
         package fileprivate(set) var deletions: [Int] = []
-        /// The positions after the change of the rows that entered.
+        /// The positions of the added rows after the change.
         package fileprivate(set) var insertions: [Int] = []
-        /// The positions before the change of the modified rows.
+        /// The positions of the modified rows before the change.
         package fileprivate(set) var modifications: [Int] = []
-        /// The positions after the change of the modified rows.
+        /// The positions of the modified rows after the change.
         package fileprivate(set) var modificationsNew: [Int] = []
 
         fileprivate init(sectionBefore: Int, section: Int, key: Value) {

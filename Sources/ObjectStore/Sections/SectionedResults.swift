@@ -1,7 +1,7 @@
 import ColumnStorage
 import MemoryAccounts
 
-/// The objects of a query grouped by a value, lazy and live as ``Results``.
+/// The objects of a query grouped by a value, lazy and live like ``Results``.
 ///
 /// There is a section for every occurring value, in the order of the values (nil first, or last in descending order).
 /// Inside a section, the objects are in the order of the results. A section is created with its first object and
@@ -84,7 +84,7 @@ package final class SectionedResults {
         return (rules.value(keys[position]), objects(withScalar: keys[position]))
     }
 
-    /// Returns the objects with a value, which may be none.
+    /// Returns the objects with a value; the result may be empty.
     ///
     /// Throws `type_mismatch` for a value of another type.
     package func objects(withKey key: Value) throws -> Results {

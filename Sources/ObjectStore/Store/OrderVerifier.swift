@@ -2,8 +2,8 @@ import ColumnStorage
 
 /// Finds sets and maps whose elements are not in order, in which lookups would fail.
 ///
-/// The storage keeps them as sequences, and the object store defines their order, so the order is checked here. Used
-/// for files in which the storage has found no error.
+/// The storage keeps sets and maps as sequences, and the object store defines their order, so the order is verified
+/// here. The verifier is used only for files in which the storage has found no error.
 struct OrderVerifier {
     private let view: StoreView
 

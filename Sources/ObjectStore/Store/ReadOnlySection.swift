@@ -8,9 +8,9 @@ import Synchronization
 
 /// Runs user code in the middle of a store operation, during which the thread must not change any store.
 ///
-/// The operation has validated the values that it will write. A change by the user code would invalidate that, so every
-/// write, the start and end of transactions, schema changes, and closing throw `already_in_write` on this thread.
-/// Reading is allowed.
+/// The operation has validated the values that it will write. A change by the user code would invalidate this
+/// validation, so every write, the start and end of transactions, schema changes, and closing throw `already_in_write`
+/// on this thread. Reading is allowed.
 ///
 /// Cost outside a section: one relaxed load for each check.
 package enum ReadOnlySection {

@@ -25,16 +25,16 @@ public protocol TimingScheduler: Scheduler {
     func makeTimer(_ handler: @escaping () -> Void) -> any SchedulerTimer
 }
 
-/// A scheduler of a thread that several parties share: code of one party can wait while the thread serves the others.
+/// A scheduler of one of several clients, such as scripts, that share a thread: code of one can wait while others run.
 package protocol SuspendingScheduler: Scheduler {
     /// Whether the calling code can be suspended.
     var canSuspend: Bool { get }
 
     /// Suspends the calling code until the condition holds; call it only if ``canSuspend``.
     ///
-    /// No other code of the same party runs meanwhile. The condition is checked at once, after each call of ``resume``,
-    /// when the party should stop, and every `interval`. Rethrows the errors of the condition. Throws the error of a
-    /// stop, and `limit_exceeded` if too many parties wait already.
+    /// No other code of the same client runs meanwhile. The condition is checked at once, after each call of
+    /// ``resume``, when the client should stop, and every `interval`. Rethrows the errors of the condition. Throws the
+    /// error of a stop, and `limit_exceeded` if too many clients are already waiting.
     func suspend(checkingEvery interval: Duration?, until condition: () throws -> Bool) throws
 
     /// A function that makes the suspended code check its condition, on any thread.

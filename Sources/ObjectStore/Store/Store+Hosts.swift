@@ -30,7 +30,8 @@ extension Store {
         return StoreView(schema: frozen.schema, snapshot: snapshot, isFrozen: true, pin: pin)
     }
 
-    /// Returns a frozen view of this file for the store's own thread: the one of that version if the store has it.
+    /// Returns a view of the same frozen version for the store's own thread: the store's latest frozen view, if it has
+    /// that version.
     package func sharedView(of frozen: StoreView) throws -> StoreView {
         if let known = latestFrozen, known.version == frozen.version, !known.isClosed {
             return known
@@ -40,7 +41,8 @@ extension Store {
         return made
     }
 
-    /// Returns the number of the newest version in the file, on any thread; nil in memory, where no other process commits.
+    /// A function that returns the newest version in the file, on any thread; nil in memory, where no other process
+    /// commits.
     package var newestVersion: (@Sendable () -> UInt64)? {
         guard path != nil, !isClosed else { return nil }
         return { [file = view.snapshot.file] in file.latestVersion() }

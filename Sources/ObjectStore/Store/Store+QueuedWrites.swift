@@ -58,9 +58,9 @@ struct WriteQueue {
         return writes[next...].compactMap(\.self)
     }
 
-    /// The time in nanoseconds for which the lock waits for a busy thread.
+    /// The time in nanoseconds for which the lock is reserved for a busy thread.
     ///
-    /// It grows with each lapse, so that a thread that is always busy finally receives the lock.
+    /// It grows with each lapse, so that a thread that is always busy eventually receives the lock.
     var patience: Int { 100_000_000 << min(lapses, 6) }
 
     mutating func didLapse() {

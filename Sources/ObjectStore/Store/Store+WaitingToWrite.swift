@@ -21,8 +21,9 @@ extension Store {
 
     /// Waits for the write lock if the wait can be interrupted; returns nil if the lock seems to be free.
     ///
-    /// On a thread that several parties share, the calling code is suspended, and the thread serves the others. So
-    /// another party of the thread may hold the lock. Otherwise the wait blocks the thread.
+    /// On a thread that several clients share (``SuspendingScheduler``), the calling code is suspended, and the thread
+    /// serves the others. The lock may therefore be held by another client of the same thread. On other threads, the
+    /// wait blocks the thread.
     ///
     /// The ticket of a queued write is used, because the queue must not wait for a thread that waits for the lock.
     /// Throws the errors of the wait handler, and `closed`.
@@ -70,9 +71,11 @@ extension Store {
         }
     }
 
-    /// The number of checks whether the lock is held for long, for a thread that will block: one or two milliseconds.
+    /// The number of checks before a thread blocks, to detect whether the lock is held for more than one or two
+    /// milliseconds.
     private static let checksBeforeBlocking = 20
-    /// The number of checks for code that will be suspended: a fifth of a millisecond, for which all others wait too.
+    /// The number of checks before code is suspended; they take a fifth of a millisecond, during which all clients
+    /// wait.
     private static let checksBeforeSuspending = 2
 
     /// Waits until a ticket is no longer waiting, or for 20 milliseconds if the wait blocks the thread.

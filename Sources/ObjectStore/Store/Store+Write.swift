@@ -72,7 +72,7 @@ extension Store {
         }
     }
 
-    /// Commits the open write transaction; the silenced tokens do not receive it.
+    /// Commits the open write transaction; the silenced tokens do not receive the commit.
     ///
     /// If another thread or process commits at the same time, so that the store receives both commits at once, the
     /// silenced tokens receive both; so no observer misses the changes of others.

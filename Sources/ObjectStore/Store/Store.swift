@@ -125,7 +125,7 @@ public final class Store {
             try readRole()
             try SchemaOpening(self).prepare()
         } catch {
-            // A caller of the migration may have kept the store.
+            // The migration function may have kept a reference to the store.
             end()
             throw error
         }

@@ -37,8 +37,8 @@ public struct StoreConfiguration: Sendable {
     public var migration: (@Sendable (Migration) throws -> Void)?
     /// The data that the migration may lose: `Class.property`, or the name of a class.
     ///
-    /// Opening throws `migration_needed` if a property with values is removed that is neither named here nor deleted by
-    /// the migration.
+    /// Opening throws `migration_needed` if the schema removes a property with values that is neither named here nor
+    /// deleted by the migration.
     public var drops: Set<String> = []
     /// Whether all data is deleted if the file needs a migration.
     ///
@@ -51,7 +51,7 @@ public struct StoreConfiguration: Sendable {
     /// The number of versions that the change history keeps; 0 for none.
     ///
     /// Every writer of a file applies its own number: a writer with a lower number removes older versions, and the
-    /// writes of one with 0 cannot be undone. For an in-memory store, the first store that opens it determines the
+    /// writes of a writer with 0 cannot be undone. For an in-memory store, the first store that opens it determines the
     /// value.
     public var history: Int
     /// The maximum size of the file in bytes; nil for the default.

@@ -43,7 +43,7 @@ package enum StoreFiles {
         try ColumnFile.leavingNoLockFile(of: path, body)
     }
 
-    /// Whether a file is empty, or the creation of its store did not finish: opening it for writing creates the store.
+    /// Returns whether a file is empty, or the creation of its store did not finish.
     ///
     /// Opening such a file for writing creates the store. Throws `invalid_argument` (the file does not exist or cannot
     /// be read).
@@ -73,8 +73,9 @@ package enum StoreFiles {
 
     /// Runs `body` with the path of a new folder for working copies of a store.
     ///
-    /// The folder is in the folder of the store, so that there is space for copies, and only this user may look into it. It is
-    /// removed afterwards with the files in it. If the process is killed, the next work on the store removes it.
+    /// The new folder is in the folder of the store, so that there is space for copies, and only this user has access
+    /// to it. It is removed afterwards with the files in it. If the process is killed, the next work on the store
+    /// removes it.
     ///
     /// Throws the errors of `body`, `permission` and `disk_full`.
     package static func withWorkFolder<Result>(
@@ -95,8 +96,8 @@ package enum StoreFiles {
     /// Ends the process with a message and an exit status if an open file can no longer be read.
     ///
     /// This happens if another program truncates the file, or its device fails. Otherwise SIGBUS would end the process
-    /// without a message. The function handles that signal, and at the end restores the terminal at standard input to
-    /// its current state. Programs call it at their start.
+    /// without a message. The handler of that signal also restores the terminal at standard input to the state that it
+    /// has now. Programs call this function at their start.
     package static func explainLostPages(as program: StaticString, exitStatus: Int32) {
         ColumnFile.explainLostPages(as: program, exitStatus: exitStatus)
     }

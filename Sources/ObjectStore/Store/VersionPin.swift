@@ -12,7 +12,7 @@ package struct VersionHolder: Hashable, Sendable {
     }
 }
 
-/// A holder that keeps an old version of a file readable, and thereby pages that newer versions could reuse.
+/// A holder that keeps an old version of a file readable, and thereby keeps pages that newer versions could reuse.
 package struct VersionPin: Hashable, Sendable {
     /// The kind of holder.
     package enum Kind: String, Hashable, Sendable {

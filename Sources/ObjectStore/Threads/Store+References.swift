@@ -5,8 +5,9 @@ extension Store {
     ///
     /// References to objects of the open write can be resolved once it is committed, and are nil if it is rolled back.
     ///
-    /// A reference is cheap; for results and frozen values, the file's tables are read. Results keep the current
-    /// version readable until the reference is resolved or released; ``pins()`` names the holder.
+    /// Creating a reference is cheap, except that references to results and frozen values read the file's tables.
+    /// Results keep the current version readable until the reference is resolved or released; ``pins()`` names the
+    /// holder.
     ///
     /// Throws `invalid_object` for a deleted object, `already_in_write` for results over a collection that the open
     /// write has created, `invalid_argument` for a value of another store, `closed`, `wrong_thread`.

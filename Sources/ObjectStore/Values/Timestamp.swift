@@ -114,8 +114,8 @@ extension Timestamp {
         return month == 2 ? (isLeap ? 29 : 28) : [4, 6, 9, 11].contains(month) ? 30 : 31
     }
 
-    // Days are counted in eras of 400 years that begin in March, so the leap day is the last day of a year: Howard
-    // Hinnant, "chrono-Compatible Low-Level Date Algorithms".
+    // Days are counted in eras of 400 years that begin in March, so the leap day is the last day of a year. The method
+    // is described in "chrono-Compatible Low-Level Date Algorithms".
     private static func daysSinceEpoch(_ year: Int, _ month: Int, _ day: Int) -> Int {
         let shifted = month <= 2 ? year - 1 : year
         let (era, yearOfEra) = floorDivide(shifted, 400)

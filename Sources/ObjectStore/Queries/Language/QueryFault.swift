@@ -14,7 +14,7 @@ struct QueryFault: Error, Equatable {
 
     /// Returns the error for users, with the message, the line of the text, and a caret under the range.
     ///
-    /// The code is `unknown_property` or `invalid_query`. Only a window around the error is shown of a long line, so a
+    /// The code is `unknown_property` or `invalid_query`. A long line is shortened to a window around the error, so a
     /// generated predicate of a megabyte does not cause an error message of a megabyte.
     func rendered(in text: String) -> StoreError {
         let bytes = Array(text.utf8)

@@ -10,7 +10,7 @@ struct CompositeAccess {
     /// The number of columns with a fixed value.
     var equalCount: Int { range.equal.count }
 
-    /// Whether the column after these is limited to a range.
+    /// Whether the column after the fixed ones is limited to a range.
     var hasRange: Bool { range.lower != nil || range.upper != nil }
 
     /// Returns the best lookup in a table's composite indexes; nil if no index covers two conditions.

@@ -140,7 +140,7 @@ private struct IndexLookup {
             return links(column, targets.values.map { ObjectKey(rawValue: $0) })
         }
         if case .bytes(.search(let search)) = form {
-            // A scan would tokenize every text, which costs more than any number of keys.
+            // A scan would tokenize every text, which takes longer than reading any number of keys.
             guard let found = rows.rows(column, matching: search) else { return nil }
             let words = search.required.count == 1 ? "word" : "words"
             return IndexAccess(
@@ -208,7 +208,7 @@ private struct IndexLookup {
                 set.values.compactMap { rows.find(column, int: $0) }
             }
         }
-        // Of many values, a sample determines their frequency.
+        // For many values, the frequency is estimated from a sample.
         let step = max(1, set.count / 64)
         var asked = 0
         var found = 0

@@ -89,7 +89,7 @@ struct CompiledPath: Sendable {
 
     /// Whether a nil link in the path results in a nil value, as in `owner.age`.
     ///
-    /// This is so for paths with one value. In a path with any number of values, a nil link yields no value.
+    /// This applies to paths with one value. In a path with any number of values, a nil link yields no value.
     let nilLinkIsValue: Bool
 
     /// Creates a path; `isPartOfMany` is true for the rest of a path with any number of values.

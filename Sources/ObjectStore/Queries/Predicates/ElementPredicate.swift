@@ -21,7 +21,7 @@ package struct ElementPredicate: Hashable, Sendable {
         self.text = text
         self.arguments = arguments
         isMixed = property.type == .mixed
-        // This class has only the value, under both of its names.
+        // This class has one property for each of the two names of the value.
         let values = ClassSchema(
             "\(property.typeName)", Self.names.map { Property($0, property.type, isOptional: true) }
         )

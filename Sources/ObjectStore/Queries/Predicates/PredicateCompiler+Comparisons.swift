@@ -117,7 +117,7 @@ extension PredicateCompiler {
             isSet: operands.path.components.last?.property.collection == .set, whole: whole)
     }
 
-    /// Compares the number of elements of an own list with a number; lists store their counts.
+    /// Compares the number of elements of a list of the class itself with a number; lists store their counts.
     private func countNode(
         _ left: PredicateOperand, _ operation: PredicateOperator, _ right: PredicateOperand
     ) -> (any PredicateNode)? {
@@ -140,7 +140,7 @@ extension PredicateCompiler {
 
     func isComparable(_ left: PredicateOperand, _ right: PredicateOperand) -> Bool {
         if left.type.isComparable(with: right.type) { return true }
-        // In Lua, a flag can be written as a number only as 0 or 1.
+        // A script may write a Boolean value as the number 0 or 1, but not as another number.
         for (side, other) in [(left, right), (right, left)] where side.type == .value(.bool) {
             if case .constant(.int(0...1)) = other.form { return true }
         }

@@ -1,8 +1,8 @@
 import ColumnStorage
 import Decimals
 
-// Constants in comparisons with values of a type. No constant is rounded to the type of a column: `age > 2.5` is `age
-// >= 3`, and `age == 2.5` matches nothing.
+// Constants in comparisons with values of a type. No constant is rounded to the type of a column: `age > 2.5` means
+// `age >= 3`, and `age == 2.5` matches nothing.
 extension PredicateCompiler {
     /// Converts a constant for a comparison with values of a type (``Number/constant(beside:)``).
     static func constant(

@@ -224,7 +224,7 @@ struct Aggregate {
         }
     }
 
-    /// `.nothing` for the minimum, maximum and average of no values; the sum of none is 0.
+    /// The aggregate; `.nothing` for the minimum, maximum and average of no values, and 0 for their sum.
     var result: Scalar {
         switch operation {
         case .minimum, .maximum: extreme

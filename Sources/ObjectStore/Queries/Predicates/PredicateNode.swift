@@ -185,7 +185,7 @@ struct SequenceNode: RowPredicateNode {
     }
 }
 
-/// A test of the number of elements of an own list, for whole leaves at once.
+/// A test of the number of elements of a list of the class itself, for whole leaves at once.
 struct ElementCountNode: PredicateNode {
     let slot: Int
     let column: ColumnID

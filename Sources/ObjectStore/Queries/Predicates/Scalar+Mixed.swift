@@ -1,8 +1,8 @@
 import ColumnStorage
 
 extension Scalar {
-    /// Creates a scalar from the value of a mixed property, for comparisons; numbers, Booleans and strings are the same
-    /// as elsewhere.
+    /// Creates a scalar from the value of a mixed property, for comparisons; numbers, Booleans and strings have the
+    /// same form as in properties of their types.
     init(mixed value: Value) {
         switch value {
         case .null: self = .null

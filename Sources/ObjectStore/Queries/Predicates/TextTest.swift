@@ -117,7 +117,8 @@ enum TextTest: Sendable {
         }
     }
 
-    /// Matches greedily and backtracks only to the last `*`: linear in the text for each star.
+    /// Matches greedily and backtracks only to the last `*`; the time for each star is linear in the length of the
+    /// text.
     ///
     /// `starts` marks the scalars that begin a character; without it, every scalar begins one. `?` matches a whole
     /// character.
@@ -195,7 +196,7 @@ extension PredicateOperator {
 }
 
 extension Interruption {
-    /// Returns the interruption check for a search that may take long: of a long text in a longer one.
+    /// Returns the interruption check for a search of a long text in a longer one, which may take long; nil for others.
     fileprivate static func ofSearch(_ count: Int, _ wanted: Int) -> Interruption? {
         // The check costs more than a short search.
         count.multipliedReportingOverflow(by: wanted).partialValue > 1 << 16 ? current : nil

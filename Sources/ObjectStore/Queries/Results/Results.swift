@@ -189,7 +189,7 @@ public final class Results {
         try index(of: object) != nil
     }
 
-    /// Returns the objects that match a predicate (see ``Query``), after the clauses in its text.
+    /// Returns the objects that match a predicate (see ``Query``), and applies the clauses in its text.
     ///
     /// Throws `invalid_query` with the text and a caret under the error.
     public func filtered(_ text: String, _ arguments: [Value] = []) throws -> Results {

@@ -7,7 +7,7 @@ struct ComputedValue: Sendable {
     let type: PropertyType
     /// Every key path that the value depends on.
     let dependencies: [PropertyPath]
-    /// Whether the value is the number of a type.
+    /// Whether the value is a type, as a number of ``MixedType``.
     let isTypeName: Bool
 
     /// Returns whether a text is more than names and dots.

@@ -1,6 +1,6 @@
 import ColumnStorage
 
-/// The key by which `distinct` compares objects: one value of each.
+/// The key by which `distinct` compares objects: one value of each object.
 package struct DistinctKey: Hashable, Sendable {
     /// The text of the key.
     package let description: String

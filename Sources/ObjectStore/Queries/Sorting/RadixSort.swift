@@ -80,7 +80,7 @@ struct TextArena {
     var isEmpty: Bool { starts.count == 1 }
     /// The number of texts.
     var count: Int { starts.count - 1 }
-    /// The bytes that the texts take, with the copy of a list that grows.
+    /// The bytes that the texts take, including the copy that is made when an array grows.
     var memory: Int { bytes.capacity * 3 / 2 + starts.capacity * 16 }
 
     mutating func add(_ text: [UInt8]) {
