@@ -8,10 +8,10 @@ import CLMDB
 
 /// A file without a path: no other process can open it, and it is removed when the process ends.
 ///
-/// LMDB opens files by path only. Where `/proc` is mounted, an open file has one there. On other systems, the file has
-/// a name in its own ``WorkFolder`` until LMDB has opened it.
+/// LMDB opens files by path only. Where `/proc` is mounted, an open file has a path there. On other systems, the file
+/// has a name in its own ``WorkFolder`` until LMDB has opened it.
 package struct AnonymousFile: ~Copyable {
-    /// An open file, and the folder that it was created in if it has a name.
+    /// An open file; if the file has a name, also the folder that contains it.
     struct Handle: Sendable {
         let descriptor: Int32
         let folder: WorkFolder?
@@ -100,7 +100,7 @@ package struct AnonymousFile: ~Copyable {
     /// Runs `body` with a path under which LMDB can open a data file and its lock file, neither of which has a name
     /// afterwards.
     ///
-    /// The path is of a ``WorkFolder``.
+    /// The path is in a ``WorkFolder``.
     static func withPath<Result>(
         of data: Handle, named name: String, _ body: (String) throws(StorageError) -> Result
     ) throws(StorageError) -> Result {
@@ -132,7 +132,7 @@ package struct AnonymousFile: ~Copyable {
 
     private static let prefix = "moonpool-"
 
-    /// Removes, once in a process, the folders that processes have left which were killed while they opened a file.
+    /// Removes, once per process, the folders of processes that were killed while they opened a file.
     private static let removal: Void = {
         for parent in folders { WorkFolder.removeAbandoned("\(parent)/\(prefix)") }
     }()

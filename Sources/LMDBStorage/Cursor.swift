@@ -14,8 +14,8 @@ package struct Entry {
 
 /// A position in a table.
 ///
-/// A cursor is closed when it goes out of scope, which must be before its transaction ends: a commit frees the cursors
-/// of a write, and must not free them twice.
+/// A cursor is closed when it goes out of scope, which must be before its transaction ends: a commit frees the open
+/// cursors of a write, and closing one later would free it twice.
 package struct Cursor: ~Copyable {
     private let pointer: OpaquePointer
     private let environment: Unmanaged<Environment>
@@ -61,8 +61,8 @@ package struct Cursor: ~Copyable {
     private func move(
         _ operation: MDB_cursor_op, integer key: UInt64
     ) throws(StorageError) -> Entry? {
-        // The C code reads the key before it returns, and returns its own address if it finds the key. MDB_SET leaves
-        // our address, so the entry is then read with MDB_GET_CURRENT.
+        // The C code reads the key before it returns, and returns its own address if it finds the key. MDB_SET does not
+        // replace the caller's address, so the entry is then read with MDB_GET_CURRENT.
         var key = key
         var value = MDB_val()
         var wrapped = MDB_val()

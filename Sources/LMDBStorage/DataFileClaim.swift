@@ -4,7 +4,7 @@
     import Darwin
 #endif
 
-/// The system's shared lock on a data file, which every process holds that has the file open.
+/// The system's shared lock on a data file; every process that has the file open holds it.
 ///
 /// The lock file's name is derived from that of the data file. If a file was renamed while it was open, a process that
 /// opens it under the new name would use another lock file. The lock on the data file itself shows that other processes

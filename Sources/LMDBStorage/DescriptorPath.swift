@@ -6,7 +6,7 @@
 
 /// A path of a file that this process has open, for LMDB, which opens files by path only.
 enum DescriptorPath {
-    /// Whether the file system `/proc` is mounted, which has these paths.
+    /// Whether the file system `/proc`, which provides these paths, is mounted.
     static var isAvailable: Bool { access("/proc/self/fd", F_OK) == 0 }
 
     /// Returns the path of an open file.

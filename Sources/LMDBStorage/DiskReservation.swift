@@ -9,16 +9,16 @@ import MemoryAccounts
 
 /// Reserves space on the device for the pages of a file that is written through its map.
 ///
-/// Otherwise LMDB copies each page that a write changes, and writes the copies with system calls at the end: seven
-/// calls for a small commit, which take longer than all other work. With MDB_WRITEMAP, it changes mapped pages in
+/// By default, LMDB copies each page that a write changes, and writes the copies with system calls at the end: seven
+/// calls for a small commit, which take longer than all other work. With MDB_WRITEMAP, LMDB changes mapped pages in
 /// place. This is safe for these reasons:
 ///
 /// * A page of the map without space on the device gets space when it is first touched; if the device is full, the
 ///   system sends SIGBUS, which ends the process. So every step of a write first reserves as many pages as it can take,
-///   and fails with `diskFull` if it cannot.
-/// * LMDB makes the file as large as its map when it opens it, without a lock: a smaller map than that of another
-///   process would truncate the data that this process is writing. So files that other processes may have open are
-///   written in this way only with maps of the default size.
+///   and fails with `diskFull` if the device has no space for them.
+/// * When LMDB opens a file, it changes the file's size to that of the map, without a lock: a process with a smaller
+///   map would truncate the data that this process is writing. So files that other processes may have open are written
+///   in this way only with maps of the default size.
 /// * The file is truncated to the size of its content plus some free space as soon as the write lock is free, and to
 ///   the size of its content when it is closed. Other processes may do either while no write is open.
 /// * The system may write a page to the device before the version that it belongs to is complete. The same can happen
@@ -80,8 +80,8 @@ final class DiskReservation: @unchecked Sendable {
             throw StorageError(rawCode: errno, call: "fstat", file: path)
         }
         let next = shim_next_page(transaction)
-        // Pages that other processes have added may have holes, and also pages that they removed and added again: the
-        // file then takes fewer blocks on the device, apart from the few for the file system's metadata.
+        // Pages that other processes have added, or removed and added again, may have no space on the device. The file
+        // then takes fewer blocks than its pages need, apart from the few blocks of the file system's metadata.
         if Int(status.st_size) != size || Int(status.st_blocks) * 512 < pages * pageSize {
             pages = 0
             size = Int(status.st_size)
@@ -99,8 +99,8 @@ final class DiskReservation: @unchecked Sendable {
 
     /// Reserves space for a step that stores some bytes; 0 bytes for a step that removes an entry.
     ///
-    /// Returns the system's error code, or 0. Takes a few loads and comparisons, except for one of several hundred
-    /// steps.
+    /// Returns the system's error code, or 0. Usually takes a few loads and comparisons; about one of several hundred
+    /// steps calls the system.
     @inline(__always)
     func reserve(for bytes: Int, in transaction: OpaquePointer?) -> Int32 {
         // LMDB itself reports that a reader may not change data.
@@ -111,7 +111,8 @@ final class DiskReservation: @unchecked Sendable {
         return needed > pages || failure != 0 ? grow(to: needed) : 0
     }
 
-    /// Returns an upper bound of the pages that a step takes in a file of `count` pages, including the end of a write.
+    /// Returns an upper bound of the number of pages that a step takes in a file of `count` pages, including the end of
+    /// a write.
     ///
     /// A step changes the path from a tree's root to a leaf, which may split on every level or merge with a neighbor,
     /// and the same in the tree of names. A tree is at most as deep as the count has binary digits, because an inner
@@ -122,7 +123,7 @@ final class DiskReservation: @unchecked Sendable {
         (count >> 6) + 3 * (Int.bitWidth - count.leadingZeroBitCount) + 16
     }
 
-    /// Reserves space for pages, and for some more so that this is rarely necessary.
+    /// Reserves space for pages, and for additional ones, so that the function is rarely called.
     @inline(never)
     private func grow(to needed: Int) -> Int32 {
         if failure != 0 { return failure }
@@ -162,7 +163,7 @@ final class DiskReservation: @unchecked Sendable {
 
     /// Truncates the file, which is as large as its map, to the size of its content plus some free space.
     ///
-    /// Like `trim`, it waits for the write lock, so call it if the lock seems to be free.
+    /// Like `trim`, it waits for the write lock, so call it only when the lock seems to be free.
     func fit() {
         Self.withLock(environment) { transaction in
             // because: the next write reports the error.
@@ -230,8 +231,8 @@ final class DiskReservation: @unchecked Sendable {
     /// Returns whether a file can be written through a map of a size; `isShared` is true if other processes may have it
     /// open.
     ///
-    /// Returns false if the file system writes changed blocks to other addresses, if the system limits the sizes of files,
-    /// and if other processes may have maps of another size.
+    /// Returns false if the file system writes changed blocks to other addresses, if the system limits the sizes of
+    /// files, or if other processes may have maps of another size.
     static func isSupported(_ path: String, mapSize: Int, isShared: Bool) -> Bool {
         guard shim_knows_transactions() != 0, Platform.largestFile == nil else { return false }
         let descriptor = Platform.openDescriptor(path, O_RDWR | O_CLOEXEC)

@@ -40,14 +40,14 @@ final class DraftCopy {
 
     /// Returns a descriptor that holds the lock on a new file; negative, with `errno`, if the system refuses.
     private static func create(_ path: String, _ mode: mode_t) -> Int32 {
-        // Noted first, so that the file is removed whenever the process is interrupted.
+        // The path is recorded first, so that the file is removed whenever the process is interrupted.
         _ = unfinished.withLock { $0.insert(path) }
         let descriptor = Platform.openDescriptor(
             path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode)
         if descriptor >= 0 {
             // because: without file locks, other processes do not rely on the lock either.
             _ = Platform.lockFile(descriptor, LOCK_EX | LOCK_NB)
-            // Another process may have treated the new file as abandoned.
+            // Another process may have removed the new file as abandoned.
             var status = stat()
             if fstat(descriptor, &status) == 0, status.st_nlink > 0 { return descriptor }
             close(descriptor)

@@ -122,7 +122,7 @@ package final class Environment: Sendable {
     private let lockRegion: LockRegion?
     /// The lock file before LMDB has opened it; nil if it has no name, or this process cannot write to it.
     private let lockFile: EnvironmentRegistry.Identity?
-    /// Nil for what has no name, or cannot be written.
+    /// The verifier of the file's path; nil if the file has no name or cannot be written.
     let pathVerifier: PathVerifier?
     /// The descriptor that holds the lock on the data file; negative for none.
     private let claim: Int32

@@ -48,8 +48,8 @@ package enum EnvironmentRegistry {
     ///
     /// Any thread may call it.
     ///
-    /// The first opening of a file decides its map size. A file that is open for reading only cannot be opened for
-    /// writing too, unless the first opening could also have written.
+    /// The first call that opens a file determines its map size. If the process could not write the file at that time,
+    /// the file cannot be opened for writing while it is open.
     package static func open(
         path: String, options: EnvironmentOptions, tables: [TableName],
         entries initial: [InitialEntry] = []
@@ -166,7 +166,7 @@ package enum EnvironmentRegistry {
         defer { close(descriptor) }
         let identity = try identity(of: descriptor, path)
         if let entry = entries[identity] {
-            // The file was renamed, so the names of the lock file and of the log would be others.
+            // The file was renamed, so the names of the lock file and of the log would differ.
             guard entry.environment.path == path else {
                 throw StorageError(.inUse, call: otherName, file: path)
             }

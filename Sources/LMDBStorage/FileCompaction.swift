@@ -8,9 +8,9 @@ import CLMDB
 
 /// Replaces a file by a compact copy.
 ///
-/// No process may have the file open, because it would continue with the old one. LMDB marks an open file by a lock on
-/// the first byte of its lock file. An exclusive lock on that byte keeps other processes from opening the file; they
-/// wait meanwhile.
+/// No process may have the file open: it would continue to use the old file. LMDB marks an open file by a lock on the
+/// first byte of its lock file. An exclusive lock on that byte keeps other processes from opening the file; they wait
+/// meanwhile.
 package enum FileCompaction {
     /// Compacts the file, and returns its size before and after.
     ///
@@ -100,7 +100,7 @@ struct FileLock {
         var descriptor = try LockFile.open(of: path)
         var range = Self.firstByte
         var isLocked = Platform.controlLock(descriptor, F_SETLK, &range) == 0
-        // The holder before may have removed the lock file.
+        // The previous holder may have removed the lock file.
         while isLocked, LockFile.identity(of: path) != EnvironmentRegistry.Identity(descriptor) {
             close(descriptor)
             descriptor = try LockFile.open(of: path)

@@ -8,13 +8,13 @@ import CLMDB
 
 /// The location of a file's newest version number.
 ///
-/// It is the greatest key of a table, or the value of a name among the table names, whichever is greater.
+/// It is the greatest key of a table, or the value of an entry in the table of names, whichever is greater.
 package struct VersionLocation: Sendable {
     let table: TableName
     let name: String
     let newest: @Sendable (UnsafeRawBufferPointer) -> UInt64?
 
-    /// Creates a location; `newest` decodes the value of the name.
+    /// Creates a location; `name` is the key of the entry, and `newest` decodes its value.
     package init(
         table: TableName, name: String,
         newest: @escaping @Sendable (UnsafeRawBufferPointer) -> UInt64?
@@ -142,7 +142,7 @@ struct FileCopy {
     }
 
     /// Sets the version of the copy: the meta page for the version's parity describes it, and the other one describes
-    /// the version before with the same content.
+    /// the previous version with the same content.
     private func number(_ descriptor: Int32, _ version: UInt64) throws(StorageError) {
         guard version > 1, let meta = FileHeader.meta(descriptor, at: 0) else { return }
         // The second header describes the content of the copy.

@@ -176,8 +176,8 @@ enum FileHeader {
 
     /// Assigns a version to the content of one of the headers.
     ///
-    /// The header for the version's parity describes it, and the other one describes the version before with the same
-    /// content. Returns false if the file cannot be written.
+    /// The header for the version's parity then describes this content, and the other header describes the previous
+    /// version with the same content. Returns false if the file cannot be written.
     static func number(_ descriptor: Int32, pageSize: Int, from index: Int, as version: UInt64)
         -> Bool
     {

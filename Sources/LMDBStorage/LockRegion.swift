@@ -29,17 +29,17 @@ final class LockRegion: @unchecked Sendable {
     private static let cacheLine = 64
 
     private static let lockSize = MemoryLayout<pthread_mutex_t>.size
-    /// The offset of the reader count; the lock that registers readers and the version precede it.
+    /// The offset of the reader count; the lock for registering readers and the version precede it.
     private static let readerCount = 8 + lockSize + 8
-    /// The offset of the write lock; it begins on a separate cache line, and so does each reader after it.
+    /// The offset of the write lock; the lock and each reader slot after it begin on separate cache lines.
     private static let writeLock = (readerCount + 4).rounded(upTo: cacheLine)
     private static let readers = (writeLock + lockSize).rounded(upTo: cacheLine)
 
     /// Reserves space on the device for the used part of a lock file, unless there are very many readers.
     ///
     /// LMDB makes the file larger without writing to it, and maps it. If the device is full, the system ends the
-    /// process that first touches the map. Call this only while this process does not have the file open, because of
-    /// the locks. Throws `diskFull`.
+    /// process that first touches the map. Call this only while this process does not have the file open, because
+    /// closing a descriptor releases the locks. Throws `diskFull`.
     ///
     /// Returns the lock file, or nil if this process may not write it.
     static func reserveSpace(
@@ -58,7 +58,7 @@ final class LockRegion: @unchecked Sendable {
         return EnvironmentRegistry.Identity(descriptor)
     }
 
-    /// Reserves space for a lock file without a name, to which a link of this process leads.
+    /// Reserves space for the lock file of an anonymous file, which `path` leads to in this process.
     static func reserveSpaceForPrivate(_ path: String) throws(StorageError) {
         let descriptor = Platform.openDescriptor(path + "-lock", O_RDWR | O_CLOEXEC)
         guard descriptor >= 0 else {
@@ -135,7 +135,7 @@ final class LockRegion: @unchecked Sendable {
         closeFile()
     }
 
-    /// Whether another process holds LMDB's lock on the lock file, which every process holds that has the file open.
+    /// Whether another process has the data file open: every such process holds LMDB's lock on the lock file.
     var isOpenElsewhere: Bool {
         let descriptor = descriptor.load(ordering: .relaxed)
         guard descriptor >= 0 else { return true }
@@ -158,7 +158,7 @@ final class LockRegion: @unchecked Sendable {
         return region.load(fromByteOffset: Self.writeLock, as: UInt32.self) & Self.owner != 0
     }
 
-    /// Whether another process seems to have the file open, because each such process has a reader slot.
+    /// Whether another process seems to have the file open: every such process has a reader slot.
     ///
     /// Takes a load for each slot that was ever used.
     var isShared: Bool {

@@ -1,7 +1,8 @@
 /// The bytes of one of LMDB's pages, which may be damaged.
 ///
-/// A page begins with its number (8 bytes), two unused bytes, its flags, and the bounds of its free space; the offsets of
-/// its nodes follow. A node is two halves of a length or page number, flags, the length of its key, key and data.
+/// A page begins with its number (8 bytes), two unused bytes, its flags, and the bounds of its free space; the offsets
+/// of its nodes follow. A node consists of two halves of a length or page number, flags, the length of its key, the key
+/// and the data.
 struct PageImage {
     static let headerSize = 16
     static let nodeSize = 8

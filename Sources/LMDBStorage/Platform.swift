@@ -39,7 +39,7 @@ enum Platform {
         #endif
     }
 
-    /// Calls the system's `open`; no method hides this name.
+    /// Calls the system's `open`, under a name that no method hides.
     static func openDescriptor(_ path: String, _ flags: Int32, _ mode: mode_t = 0) -> Int32 {
         open(path, flags, mode)
     }
@@ -99,7 +99,7 @@ enum Platform {
         return true
     }
 
-    /// Returns the nanoseconds of a clock that is never set.
+    /// Returns the time of the monotonic clock in nanoseconds.
     static func monotonicNanoseconds() -> UInt64 {
         var now = timespec()
         clock_gettime(CLOCK_MONOTONIC, &now)
@@ -126,7 +126,7 @@ enum Platform {
         return names
     }
 
-    /// Raises the limit of open files to the allowed maximum; returns false if it is already there.
+    /// Raises the limit of open files to the allowed maximum; returns false if the limit is already the maximum.
     ///
     /// The default limit is low because of programs that use `select`.
     static func allowMoreDescriptors() -> Bool {

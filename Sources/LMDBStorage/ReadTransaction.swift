@@ -112,7 +112,7 @@ package final class ReadTransaction {
         return code == 0 ? renewUntilNewest(pointer, environment) : code
     }
 
-    /// Renews the transaction until no commit happens meanwhile.
+    /// Renews the transaction, and repeats this if another process or thread commits meanwhile.
     ///
     /// LMDB first reads the number of the newest version, and then copies the roots of its tables from a page that the
     /// second-next commit overwrites. A thread that is suspended meanwhile would read a later version than it reports.
@@ -146,7 +146,7 @@ package final class ReadTransaction {
     /// The handle for access to the tables.
     @inline(__always)
     package var handle: TransactionHandle {
-        // because: there are no reads after `end`, because the owner drops its references first.
+        // because: the owner drops its references before it calls `end`, so no read follows.
         TransactionHandle(pointer: pointer!, environment: Unmanaged.passUnretained(environment))
     }
 

@@ -11,7 +11,7 @@ import Synchronization
 //
 // LMDB keeps the pages that a write changes in separate memory until it commits. A write that is rolled back has
 // therefore changed neither the file nor the map, and needs no lock: it only reads pages of the version it began with.
-// Three things keep that true. The caller holds this version, or an older one, with a read transaction of the first
+// Three measures ensure this. The caller holds this version, or an older one, with a read transaction of the first
 // environment, so that no writer reuses its pages. LMDB opens the file without its locks (MDB_NOLOCK), so that closing
 // it releases none of the first environment's. LMDB's descriptor is also replaced by one that cannot write: a write
 // that needs more pages than LMDB keeps in memory fails, instead of storing them in the file.
@@ -38,13 +38,13 @@ extension EnvironmentRegistry {
 }
 
 extension Environment {
-    /// LMDB's environment of a file that another one has open; its descriptor cannot write.
+    /// Opens LMDB's environment of a file that another environment has open, with a descriptor that cannot write.
     static func openScratch(
         of live: Environment, tableCount: Int
     ) throws(StorageError) -> OpaquePointer {
         var descriptor: mdb_filehandle_t = -1
         try check(mdb_env_get_fd(live.pointer, &descriptor), "mdb_env_get_fd", live.name)
-        // By its descriptor, since another file may have its path by now.
+        // The file is opened through its descriptor, because another file may have its path by now.
         let path = try DescriptorPath.of(descriptor, file: live.name)
         var created: OpaquePointer?
         try check(mdb_env_create(&created), "mdb_env_create", live.name)

@@ -58,7 +58,7 @@ package struct StorageError: Error, Equatable, Sendable {
         package static let empty = Code(rawValue: "empty")
         /// The file was written by an earlier build, in a layout that this one does not read.
         package static let olderFormat = Code(rawValue: "older_format")
-        /// The file system `/proc` is not mounted, which provides paths of open files.
+        /// The file system `/proc`, which provides paths of open files, is not mounted.
         package static let procMissing = Code(rawValue: "proc_missing")
         /// The script that writes has reached its memory limit.
         package static let memoryLimit = Code(rawValue: "memory_limit")

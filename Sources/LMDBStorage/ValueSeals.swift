@@ -12,8 +12,8 @@ import Synchronization
 ///
 /// It covers the table's name, the key and the value, so a value under the wrong key counts as damaged. It is XXH3 of
 /// Debian's libxxhash, which processes about 20 bytes per cycle: four times as fast as a CRC-32C with the processor's
-/// instruction on values of a few kilobytes, and as fast on short ones. Only 32 of its 64 bits are kept, so one of four
-/// billion changes is not detected.
+/// instruction on values of a few kilobytes, and as fast on short ones. Only 32 of its 64 bits are kept, so about one
+/// change in four billion is not detected.
 package enum ValueSeal {
     package static let size = 4
 
@@ -88,7 +88,7 @@ final class ValueSeals: @unchecked Sendable {
         for (index, name) in names.enumerated() {
             (seeds + index).initialize(to: ValueSeal.seed(name))
         }
-        // Zeros are atomic zeros, and untouched memory takes no space.
+        // Zero bytes are valid atomic zeros, and untouched memory takes no space.
         let memory = calloc(Self.capacity, MemoryLayout<Atomic<UInt64>>.stride)
         guard let memory else { preconditionFailure("out of memory for the checksums of values") }
         known = memory.bindMemory(to: Atomic<UInt64>.self, capacity: Self.capacity)

@@ -8,8 +8,9 @@ import Synchronization
 
 /// A folder for the files of one piece of work, under a random name.
 ///
-/// It is removed with its files when the work ends. Only this user may look into it. The process that creates it holds the system's lock on it, which ends with the process:
-/// that distinguishes abandoned folders from folders in use.
+/// It is removed with its files when the work ends. Only this user may look into it. The process that creates the
+/// folder holds the system's lock on it. The lock ends with the process, so abandoned folders can be distinguished from
+/// folders in use.
 package final class WorkFolder: Sendable {
     /// The folder's path, without a slash at its end.
     package let path: String
@@ -34,7 +35,7 @@ package final class WorkFolder: Sendable {
         for _ in 0..<Self.attempts where descriptor < 0 {
             path = beginning + TemporaryName.random()
             descriptor = Self.create(path)
-            // Another process may have treated the new folder as abandoned.
+            // Another process may have removed the new folder as abandoned.
             guard descriptor < 0, [EEXIST, ENOENT, EWOULDBLOCK].contains(errno) else { break }
         }
         guard descriptor >= 0 else {
@@ -52,7 +53,7 @@ package final class WorkFolder: Sendable {
 
     /// Returns a descriptor that holds the lock on a new folder; negative if the system refuses.
     private static func create(_ path: String) -> Int32 {
-        // Noted first, so that the folder is removed whenever the process is interrupted.
+        // The path is recorded first, so that the folder is removed whenever the process is interrupted.
         _ = present.withLock { $0.insert(path) }
         var descriptor: Int32 = -1
         if mkdir(path, 0o700) == 0 {
@@ -88,7 +89,7 @@ package final class WorkFolder: Sendable {
         present.withLock { for path in $0 { remove(path) } }
     }
 
-    /// Removes this user's folders with a beginning that no process uses.
+    /// Removes this user's folders whose paths start with `beginning`, unless a process uses them.
     static func removeAbandoned(_ beginning: String) {
         let parent = Platform.folder(of: beginning)
         let prefix = beginning.split(separator: "/").last ?? ""

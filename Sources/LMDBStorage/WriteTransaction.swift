@@ -96,7 +96,7 @@ package final class WriteTransaction {
     /// The handle for access to the tables.
     @inline(__always)
     package var handle: TransactionHandle {
-        // because: there are no writes after the end, because the owner drops its references first.
+        // because: the owner drops its references before it ends the transaction, so no change follows.
         TransactionHandle(pointer: pointer!, environment: Unmanaged.passUnretained(environment))
     }
 

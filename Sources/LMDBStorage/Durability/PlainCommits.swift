@@ -23,7 +23,7 @@ final class PlainCommits: CommitStrategy, @unchecked Sendable {
         return durability == .memory ? .unflushed : .direct
     }
 
-    /// Makes the file complete without the redo log of another process with another release of LMDB.
+    /// Makes the file complete without its redo log, if a process with another release of LMDB has begun one.
     private func endLog() throws(StorageError) {
         var descriptor: mdb_filehandle_t = -1
         mdb_env_get_fd(environment, &descriptor)

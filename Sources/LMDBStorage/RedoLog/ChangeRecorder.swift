@@ -65,7 +65,7 @@ final class ChangeRecorder: @unchecked Sendable {
         }
     }
 
-    /// Records that a change was not recorded.
+    /// Marks the record as incomplete, because a change does not fit into it or cannot be recorded.
     func giveUp() {
         isRecording = false
         isLent = false

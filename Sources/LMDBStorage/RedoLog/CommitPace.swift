@@ -9,7 +9,7 @@ struct CommitPace {
     /// The maximum time in nanoseconds between two consecutive commits.
     private static let gap: UInt64 = 500_000_000
 
-    /// Counts a commit that begins, and returns whether it is one of many.
+    /// Counts a commit that begins, and returns whether enough commits have followed one another closely.
     mutating func isSustained() -> Bool {
         let now = Platform.monotonicNanoseconds()
         count = now &- last < Self.gap ? count + 1 : 1

@@ -7,8 +7,8 @@
 /// The data file's record of its log, on its first page after LMDB's header, where LMDB never writes.
 ///
 /// A file with a marker is complete only together with the log of that identity, unless the same file was written since
-/// the machine started: then the system has all its data. A copy made by LMDB has no marker, and a file that replaces
-/// another one has a different marker, so a log is never applied to the wrong file.
+/// the machine started: in that case the system has all of its data. A copy made by LMDB has no marker, and a file that
+/// replaces another one has a different marker, so a log is never applied to the wrong file.
 struct LogMarker: Equatable {
     /// The identity of the log; 0 if the file is complete without one.
     var id: UInt64 = 0

@@ -6,7 +6,7 @@ import CLMDB
     import Darwin
 #endif
 
-/// A pin of a version that the log needs: a read transaction that is never read.
+/// A pin of a version that the log needs: a read transaction through which no data is read.
 ///
 /// It is not `Sendable`: only the thread that holds the write lock may use it.
 struct LogPin {
@@ -30,7 +30,7 @@ struct LogPin {
     func release() { mdb_txn_abort(pointer) }
 }
 
-/// The versions that each process pins for the log, so that other processes do not count it as a reader.
+/// The versions that each process pins for the log, so that other processes do not count these pins as readers.
 ///
 /// They are on a page of the log that has no meaning after the machine has stopped. A process has one entry with two
 /// versions, because it pins both while it moves from one to the next.

@@ -108,7 +108,7 @@ enum LogRecovery {
         log?.remove()
     }
 
-    /// Throws unless the file is valid without its missing log, as a copy may be.
+    /// Throws unless the file is valid although its log is missing, as a copy without its log may be.
     private static func verify(_ path: String) throws(StorageError) {
         guard try PageVerifier.faultsAsItIs(path: path, atMost: 1).isEmpty else {
             throw StorageError(

@@ -43,7 +43,7 @@ struct LogReplay {
         try FileHeader.checkPages(data, path: path)
         if log.hasTornHeader {
             // The older header is valid if the newer one was being written; if the newer one was damaged later, the
-            // pages of the older one may be overwritten.
+            // pages of the older one may have been overwritten.
             let faults = try PageVerifier.faultsAsItIs(path: path, atMost: 1)
             guard faults.isEmpty else {
                 throw StorageError(.damaged, call: "its log's header is damaged", file: path)

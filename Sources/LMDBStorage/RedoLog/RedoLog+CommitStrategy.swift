@@ -1,6 +1,6 @@
 import CLMDB
 
-// The steps of a write that concern the strategy, in addition to those of the log.
+// The requirements of CommitStrategy that RedoLog implements by calling the functions of the log.
 extension RedoLog {
     func prepare(_ version: UInt64, _ mode: CommitMode) throws(StorageError) {
         switch mode {

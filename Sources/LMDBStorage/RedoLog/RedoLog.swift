@@ -11,15 +11,16 @@ import Synchronization
 // data file, and the system writes them to the device at any time and in any order. This is safe for these reasons:
 //
 // * The log's header names a version, the checkpoint, that was complete on the device when the header was written, and
-// contains LMDB's own headers of that time. Before the first commit after the checkpoint, every process that writes
-// pins that version or an older one with a read transaction (LogPin), so that its pages are not overwritten. * After a
-// power failure, the data file with LMDB's headers restored is therefore the checkpoint plus pages that do not matter.
-// The records after the checkpoint are then applied again (LogRecovery). * A commit that does not wait for the device
-// has no record: it reaches the device with the next checkpoint, which follows within a tenth of a second, or a second
-// if it was the last commit. * While the machine runs, the system has the whole file, and the log is not needed: the
-// writes of a killed process are not lost. * A data file with a log contains the log's identity (LogMarker). The marker
-// is removed when all data is on the device: on closing, and after some time without writes. The data file is then
-// complete without the log.
+//   contains LMDB's own headers of that time. Before the first commit after the checkpoint, every process that writes
+//   pins that version or an older one with a read transaction (LogPin), so that its pages are not overwritten.
+// * After a power failure, the data file with LMDB's headers restored is therefore the checkpoint plus pages that do
+//   not matter. The records after the checkpoint are then applied again (LogRecovery).
+// * A commit that does not wait for the device has no record: it reaches the device with the next checkpoint, which
+//   follows within a tenth of a second, or a second if it was the last commit.
+// * While the machine runs, the system has the whole file, and the log is not needed: the writes of a killed process
+//   are not lost.
+// * A data file with a log contains the log's identity (LogMarker). The marker is removed when all data is on the
+//   device: on closing, and after some time without writes. The data file is then complete without the log.
 //
 // Only the thread that holds LMDB's write lock may use the log, except that the thread of Checkpointer completes a
 // checkpoint.
@@ -66,15 +67,16 @@ final class RedoLog: CommitStrategy, @unchecked Sendable {
     /// The number of commits of this process.
     let commits = Atomic<Int>(0)
 
-    /// The number of versions after the pin from which the checkpoint advances: the pages that these versions freed
-    /// cannot be reused meanwhile.
+    /// The number of versions after the pin at which the checkpoint advances; the pages that these versions freed
+    /// cannot be reused until then.
     var usualLag: UInt64 = 64
-    /// The number of versions after the pin from which the next checkpoint follows immediately.
+    /// The number of versions after the pin at which the next checkpoint begins immediately.
     ///
-    /// The file of a small store grows by seven or eight pages with each version, so by 32 MiB with twice this number,
-    /// and a longer list of free pages slows down each later commit. A higher number did not make commits faster.
+    /// The file of a small store grows by seven or eight pages with each version, and so by 32 MiB with twice this
+    /// number of versions. A longer list of free pages also slows down each later commit. A higher number does not make
+    /// commits faster.
     var hastyLag: UInt64 = 512
-    /// The size of records after the checkpoint from which it advances, in bytes.
+    /// The size in bytes of the records after the checkpoint at which the checkpoint advances.
     static let usualSize = 4 << 20
     /// The time at which the last checkpoint began.
     var checkpointBegun: UInt64 = 0
@@ -120,7 +122,8 @@ final class RedoLog: CommitStrategy, @unchecked Sendable {
 
     private func isStill(_ marker: LogMarker) -> Bool { marker.id == id && marker.salt == salt }
 
-    /// Begins a write if this process has no pin at the end of the log; nil if the process then has one.
+    /// Begins a write of a process without a pin at the end of the log; returns nil if the process has such a pin
+    /// afterwards.
     private func beginUnpinned(
         _ durability: Durability, _ newest: UInt64
     ) throws(StorageError) -> CommitMode? {
