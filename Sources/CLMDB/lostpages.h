@@ -5,8 +5,8 @@
 #include <termios.h>
 #include <unistd.h>
 
-/* Reading a page of a mapped file that no longer exists raises a signal. Its handler may call little besides system
-   calls. */
+/* Reading a page of a mapped file raises a signal if the page no longer exists. The handler of the signal may call
+   little besides system calls. */
 
 struct shim_lost_pages {
     const char *program;
@@ -72,7 +72,7 @@ static inline void shim_lost_pages_end(int number, siginfo_t *info, void *contex
     char line[4352];
     const char *path = shim_lost_pages_path((unsigned long)info->si_addr, line, sizeof line);
     if (!path) {
-        /* Without a file name, restore the default action, which the repeated signal then takes. */
+        /* If the file is unknown, restore the default action. The signal is raised again and then takes this action. */
         signal(number, SIG_DFL);
         return;
     }
@@ -93,8 +93,8 @@ static inline void shim_lost_pages_end(int number, siginfo_t *info, void *contex
     _exit(state->status);
 }
 
-/* Ends the process with a message that names the file when one of its pages no longer exists. The string `program` must stay
-   valid. */
+/* Ends the process with a message that names the file when one of its pages no longer exists. The string `program` must
+   stay valid. */
 static inline void shim_lost_pages_explain(const char *program, int status) {
     struct shim_lost_pages *state = shim_lost_pages_state();
     state->program = program;

@@ -8,7 +8,7 @@
 
 /* Allocates space on the device and returns the system's error code. Existing data is kept. */
 static inline int shim_allocate(int file, int keeps_size, off_t start, off_t count) {
-    /* FALLOC_FL_KEEP_SIZE is 1. Calls by number, because glibc declares the function only under _GNU_SOURCE. */
+    /* FALLOC_FL_KEEP_SIZE is 1. Called by number, because glibc declares the function only under _GNU_SOURCE. */
     while (syscall(SYS_fallocate, file, keeps_size ? 1 : 0, start, count) != 0)
         if (errno != EINTR) return errno;
     return 0;

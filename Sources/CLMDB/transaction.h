@@ -33,8 +33,8 @@ struct shim_transaction {
     unsigned dirty_space;
 };
 
-/* Whether the loaded library is such a release, and recent enough to handle pages correctly that a write allocates and
-   frees while it writes to the map (its ITS#9007). */
+/* Whether the loaded library is one of these releases, and recent enough for writes to the map: older releases
+   mishandle pages that such a write both allocates and frees (LMDB's issue ITS#9007). */
 static inline int shim_knows_transactions(void) {
     int major, minor, patch;
     mdb_version(&major, &minor, &patch);
