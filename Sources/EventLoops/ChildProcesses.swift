@@ -112,7 +112,7 @@ private final class Child {
         return ChildProcesses.Outcome(exitCode: code, output: collected)
     }
 
-    /// Requests the program to end.
+    /// Sends SIGTERM to the program.
     func terminate() { kill(process, SIGTERM) }
 
     /// Waits for the end of the program and returns its status.

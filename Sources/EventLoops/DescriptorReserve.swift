@@ -9,7 +9,8 @@ enum DescriptorReserve {
     /// More descriptors than the first loop of a process opens.
     private static let count = 6
 
-    /// Throws if the process cannot open these descriptors, because libuv aborts the process if its first loop cannot.
+    /// Throws if the process cannot open these descriptors, because libuv aborts the process if its first loop cannot
+    /// open them.
     static func require() throws(LoopError) {
         var opened: [Int32] = []
         defer { for descriptor in opened { close(descriptor) } }

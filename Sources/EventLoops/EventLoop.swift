@@ -19,8 +19,8 @@ import Synchronization
 // * `run` returns when nothing keeps the loop alive: no queued job, no active timer with `keepsAlive`, no `LoopHold`,
 //   no referenced libuv handle of other code. Wake-ups and file watches never keep it alive.
 // * A timer is not called again while its handler waits; other handlers are called meanwhile.
-// * Waits are nested on the stack of the thread and end in reverse order. Parties that must not wait for each other share a
-//   loop through `LoopStrand`, which has stacks of its own.
+// * Waits are nested on the stack of the thread and end in reverse order. Code that must not wait for other code of the
+//   loop runs in a `LoopStrand`, which has its own stack.
 // * `close` must be the last call, on the loop's thread. Jobs that are posted later are dropped.
 
 /// The jobs, timers and wake-ups of one thread, which run one at a time.
@@ -112,7 +112,7 @@ package final class EventLoop: @unchecked Sendable {
     /// Runs the job on the loop's thread in its next turn; returns false if the loop is closed.
     ///
     /// Usable on any thread.
-    @discardableResult  // a caller may not care whether the loop has ended
+    @discardableResult  // the caller need not check whether the loop has ended
     package func post(_ job: sending @escaping () -> Void) -> Bool {
         let job = Job(run: job)
         let accepted = shared.withLock { shared in
@@ -255,8 +255,8 @@ package final class EventLoop: @unchecked Sendable {
     }
 
     private func arm(after delay: Duration) {
-        // libuv counts whole milliseconds from the cached time of the loop, so the time is updated first, and rounded
-        // up so that a timer is due on return.
+        // libuv counts whole milliseconds from the cached time of the loop. The cached time is therefore updated first,
+        // and the delay is rounded up so that a timer is due on return.
         uv_update_time(handle)
         let (seconds, attoseconds) = max(delay, .zero).components
         let milliseconds = UInt64(clamping: seconds).multipliedReportingOverflow(by: 1000)

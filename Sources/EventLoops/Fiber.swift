@@ -20,7 +20,7 @@ final class Fiber {
         fiber_destroy(handle)
     }
 
-    /// Whether the next body would notice that an earlier one has canceled the task of the stack.
+    /// Whether a body has canceled the task of the stack, which later bodies would notice.
     var isCanceled: Bool { values.isCanceled }
 
     /// Calls the body on the fiber's stack until it returns or parks; returns whether it has returned.

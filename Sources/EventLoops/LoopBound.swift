@@ -18,18 +18,19 @@ package final class LoopBound<Value>: @unchecked Sendable {
 
     deinit {
         if loop.isOnLoop { return }
-        // Moved, not shared: anything left here could be released on this thread, after the parcel.
+        // The value is moved, not copied: a reference that remained here could be released on this thread, after the
+        // parcel.
         let parcel = Parcel(value: stored.take())
         loop.post { _ = parcel }
     }
 
     /// The value.
     ///
-    /// Traps on other threads than the loop's.
+    /// Traps on threads other than the loop's.
     package var value: Value {
         get {
             loop.preconditionOnLoop()
-            // because: only the last reference moves it away.
+            // because: only `deinit` removes the value.
             return stored!
         }
         set {

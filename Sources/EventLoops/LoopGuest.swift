@@ -13,7 +13,7 @@ package struct LoopGuest {
     package let isAlive: () -> Bool
     /// Runs the guest's due work, without waiting.
     package let run: () -> Void
-    /// Called after the loop has waited, because time has passed.
+    /// Called after the loop has waited, so that the guest can update its cached time.
     package let didWait: () -> Void
 
     /// Creates a guest from its functions.

@@ -2,7 +2,8 @@ import Synchronization
 
 /// Keeps a loop running until the hold is released.
 ///
-/// Valid tokens, running workers and queued writes have a hold. Releasing it is idempotent and possible on any thread.
+/// For example, a valid observer token, a running worker and a queued write each have a hold. Releasing a hold is
+/// idempotent, and possible on any thread.
 package final class LoopHold: Sendable {
     private let loop: EventLoop
     private let isHeld = Atomic<Bool>(true)

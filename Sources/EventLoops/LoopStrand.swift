@@ -26,17 +26,18 @@ package final class StrandStacks: @unchecked Sendable {
     }
 }
 
-/// The jobs of one of several parties that share a loop, which wait independently of the others' jobs.
+/// A group of jobs of a loop, such as those of one script, that waits independently of the loop's other groups.
 ///
-/// A job runs on a stack of the strand. When it waits, the thread returns to the loop and serves the other strands;
-/// the job continues when its condition holds, whatever waits elsewhere. Jobs of the same strand that arrive meanwhile
-/// run on top of the waiting one, as handlers do in ``EventLoop/wait(for:recheck:until:)``: it continues after those
-/// that began to wait later have ended. A job that waits in the middle of an operation suspends its strand instead
-/// (``suspend(recheck:until:)``): later jobs of the strand run when the job has ended or waits.
+/// A job runs on a stack of the strand. When the job waits, the thread returns to the loop and serves the other
+/// strands. The job continues when its condition holds, even if other strands still wait. Jobs of the same strand that
+/// arrive meanwhile run on top of the waiting job, as handlers do in ``EventLoop/wait(for:recheck:until:)``: the
+/// waiting job continues after the jobs that began to wait later have ended. A job that waits in the middle of an
+/// operation suspends its strand instead (``suspend(recheck:until:)``). Later jobs of the strand are then delayed until
+/// the suspended job ends, or waits without suspending the strand.
 ///
-/// The task-local values of a job are its own, also after a wait. It does not have those of the code that runs it: `bind`
-/// binds the values that all jobs of the strand need. Other values of the thread must be the same whenever the strand's code
-/// runs: `surround` sets them around each part of a job.
+/// Each job has its own task-local values, also after a wait. It does not inherit those of the code that calls
+/// ``run(_:)``: `bind` binds the values that all jobs of the strand need. Other values of the thread must be the same
+/// whenever the strand's code runs: `surround` sets them around each part of a job.
 package final class LoopStrand: @unchecked Sendable {
     // Unchecked because: it is used only on the loop's thread, which `run` checks.
     private let loop: EventLoop
@@ -46,9 +47,9 @@ package final class LoopStrand: @unchecked Sendable {
     /// Runs a part of a job, with the other values of the thread that the job needs.
     private let surround: (_ part: () -> Void) -> Void
     private var fiber: Fiber?
-    /// The job that the parked code is to run before it checks its condition again.
+    /// The job that the parked code runs before it checks its condition again.
     private var next: (() -> Void)?
-    /// Whether a part of a job is running, or has called what is running.
+    /// Whether a part of a job is on the thread's stack, as the running code or as its caller.
     private var isActive = false
     /// Whether the parked code has suspended the strand.
     private var isSuspended = false
@@ -73,14 +74,14 @@ package final class LoopStrand: @unchecked Sendable {
     /// Whether the calling code is a job of the strand.
     package var isCurrent: Bool { isActive }
 
-    /// Whether the calling code can wait without its strand's jobs being in the way of others.
+    /// Whether the calling code runs on the strand's stack, so that other strands can run while it waits.
     package var canPark: Bool { fiber != nil && stacks.current === self }
 
-    /// Runs a job until it ends or waits; a job of the running code itself runs to its end.
+    /// Runs a job until it ends or waits; if the strand's own code calls this function, the job runs to its end.
     ///
     /// While the strand is suspended, the job is delayed, and the suspended code checks its condition.
     ///
-    /// Without memory for a stack it runs on the thread's own, where it waits as in
+    /// Without memory for a stack, the job runs on the thread's own stack, where it waits as in
     /// ``EventLoop/wait(for:recheck:until:)``.
     package func run(_ job: @escaping () -> Void) {
         loop.preconditionOnLoop()
@@ -150,8 +151,8 @@ package final class LoopStrand: @unchecked Sendable {
 
     /// Waits inside of a job until the condition holds or the time has passed; returns whether the condition holds.
     ///
-    /// The condition is checked at once, after each job of the strand, and after `recheck`, which is asked before each
-    /// pause. Errors of the condition are rethrown.
+    /// The condition is checked at once, after each job of the strand, and after the interval that `recheck` returns
+    /// before each pause. Errors of the condition are rethrown.
     package func wait<Failure: Error>(
         for timeout: Duration? = nil, recheck: () -> Duration? = { nil },
         until condition: () throws(Failure) -> Bool
@@ -169,11 +170,11 @@ package final class LoopStrand: @unchecked Sendable {
         }
     }
 
-    /// Waits in the middle of an operation until the condition holds, while the loop serves the other strands.
+    /// Waits in the middle of an operation until the condition holds; the loop serves the other strands meanwhile.
     ///
     /// Call it only if ``canPark``. No other job of the strand runs meanwhile, so the state of the operation does not
-    /// change. The condition is checked at once, after ``recheck()``, when a job arrives, and after `recheck`, which is
-    /// asked before each pause. Errors of the condition are rethrown.
+    /// change. The condition is checked at once, after ``recheck()``, when a job arrives, and after the interval that
+    /// the argument `recheck` returns before each pause. Errors of the condition are rethrown.
     package func suspend<Failure: Error>(
         recheck: () -> Duration? = { nil }, until condition: () throws(Failure) -> Bool
     ) throws(Failure) {
@@ -187,7 +188,7 @@ package final class LoopStrand: @unchecked Sendable {
         }
     }
 
-    /// Returns to the loop until the strand's code is to check its condition again.
+    /// Returns to the loop until the strand's code must check its condition again.
     private func park(_ fiber: Fiber, atMost pause: Duration?) {
         let alarm = pause.map { pause in
             loop.timer(after: pause, keepsAlive: false) { [weak self] in self?.continueParked() }

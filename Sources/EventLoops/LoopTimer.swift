@@ -1,7 +1,7 @@
 /// A call at a later time, once or repeatedly, on the loop's thread.
 ///
-/// The loop retains the timer while it is active; `cancel` ends it. A repeating timer keeps its interval by the clock,
-/// skips missed calls, and is not called while its own handler runs (in a nested `wait`).
+/// The loop retains the timer while it is active; `cancel` ends it. A repeating timer keeps its interval regardless of
+/// the duration of its handler, skips missed calls, and is not called while its handler runs (in a nested `wait`).
 package final class LoopTimer {
     private unowned let loop: EventLoop
     private var handler: (() -> Void)?

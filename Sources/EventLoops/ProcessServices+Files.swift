@@ -55,7 +55,7 @@ extension ProcessServices {
         return code == 0 ? nil : String(cString: strerror(code))
     }
 
-    /// Creates a folder in an existing one, unless it exists.
+    /// Creates a folder in an existing one, unless the new folder already exists.
     ///
     /// Returns the system's message after a failure.
     package static func makeFolder(_ path: String) -> String? {

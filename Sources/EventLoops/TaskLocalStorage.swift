@@ -2,14 +2,14 @@
 
     /// The storage of the task-local values that the code on one stack binds.
     ///
-    /// Outside of tasks, Swift keeps task-local values in the thread, where the innermost binding has to end first. Code on
-    /// several stacks of a thread ends its bindings in any order. Therefore a task runs the code of each stack, and is
-    /// suspended between the parts of the code. It inherits no values.
+    /// Outside of tasks, Swift keeps task-local values in the thread, where the innermost binding has to end first. The
+    /// bindings of code on several stacks of a thread can end in any order. Therefore a task runs the code of each
+    /// stack, and is suspended between the parts of the code. It inherits no values.
     ///
-    /// A part takes half a microsecond more with it.
+    /// Running a part in the task takes half a microsecond longer.
     final class TaskLocalStorage: TaskExecutor, @unchecked Sendable {
-        // Unchecked because: the stack belongs to one thread, on which all members are called. The task runs on no other
-        // thread, because its executor is this object.
+        // Unchecked because: the stack belongs to one thread, on which all members are called. The task runs only on
+        // this thread, because its executor is this object.
         private var task: Task<Void, Never>?
         private var job: UnownedJob?
         private var continuation: UnsafeContinuation<Void, Never>?
@@ -29,7 +29,7 @@
             }
         }
 
-        /// Whether the code has canceled its task, which has no further effect than on the code itself.
+        /// Whether the code has canceled its task, which affects only the code itself.
         var isCanceled: Bool { task?.isCancelled == true }
 
         /// Ends the task, which would otherwise keep the storage forever.
