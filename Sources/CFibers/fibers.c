@@ -1,8 +1,8 @@
 // Stacks with ucontext(3), which the C library adapts to each processor and to its shadow stacks. A switch saves and
 // restores the signal mask, which takes a system call.
 //
-// The sanitizers must know of each switch: otherwise they take the other stack for an overflow, or see races between
-// code that runs in turn.
+// The sanitizers must be notified of each switch. Otherwise they report an overflow on the other stack, or races
+// between code that runs in turn.
 #define _GNU_SOURCE
 #include "CFibers.h"
 
@@ -41,7 +41,7 @@ struct fiber {
     void *own_thread, *caller_thread;
 };
 
-// A call of its own would begin on one stack and end on the other, for the thread sanitizer.
+// Inlined, because the thread sanitizer would otherwise record a call that begins on one stack and ends on the other.
 #define INLINED __attribute__((always_inline))
 
 static inline INLINED void announce_own(fiber *f) {
@@ -83,7 +83,7 @@ static void leave(fiber *f) {
     reached_own(f);
 }
 
-// The bottom of each fiber's stack, which is used for one body after the other.
+// The first function on each fiber's stack. It runs one body after the other.
 static void run_bodies(unsigned high, unsigned low) {
     fiber *f = (fiber *)((uintptr_t)high << 32 | low);
     reached_own(f);
