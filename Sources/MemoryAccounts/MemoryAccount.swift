@@ -66,7 +66,7 @@ package final class MemoryAccount: Sendable {
     /// The bytes that are currently charged; only recorded or measured bytes can exceed the capacity.
     package var bytes: Int { charged.load(ordering: .relaxed) + missed.load(ordering: .relaxed) }
 
-    /// Records the memory that the process has used before the script starts, which does not count.
+    /// Records the memory that the process uses before the script starts, which the account does not count.
     package func beginMeasuring() {
         guard let now = measure?() else { return }
         measuredBefore.store(now - anonymous, ordering: .relaxed)
