@@ -11,7 +11,7 @@
 ///         return queue.count
 ///     }
 package final class Monitor: @unchecked Sendable {
-    // Unchecked because both are designed for use by several threads, and never move.
+    // Unchecked because both objects are designed for use by several threads, and never move in memory.
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>
     private let condition: UnsafeMutablePointer<pthread_cond_t>
 
@@ -64,7 +64,7 @@ package final class Monitor: @unchecked Sendable {
     /// Releases the lock, waits for a broadcast, and acquires the lock again.
     package func wait() { pthread_cond_wait(condition, mutex) }
 
-    /// Waits for a time at most, and only while `isWorthIt` returns true.
+    /// Waits for at most this many nanoseconds, and only while `isWorthIt` returns true.
     package func wait(atMost nanoseconds: Int, while isWorthIt: () -> Bool) {
         var code: Int32 = 0
         #if canImport(Darwin)
