@@ -6,7 +6,7 @@ package struct StoredField {
     package let type: Any.Type
     /// The offset of the value in bytes.
     package let offset: Int
-    /// How many bytes the value has.
+    /// The size of the value in bytes.
     package let size: Int
 }
 
@@ -18,9 +18,9 @@ package struct StructLayoutError: Error, CustomStringConvertible {
 
 /// The stored properties of a struct type with their offsets, computed from a default instance.
 ///
-/// A struct places each stored property in declaration order, at the next multiple of its alignment after the end of the
-/// one before. The computed layout is compared with the compiler's before anything relies on it: the size and alignment
-/// of the struct, and the value at each offset.
+/// A struct places its stored properties in declaration order, each at the next multiple of its alignment after the end
+/// of the previous property. The computed layout is compared with the compiler's before anything relies on it: the size
+/// and alignment of the struct, and the value at each offset.
 package struct StructLayout<Root> {
     /// The stored properties in declaration order.
     package let fields: [StoredField]
@@ -55,7 +55,7 @@ package struct StructLayout<Root> {
         self.fields = fields
     }
 
-    /// Returns the index in ``fields`` of the property of a key path.
+    /// Returns the index in ``fields`` of the property that a key path names.
     ///
     /// Throws for a path of several steps and for a computed, lazy, observed or wrapped property.
     package func index(of path: PartialKeyPath<Root>) throws(StructLayoutError) -> Int {
@@ -167,7 +167,7 @@ package struct StructLayout<Root> {
         }
         for (field, child) in zip(fields, Mirror(reflecting: sample).children)
         where !isSame(field.type, field, child.value) {
-            // because: NaN differs from itself, and two computed defaults would as well.
+            // because: NaN never equals itself.
             guard let shown = child.value as? any FloatingPoint, shown.isNaN else {
                 throw StructLayoutError(
                     description:
@@ -180,7 +180,7 @@ package struct StructLayout<Root> {
 
 /// The memory of a struct during a call, for reading its stored properties one by one.
 ///
-/// Generic code reads faster through it than through the struct, whose type it does not know.
+/// In generic code, which does not know the type of the struct, this is faster than reading from the struct itself.
 @safe
 package struct StructFields {
     @usableFromInline let base: UnsafeRawPointer
