@@ -16,7 +16,7 @@ package struct PropertyPath: Hashable, Sendable {
         package let property: Property
         /// The table of the objects that the property leads to; nil for values.
         ///
-        /// For a mixed property in the middle of a path, it is the table to which its links are followed.
+        /// For a mixed property in the middle of a path, this is the table to which the path follows its links.
         package let target: TableID?
 
         /// The linking table and column of a backlinks property, nil for others.

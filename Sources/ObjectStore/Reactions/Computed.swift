@@ -1,6 +1,7 @@
 /// A value that is computed on its first read and kept until data that the computation read has changed.
 ///
-/// Reactions that read the value run again only if the value changes. It is confined to the thread of the stores.
+/// Reactions that read the value run again only if the value changes. The value is confined to the thread of the
+/// stores.
 package final class Computed: Reaction {
     private let evaluate: () throws -> Bool
     private var isStale = true

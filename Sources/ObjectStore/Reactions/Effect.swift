@@ -1,8 +1,8 @@
 /// Code that runs immediately, and again after each commit that changes data that it has read.
 ///
 /// The code runs once for each commit. Effects that are created while the code runs belong to the effect and end before
-/// it runs again. The effect lasts until ``dispose()``, or until its dependencies can no longer change. It is confined
-/// to the thread of the stores.
+/// it runs again. The effect lasts until ``dispose()``, or until its dependencies can no longer change. An effect is
+/// confined to the thread of the stores.
 package final class Effect: Reaction {
     private var body: (() throws -> Void)?
     private let report: (any Error) -> Void

@@ -44,7 +44,8 @@ package final class ReadScope {
 extension Store {
     /// The recorder of the next read.
     ///
-    /// It is nil if no reads are tracked, and inside a write transaction with changes, whose reads cannot be tracked.
+    /// The value is nil if no reads are tracked, and inside a write transaction with changes, because its reads cannot
+    /// be tracked.
     package var reader: ReadRecorder? {
         guard let recorder = readScope?.recorder, notifications.isUnchanged else { return nil }
         return recorder

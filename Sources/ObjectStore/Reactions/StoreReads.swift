@@ -6,7 +6,7 @@ struct StoreReads {
     struct TableReads {
         /// The objects whose values were read, by column.
         var columns: [ColumnID: Set<ObjectKey>] = [:]
-        /// The columns of which too many objects were read to list them.
+        /// The columns in which too many objects were read to list each of them.
         var wholeColumns: Set<ColumnID> = []
         /// The objects whose existence was read; true if all of their properties were read.
         var objects: [ObjectKey: Bool] = [:]

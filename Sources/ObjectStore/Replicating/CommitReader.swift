@@ -25,7 +25,7 @@ package final class CommitReader {
     /// Whether the system has refused to open the file a second time.
     private var cannotOpen = false
 
-    /// Creates a reader, which opens the file a second time when it first needs to.
+    /// Creates a reader; the reader opens the file a second time when it first reads commits.
     package init(_ store: Store) { self.store = store }
 
     /// Calls `body` with each commit after a version, the newest first.

@@ -3,8 +3,8 @@ import MemoryAccounts
 
 /// One class: its name, its properties, and the table that stores its objects.
 ///
-/// It is immutable. It is a class and not a struct, so that handles of objects contain one reference instead of the
-/// whole description.
+/// A class schema is immutable. The type is a class and not a struct, so that handles of objects contain one reference
+/// instead of the whole description.
 public final class ClassSchema: Sendable {
     /// The class's name.
     public let name: String

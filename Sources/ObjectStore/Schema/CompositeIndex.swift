@@ -2,7 +2,7 @@ import ColumnStorage
 
 /// An index over several properties of a class.
 ///
-/// It serves conditions with values for the first properties and optionally a range for the next one.
+/// The index serves conditions with values for the first properties and optionally a range for the next one.
 public struct CompositeIndex: Hashable, Sendable {
     /// The names of the properties, the most significant first.
     public let properties: [String]

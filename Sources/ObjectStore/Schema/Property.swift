@@ -20,7 +20,7 @@ public struct Property: Hashable, Sendable {
     public var name: String
     /// The property's name in the file.
     ///
-    /// It differs from the name if a program maps the property, for example to rename it without a migration.
+    /// This differs from ``name`` if a program maps the property, for example to rename it without a migration.
     public var storedName: String
     /// The type of the value, or of the elements of a collection.
     public var type: PropertyType

@@ -112,8 +112,8 @@ struct SchemaOpening {
                 + "the store with migrations = \"DIR\"")
     }
 
-    /// Throws if other stores of the process are open, whose observers would receive a schema that their program does
-    /// not know.
+    /// Throws if other stores of the process are open, whose observers would receive a schema that their code does not
+    /// expect.
     private func checkAlone() throws {
         guard store.coordinator.hasMembers else { return }
         throw StoreError(

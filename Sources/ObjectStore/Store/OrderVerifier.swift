@@ -1,6 +1,6 @@
 import ColumnStorage
 
-/// Finds sets and maps whose elements are not in order, in which lookups would fail.
+/// Finds sets and maps whose elements are out of order, so that lookups in them would fail.
 ///
 /// The storage keeps sets and maps as sequences, and the object store defines their order, so the order is verified
 /// here. The verifier is used only for files in which the storage has found no error.

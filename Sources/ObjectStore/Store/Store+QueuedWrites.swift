@@ -60,7 +60,7 @@ struct WriteQueue {
 
     /// The time in nanoseconds for which the lock is reserved for a busy thread.
     ///
-    /// It grows with each lapse, so that a thread that is always busy eventually receives the lock.
+    /// The time grows with each lapse, so that a thread that is always busy eventually receives the lock.
     var patience: Int { 100_000_000 << min(lapses, 6) }
 
     mutating func didLapse() {

@@ -23,9 +23,9 @@ package struct StoreFault: Hashable, Sendable, CustomStringConvertible {
 extension Store {
     /// Verifies all data of the store's version, and returns the errors with their locations.
     ///
-    /// This checks every object, value, link, list, index entry, full-text posting and count, the order of sets and
-    /// maps, and the change history. The array is empty for a valid file, and has at most `limit` errors. Takes about
-    /// as long as reading every value.
+    /// The function checks every object, value, link, list, index entry, full-text posting and count, the order of sets
+    /// and maps, and the change history. The array is empty for a valid file, and has at most `limit` errors. Takes
+    /// about as long as reading every value.
     ///
     /// Throws `already_in_write` inside a write transaction, `file_corrupt` if pages cannot be read, `closed` and
     /// `wrong_thread`.

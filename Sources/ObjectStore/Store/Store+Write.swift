@@ -75,7 +75,7 @@ extension Store {
     /// Commits the open write transaction; the silenced tokens do not receive the commit.
     ///
     /// If another thread or process commits at the same time, so that the store receives both commits at once, the
-    /// silenced tokens receive both; so no observer misses the changes of others.
+    /// silenced tokens receive both commits, so that no observer misses the changes of other writers.
     ///
     /// When the function returns, the commit has the durability of the store, and the store's own `did_change`
     /// observers have been called. Throws `not_in_write`, `invalid_argument` for a token of another store (the write

@@ -32,8 +32,8 @@ public struct StoreConfiguration: Sendable {
     public var schemaVersion: UInt64
     /// Migrates a file with a lower schema version, in one write transaction, when a store is opened.
     ///
-    /// It is not called for a new file. If it is nil, values are converted if the conversion is exact, and new
-    /// properties have their default, or are zero, empty or nil.
+    /// The function is not called for a new file. Without a function, values are converted if the conversion is exact,
+    /// and new properties have their default, or are zero, empty or nil.
     public var migration: (@Sendable (Migration) throws -> Void)?
     /// The data that the migration may lose: `Class.property`, or the name of a class.
     ///

@@ -95,9 +95,9 @@ package enum StoreFiles {
 
     /// Ends the process with a message and an exit status if an open file can no longer be read.
     ///
-    /// This happens if another program truncates the file, or its device fails. Otherwise SIGBUS would end the process
-    /// without a message. The handler of that signal also restores the terminal at standard input to the state that it
-    /// has now. Programs call this function at their start.
+    /// A file becomes unreadable if another program truncates it, or if its device fails. Otherwise SIGBUS would end
+    /// the process without a message. The handler of that signal also restores the terminal at standard input to the
+    /// state that it has now. Programs call this function at their start.
     package static func explainLostPages(as program: StaticString, exitStatus: Int32) {
         ColumnFile.explainLostPages(as: program, exitStatus: exitStatus)
     }

@@ -74,8 +74,8 @@ package struct StoreStatistics: Sendable, Hashable {
 extension Store {
     /// Returns the statistics of the store.
     ///
-    /// They describe the store's version or, inside a write transaction, the version before. Only the sizes of stored
-    /// blocks are read, not their contents, so this takes milliseconds for a million objects.
+    /// The statistics describe the store's version or, inside a write transaction, the version before. Only the sizes
+    /// of stored blocks are read, not their contents, so this takes milliseconds for a million objects.
     ///
     /// Throws `closed`, `wrong_thread`, and `file_corrupt` if pages cannot be read.
     package func statistics() throws -> StoreStatistics {

@@ -10,8 +10,8 @@ package final class StoreView {
         get { currentSchema }
         set { currentSchema = newValue }
     }
-    // Neither this nor the number of changes below is public, so that the compiler sees all code that changes them and
-    // need not guard every read.
+    // The stored schema and the number of changes below are private, so that the compiler sees all code that changes
+    // them and need not guard every read.
     private var currentSchema: Schema
 
     /// The data of this version.

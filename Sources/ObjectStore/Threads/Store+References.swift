@@ -114,7 +114,7 @@ extension Store {
         return try value(reference.content, in: .store(self))
     }
 
-    /// Returns the frozen version for this thread; all values of one version share the view while it is held.
+    /// Returns the view of a frozen version for this thread; all values of one version share the view while it is held.
     private func thawed(
         _ frozen: ThreadSafeReference.Frozen, _ holder: VersionHolder
     ) throws -> StoreView {

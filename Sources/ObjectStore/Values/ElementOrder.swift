@@ -20,7 +20,7 @@ struct ElementOrder {
         case (.float(let left), .float(let right)): RealOrder.compare(Double(left), Double(right))
         case (.double(let left), .double(let right)): RealOrder.compare(left, right)
         case (.bytes(let left), .bytes(let right)): order(left, right)
-        // The elements of a set are of one kind; the other cases order damaged elements.
+        // The elements of a valid set are of one kind; the other cases define an order for damaged elements.
         case (.int, _): -1
         case (_, .int): 1
         case (.float, _): -1

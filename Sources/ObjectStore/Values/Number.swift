@@ -62,10 +62,10 @@ enum Number {
 
     /// Returns the number that a constant represents in a comparison with values of a type.
     ///
-    /// It is the constant itself, whether or not a property of the type can have the value. The exception is a number
-    /// with a fraction in a comparison with floats or decimals: their values were rounded when they were set, so the
-    /// constant is rounded in the same way, and 0.1 is found again. For floats, this is the nearest float, unless that
-    /// is zero or infinite; for decimals, the decimal with the digits of the double.
+    /// The result is the constant itself, whether or not a property of the type can have the value. The exception is a
+    /// number with a fraction in a comparison with floats or decimals: their values were rounded when they were set, so
+    /// the constant is rounded in the same way, and 0.1 is found again. For floats, this is the nearest float, unless
+    /// that is zero or infinite; for decimals, the decimal with the digits of the double.
     func constant(beside type: PropertyType) -> Number {
         guard hasFraction else { return self }
         switch (type, self) {
@@ -108,7 +108,7 @@ extension Number: Hashable, Comparable {
 
     private static func order(_ whole: Int64, _ number: Double) -> Int {
         if number >= 0x1p63 { return -1 }
-        // This is also true for NaN.
+        // The comparison is also false for NaN.
         guard number >= -0x1p63 else { return 1 }
         let floor = number.rounded(.down)
         let bound = Int64(floor)

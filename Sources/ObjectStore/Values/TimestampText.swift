@@ -38,7 +38,7 @@ extension Timestamp: CustomStringConvertible {
 
     /// Parses UTF-8 bytes in the form of ``description``, for years from 0000 to 9999.
     ///
-    /// Returns nil for any other text, including other forms of a date. This is faster than the general parser.
+    /// Returns nil for any other text, including other forms of a date. The function is faster than the general parser.
     package init?(canonical text: Span<UInt8>) {
         let end = text.count - 1
         guard end == 19 || (21...26).contains(end), text[end] == UInt8(ascii: "Z"),

@@ -5,7 +5,7 @@ import ColumnStorage
 extension Value {
     /// Returns whether both values have the same type and are equal.
     ///
-    /// This is stricter than the equality of predicates, for which the int 1 equals the double 1.0, because a mixed
+    /// This equality is stricter than that of predicates, for which the int 1 equals the double 1.0, because a mixed
     /// property keeps the type. NaN equals itself, and -0.0 equals 0.0. Strings are compared by their bytes, unlike
     /// Swift's strings, which are equal if they only look the same ("é" as one scalar or as two).
     public static func == (left: Value, right: Value) -> Bool {

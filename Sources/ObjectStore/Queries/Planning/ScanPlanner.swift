@@ -77,7 +77,7 @@ struct ScanPlanner {
     func matching(_ conditions: [Condition]) -> RowSet {
         var found = RowSet(clusterCount: rows.clusterCount)
         if let access = IndexAccess.best(of: conditions, rows) {
-            // This matters most for full-text searches: testing a text again means tokenizing it.
+            // Skipping the test matters most for full-text searches: testing a text again means tokenizing it.
             let isSure = access.isExact && conditions.count == 1
             for key in access.keys()
             where isSure || conditions.allSatisfy({ $0.node.matches($0.tables, key) }) {
@@ -121,7 +121,8 @@ struct ScanPlanner {
 
     /// Prepares conditions on the targets of one link.
     ///
-    /// They are evaluated for all objects of the target table if this costs less than reading the target of each row.
+    /// The conditions are evaluated for all objects of the target table if this costs less than reading the target of
+    /// each row.
     private func link(_ conditions: [Condition], asked: Double) -> [Step] {
         var inner: [Condition] = []
         var includesNull = true

@@ -2,8 +2,8 @@ import ColumnStorage
 
 /// A compiled condition on the objects of one class.
 ///
-/// It is immutable and independent of any version, so it can be evaluated in an old and a new view of the same file. It
-/// refers to the columns of the schema for which it was compiled.
+/// The condition is immutable and independent of any version, so it can be evaluated in an old and a new view of the
+/// same file. It refers to the columns of the schema for which it was compiled.
 package struct CompiledPredicate: Sendable {
     /// One of the combined conditions.
     struct Part: Sendable {
@@ -23,9 +23,9 @@ package struct CompiledPredicate: Sendable {
     /// A path to a list or to backlinks represents their membership; the values of elements have longer paths.
     package let dependencies: [PropertyPath]
 
-    /// The combined conditions, the one with the lowest cost for one row first.
+    /// The combined conditions, in ascending order of their cost for one row.
     let parts: [Part]
-    /// The full-text searches by which `@rank` can order.
+    /// The full-text searches that determine the order of `@rank`.
     let searches: [TextSearch]
 
     init(
@@ -76,7 +76,7 @@ package struct CompiledPredicate: Sendable {
 
 /// A condition whose tables are looked up in one view.
 ///
-/// It is confined to the view's thread and follows a live view.
+/// The predicate is confined to the view's thread and follows a live view.
 package struct BoundPredicate {
     /// The combined conditions.
     let parts: [CompiledPredicate.Part]

@@ -2,7 +2,7 @@ import ColumnStorage
 
 /// A condition on the plain values of a list, a set or a map, which the text calls `SELF`.
 ///
-/// It is immutable.
+/// The condition is immutable.
 package struct ElementPredicate: Hashable, Sendable {
     /// The text of the condition.
     package let text: String

@@ -19,7 +19,7 @@ struct PredicateCompiler {
     let arguments: [Value]
     private(set) var tables: [TableID] = []
     private(set) var dependencies: [PropertyPath] = []
-    /// The searches by which `@rank` can order.
+    /// The searches that determine the order of `@rank`.
     var searches: [TextSearch] = []
     /// The number of links inside mixed values that were followed to objects of some class.
     var linkedPaths = 0

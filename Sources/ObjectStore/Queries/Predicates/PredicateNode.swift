@@ -144,8 +144,8 @@ struct SequenceNode: RowPredicateNode {
     let isSet: Bool
     /// The test for a single value that is the whole list.
     ///
-    /// It is needed if the path may lead to the elements or to the whole list: through a link in a mixed value to a
-    /// list of values, or to a list in a map.
+    /// The test is needed if the path may lead either to the elements or to the whole list: through a link in a mixed
+    /// value to a list of values, or to a list in a map.
     var whole: ValueTest?
     var cost: Int { path.cost + tests.count }
 

@@ -1,6 +1,6 @@
 import ColumnStorage
-// Decomposition (NFD) is not public in the standard library, and Foundation would cost start-up
-// time; the symbol is the one that Foundation itself uses.
+// Decomposition (NFD) is not public in the standard library, and loading Foundation would slow down the start.
+// Foundation uses the same symbol.
 @_spi(_Unicode) import Swift
 
 /// Folds strings so that differences that a predicate ignores disappear: `[c]` case, `[d]` diacritics.

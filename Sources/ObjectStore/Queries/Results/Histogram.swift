@@ -21,8 +21,8 @@ package struct Histogram: Sendable, Equatable {
 extension Results {
     /// Counts how often the values of a property occur.
     ///
-    /// Numbers and dates are counted in about `bars` ranges of round numbers, or one by one if there are no more
-    /// distinct values; of texts, the `bars` most frequent ones are counted. Reads every object. Throws
+    /// Numbers and dates are counted in about `bars` ranges with round bounds, or by single value if there are no more
+    /// than `bars` distinct values. For texts, the `bars` most frequent ones are counted. Reads every object. Throws
     /// `unknown_property`, and `invalid_query` for a list or a type without a meaningful order.
     package func histogram(_ path: String, bars: Int = 10) throws -> Histogram {
         let (compiled, bound, type) = try read(path, for: "histogram")

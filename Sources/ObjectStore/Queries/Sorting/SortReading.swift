@@ -2,7 +2,7 @@ import ColumnStorage
 
 /// The compiled form of a sort key, independent of a view.
 ///
-/// It is created once, because observers bind their keys to two versions at every step.
+/// The compiled form is created once, because observers bind their keys to two versions at every step.
 final class SortReading: Sendable {
     /// The path to the value; nil for a computed value.
     let path: CompiledPath?
@@ -51,7 +51,7 @@ final class SortReading: Sendable {
 
 /// A sort key that is bound to a view.
 ///
-/// It is a class, so passing it on changes only one reference count.
+/// The type is a class, so copying a reference to a key changes only one reference count.
 final class BoundSortKey {
     /// The location of the values.
     private enum Location {
