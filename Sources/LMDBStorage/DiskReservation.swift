@@ -114,11 +114,11 @@ final class DiskReservation: @unchecked Sendable {
     /// Returns an upper bound of the number of pages that a step takes in a file of `count` pages, including the end of
     /// a write.
     ///
-    /// A step changes the path from a tree's root to a leaf, which may split on every level or merge with a neighbor,
-    /// and the same in the tree of names. A tree is at most as deep as the count has binary digits, because an inner
-    /// page has at least two children. At its end a write records each free page, with eight bytes, in lists, and each
-    /// list is in turn inserted into the tree of free pages. If the write has used up short lists, it changes each leaf
-    /// that contained them.
+    /// A step changes the pages from a tree's root to a leaf, which may split on every level or merge with a neighbor,
+    /// and also the pages on such a path in the tree of names. A tree is at most as deep as the count has binary
+    /// digits, because an inner page has at least two children. At its end, a write records each free page, with eight
+    /// bytes, in lists, and inserts each list into the tree of free pages. If the write has used up short lists, it
+    /// changes each leaf that contained them.
     private static func mostTaken(of count: Int) -> Int {
         (count >> 6) + 3 * (Int.bitWidth - count.leadingZeroBitCount) + 16
     }

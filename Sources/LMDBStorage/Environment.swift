@@ -10,7 +10,7 @@ import Synchronization
 
 // LMDBStorage: files, transactions, tables and cursors; bytes in, bytes out.
 //
-// It does not interpret the bytes. It ensures that callers follow LMDB's rules:
+// The module does not interpret the bytes. It ensures that callers follow LMDB's rules:
 //
 // * A file is opened only once in each process (EnvironmentRegistry): closing any descriptor of the locked file would
 //   release the process's POSIX locks.
@@ -19,7 +19,7 @@ import Synchronization
 // * A read transaction can be used on any thread, one at a time (MDB_NOTLS). A write transaction belongs to the thread
 //   that began it until its end.
 // * Addresses of committed data are valid while the read transaction exists; addresses of data read through a write
-//   transaction are valid only until the next change. Neither leaves this package.
+//   transaction are valid only until the next change. Neither kind of address leaves this package.
 // * Cursors are closed before their transaction ends.
 // * If pages are changed in the map, each page has space on the device before it is touched (DiskReservation).
 //
@@ -41,7 +41,7 @@ package enum Durability: Sendable {
 package struct EnvironmentOptions: Sendable {
     /// The maximum size of the file.
     ///
-    /// It only reserves address space.
+    /// The size only reserves address space.
     package var mapSize: Int
     /// The maximum number of simultaneous read transactions of all processes.
     package var maxReaders: Int
@@ -52,7 +52,7 @@ package struct EnvironmentOptions: Sendable {
     /// A small commit without a flush then takes less than half the time.
     ///
     /// Do not use it for files that are flushed often: a flush write-protects each page again, and a commit takes more
-    /// than twice as long. It is ignored if a page may move on the device (``DiskReservation``).
+    /// than twice as long. The option is ignored if a page may move on the device (``DiskReservation``).
     package var writesThroughMap: Bool
     /// Whether LMDB alone ensures durability, without a redo log.
     package var isPlain: Bool
@@ -104,7 +104,7 @@ package struct TableName: Sendable {
 ///
 /// ``EnvironmentRegistry`` returns environments.
 ///
-/// It is `Sendable` because LMDB synchronizes the handle, and the other properties are immutable or atomic.
+/// The class is `Sendable` because LMDB synchronizes the handle, and the other properties are immutable or atomic.
 package final class Environment: Sendable {
     /// The path of the file, with all symbolic links resolved.
     package var path: String { location.path }
@@ -342,7 +342,7 @@ package final class Environment: Sendable {
 
     /// Whether a thread of this process or another process probably holds the write lock.
     ///
-    /// This is a hint that costs two loads.
+    /// The result is a hint, which takes two loads.
     package var isLocked: Bool {
         writerThread.load(ordering: .relaxed) != 0 || lockRegion?.isTaken ?? false
     }

@@ -279,7 +279,7 @@ package enum EnvironmentRegistry {
             if entry.leases > 0 {
                 entries[identity] = entry
             } else {
-                // It is closed under the lock, so that no thread opens the file a second time meanwhile.
+                // The environment is closed under the lock, so that no thread opens the file a second time meanwhile.
                 entries[identity] = nil
                 entry.environment.close()
             }

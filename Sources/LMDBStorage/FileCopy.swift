@@ -8,7 +8,7 @@ import CLMDB
 
 /// The location of a file's newest version number.
 ///
-/// It is the greatest key of a table, or the value of an entry in the table of names, whichever is greater.
+/// The number is the greatest key of a table, or the value of an entry in the table of names, whichever is greater.
 package struct VersionLocation: Sendable {
     let table: TableName
     let name: String

@@ -67,7 +67,7 @@ struct FileCreation {
             throw StorageError(rawCode: code, call: "fallocate", file: path)
         }
         try write(draft)
-        // Otherwise the reserved space after the end would remain.
+        // Without this truncation, the reserved space after the end would remain.
         var status = stat()
         guard fstat(draft.descriptor, &status) == 0,
             ftruncate(draft.descriptor, status.st_size) == 0

@@ -6,9 +6,9 @@
 
 /// A checksum of all pages that a version uses, written when a file is closed or copied.
 ///
-/// It is on the first page, after LMDB's header, where LMDB never writes. The checksums of the values detect damaged
-/// values when they are read. The seal also covers LMDB's data around the values: page headers, branch keys, lists of
-/// free pages, and unused bytes. It is not valid after another version was committed.
+/// The seal is on the first page, after LMDB's header, where LMDB never writes. The checksums of the values detect
+/// damaged values when they are read. The seal also covers LMDB's data around the values: page headers, branch keys,
+/// lists of free pages, and unused bytes. The seal is not valid after another version was committed.
 struct FileSeal: Equatable {
     /// The version of the checksum.
     var version: UInt64

@@ -2,8 +2,8 @@ import CLMDB
 
 /// Compares values in LMDB's private structures with the results of its public functions.
 ///
-/// This happens whenever a file is opened. If they differ, the release of LMDB has another layout, and the file is used
-/// without a redo log: pages are written with system calls, and LMDB flushes every commit.
+/// The values are compared whenever a file is opened. If they differ, the release of LMDB has another layout, and the
+/// file is used without a redo log: pages are written with system calls, and LMDB flushes every commit.
 enum LMDBLayout {
     /// Returns whether the beginning of a transaction has the layout of `shim_transaction`.
     static func knowsTransactions(_ environment: OpaquePointer) -> Bool {

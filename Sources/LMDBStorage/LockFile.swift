@@ -6,8 +6,8 @@
 
 /// The lock file next to a data file: its access rights and its kind.
 ///
-/// LMDB opens it by its path and follows links. It is therefore created here, and refused if it is not a regular file
-/// with one name. Users who can read and write the data file can do the same with the lock file.
+/// LMDB opens the lock file by its path and follows links. The lock file is therefore created here, and refused if it
+/// is not a regular file with one name. Users who can read and write the data file can do the same with the lock file.
 package enum LockFile {
     /// Opens the lock file of the data file at a path, and creates it if it does not exist.
     ///

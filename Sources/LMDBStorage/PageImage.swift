@@ -113,7 +113,7 @@ struct PageImage {
 
 /// LMDB's list of pages that one transaction has freed: the count, then the numbers of the pages, the greatest first.
 ///
-/// There may be unused space after them.
+/// There may be unused space after the numbers.
 struct FreePages: Sequence, IteratorProtocol {
     private var rest: UnsafeRawBufferPointer
 

@@ -164,7 +164,7 @@ struct PageTree: ~Copyable {
     private mutating func add(_ image: PageImage, _ number: UInt64) {
         guard isSummed else { return }
         sum &+= PageTree.sum(image.bytes, number)
-        // Otherwise visited pages would count as memory of the process until the end.
+        // Visited pages are released at intervals. Otherwise they would count as memory of the process until the end.
         mappedBytes += image.bytes.count
         guard mappedBytes > Self.mappedLimit else { return }
         mappedBytes = 0

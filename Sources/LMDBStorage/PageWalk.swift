@@ -6,7 +6,8 @@
 
 /// Reads every page that a version of a file uses, by plain reads, without LMDB and without a map.
 ///
-/// It is needed only for files that are shorter than their header states, to check whether missing pages are in use.
+/// The walk is needed only for files that are shorter than their header states, to check whether missing pages are in
+/// use.
 struct PageWalk {
     let descriptor: Int32
     let pageSize: Int

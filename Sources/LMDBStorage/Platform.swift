@@ -183,7 +183,7 @@ enum Platform {
     /// Returns whether a file has nearly filled its device, or nearly has the maximum size that the system allows this
     /// process.
     ///
-    /// This is checked after a short write.
+    /// The function is called after a short write.
     static func isDeviceFull(_ path: String) -> Bool {
         let slack = 1 << 20
         if let largest = largestFile, UInt64(size(of: path) + slack) >= largest { return true }

@@ -23,7 +23,7 @@ struct ReaderBook: Sendable {
     static let spareLimit = 8
 
     var spare: [ParkedReader] = []
-    // There are only a few, so searching an array costs less than hashing.
+    // Only a few versions are in use, so searching an array takes less time than hashing.
     private var held: [(version: UInt64, count: Int)] = []
 
     mutating func hold(_ version: UInt64) {
@@ -49,7 +49,7 @@ struct ReaderBook: Sendable {
 ///
 /// Releasing the last reference releases the version.
 ///
-/// It may be created on one thread and released on another, and is used by one thread at a time.
+/// A transaction may be created on one thread and released on another, and is used by one thread at a time.
 package final class ReadTransaction {
     package let environment: Environment
     private let lease: EnvironmentLease

@@ -21,7 +21,7 @@ extension EnvironmentRegistry {
     /// Opens a file that is open already a second time, for writes that are rolled back.
     ///
     /// The environment has no locks. The caller must hold a version with a read transaction of `lease` while it uses
-    /// the other one, and must not commit. Throws `procMissing`, and the system's error if the address space is
+    /// this environment, and must not commit. Throws `procMissing`, and the system's error if the address space is
     /// limited.
     package static func openScratch(
         of lease: EnvironmentLease, tables: [TableName]

@@ -10,10 +10,10 @@ import Synchronization
 
 /// The checksum at the end of every value in the tables of a file.
 ///
-/// It covers the table's name, the key and the value, so a value under the wrong key counts as damaged. It is XXH3 of
-/// Debian's libxxhash, which processes about 20 bytes per cycle: four times as fast as a CRC-32C with the processor's
-/// instruction on values of a few kilobytes, and as fast on short ones. Only 32 of its 64 bits are kept, so about one
-/// change in four billion is not detected.
+/// The checksum covers the table's name, the key and the value, so a value under the wrong key counts as damaged. The
+/// algorithm is XXH3 of Debian's libxxhash, which processes about 20 bytes per cycle: four times as fast as a CRC-32C
+/// with the processor's instruction on values of a few kilobytes, and as fast on short ones. Only 32 of its 64 bits are
+/// kept, so about one change in four billion is not detected.
 package enum ValueSeal {
     package static let size = 4
 

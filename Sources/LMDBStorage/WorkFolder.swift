@@ -6,11 +6,11 @@ import Synchronization
     import Darwin
 #endif
 
-/// A folder for the files of one piece of work, under a random name.
+/// A folder with a random name for the files of one operation.
 ///
-/// It is removed with its files when the work ends. Only this user may look into it. The process that creates the
-/// folder holds the system's lock on it. The lock ends with the process, so abandoned folders can be distinguished from
-/// folders in use.
+/// The folder is removed with its files when the operation ends. Only this user has access to it. The process that
+/// creates the folder holds the system's lock on it. The lock ends with the process, so abandoned folders can be
+/// distinguished from folders in use.
 package final class WorkFolder: Sendable {
     /// The folder's path, without a slash at its end.
     package let path: String

@@ -2,8 +2,8 @@ import SystemCalls
 
 /// A position in the queue of this process for a file's write lock, which does not block a thread.
 ///
-/// When the ticket is ready, begin a write with it. It lapses if it is not used soon: a busy thread must not block
-/// other writers, and the thread that owns the ticket might itself wait for the lock.
+/// When the ticket is ready, begin a write with it. The ticket lapses if it is not used soon: a busy thread must not
+/// block other writers, and the thread that owns the ticket might itself wait for the lock.
 ///
 /// Any thread may use a ticket.
 package final class WriteLockTicket: @unchecked Sendable {

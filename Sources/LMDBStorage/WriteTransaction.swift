@@ -11,8 +11,8 @@ import Synchronization
 ///
 /// Releasing it aborts the write.
 ///
-/// It belongs to the thread that began it. If it began with a ticket, the queue's thread holds the lock and ends the
-/// transaction.
+/// The transaction belongs to the thread that began it. If it began with a ticket, the queue's thread holds the lock
+/// and ends the transaction.
 package final class WriteTransaction {
     package let environment: Environment
     // The lease is released at the end, because remaining references to the transaction must not keep the file mapped.
@@ -120,7 +120,7 @@ package final class WriteTransaction {
         environment.writerThread.store(0, ordering: .relaxed)
         let version = UInt64(mdb_txn_id(ended))
         do throws(StorageError) {
-            // This happens before the commit becomes visible, so no reader sees a commit that may still be lost.
+            // The data is flushed before the commit becomes visible, so no reader sees a commit that may still be lost.
             try environment.commits.prepare(version, mode)
         } catch {
             if let ticket { _ = ticket.end(isCommit: false) } else { mdb_txn_abort(ended) }

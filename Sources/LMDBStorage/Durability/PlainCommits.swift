@@ -2,9 +2,10 @@ import CLMDB
 
 /// Commits by LMDB alone: either pages and header are both flushed before the commit returns, or neither is.
 ///
-/// Used for files without a redo log: files that only this process can see, files that cannot be written, and all files
-/// if LMDB's structures differ from the layout that ``LMDBLayout`` expects. Here `async` equals `full`, because without
-/// a flush pages and headers are written in any order, and a power failure could damage the file.
+/// This strategy is used for files without a redo log: files that only this process can open, files that cannot be
+/// written, and all files if LMDB's structures differ from the layout that ``LMDBLayout`` expects. Here `async` equals
+/// `full`, because without a flush pages and headers are written in any order, and a power failure could damage the
+/// file.
 final class PlainCommits: CommitStrategy, @unchecked Sendable {
     // Unchecked because: all threads may use LMDB's environment.
     private let environment: OpaquePointer

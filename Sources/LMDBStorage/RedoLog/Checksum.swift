@@ -1,6 +1,6 @@
 /// A 64-bit checksum of bytes, which distinguishes complete records from torn and old ones.
 ///
-/// It does not protect against deliberate forgery.
+/// The checksum does not protect against deliberate forgery.
 enum Checksum {
     private static let factors: (UInt64, UInt64) = (0x9E37_79B9_7F4A_7C15, 0xD6E8_FEB8_6659_FD93)
 

@@ -6,7 +6,7 @@
 
 /// The redo log file next to a data file, with the records of its newest commits.
 ///
-/// It has two positions for the header, a page that lists readers that only pin the log's version, and a ring of
+/// The file has two positions for the header, a page that lists readers that only pin the log's version, and a ring of
 /// records. All bytes of the ring are written once before they are needed, so flushing a record writes no file system
 /// metadata.
 final class LogFile: Sendable {

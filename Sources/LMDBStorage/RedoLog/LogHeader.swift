@@ -7,7 +7,7 @@
 /// The log's header: the version of the data file that is complete on the device, and the offset of the records after
 /// it.
 ///
-/// It is written to two positions in turn, so one copy is complete after a power failure at any time.
+/// The header is written to two positions alternately, so one copy is complete after a power failure at any time.
 struct LogHeader: Equatable {
     var id: UInt64
     /// The number that all records of the log contain.

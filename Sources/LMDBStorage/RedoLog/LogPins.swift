@@ -8,7 +8,7 @@ import CLMDB
 
 /// A pin of a version that the log needs: a read transaction through which no data is read.
 ///
-/// It is not `Sendable`: only the thread that holds the write lock may use it.
+/// The pin is not `Sendable`: only the thread that holds the write lock may use it.
 struct LogPin {
     let pointer: OpaquePointer
     let version: UInt64
@@ -32,7 +32,7 @@ struct LogPin {
 
 /// The versions that each process pins for the log, so that other processes do not count these pins as readers.
 ///
-/// They are on a page of the log that has no meaning after the machine has stopped. A process has one entry with two
+/// The list is on a page of the log that has no meaning after the machine has stopped. A process has one entry with two
 /// versions, because it pins both while it moves from one to the next.
 extension LogFile {
     private static let entrySize = 24

@@ -11,7 +11,7 @@ enum LogRecovery {
 
     /// Recovers the file at `path`, if it is not complete.
     ///
-    /// This process must not have it open. For a complete file, this takes one read of a few bytes. Throws
+    /// This process must not have the file open. For a complete file, the function reads only a few bytes. Throws
     /// `needsRecovery` if the file is not complete and may not be written, `damaged` if its log is missing and the file
     /// is not complete without it, `diskFull`, `permission`, `inUse`.
     static func prepare(_ path: String, isWritable: Bool) throws(StorageError) {
@@ -46,7 +46,7 @@ enum LogRecovery {
 
     /// Removes a file's log if no process has the file open and the file is complete without the log.
     ///
-    /// This process must not have it open.
+    /// This process must not have the file open.
     static func removeUnused(_ path: String) {
         let log = LogFile.path(of: path)
         guard access(log, F_OK) == 0 else { return }

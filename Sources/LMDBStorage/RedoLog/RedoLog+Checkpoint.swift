@@ -235,7 +235,8 @@ extension RedoLog {
     /// Removes the log file if no process needs it; called after the environment was closed.
     func removeFile() {
         guard let file, file.isInPlace else { return }
-        // This process may have another file open that replaced the data file, and its locks must not be lost.
+        // This process may have another file open that replaced the data file, and the locks of that file must not be
+        // lost.
         if access(dataPath, F_OK) != 0 || isDataInPlace { LogRecovery.removeUnused(dataPath) }
     }
 
