@@ -7,8 +7,9 @@ import Synchronization
 // thread or process, a job of the prompt, a timer) becomes a call on that thread, one at a time. The loop does not
 // depend on Lua or on stores.
 //
-// Threads: `post`, `stop`, `LoopWakeup.wake` and `LoopHold.release` may be called on any thread. Everything else
-// belongs to the loop's thread, which is the first thread that calls `attach()` or `run()`, and traps elsewhere.
+// Threads: `post`, `stop`, `LoopWakeup.wake` and `LoopHold.release` may be called on any thread. All other members may
+// be called only on the loop's thread, which is the first thread that calls `attach()` or `run()`; they trap on other
+// threads.
 //
 // The order of a turn: jobs that were posted before the turn (in order of arrival), wake-ups (in order of creation),
 // guests, due timers (by time, then in order of creation). Then the loop waits for the kernel. libuv's callbacks only

@@ -2,8 +2,9 @@ import CFibers
 
 /// A stack on which code can stop in the middle and continue later, on the same thread.
 ///
-/// The stack is used for one body after the other. It takes address space; the system provides memory only for the part
-/// that is used. Starting or continuing a body takes one or two microseconds. The body has its own task-local values.
+/// The stack is used for one body after the other. The stack takes address space; the system provides memory only for
+/// the part that is used. Starting or continuing a body takes one or two microseconds. The body has its own task-local
+/// values.
 final class Fiber {
     private let handle: OpaquePointer
     private var body: (() -> Void)?

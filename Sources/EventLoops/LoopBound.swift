@@ -1,8 +1,8 @@
 /// A value that can be passed to any thread, but is usable only on its loop's thread.
 ///
 /// Access on another thread traps. The value is also released on the loop's thread: if the last reference is released
-/// elsewhere, the value is posted to the loop. If the loop has ended, no race is possible, and the value is released on
-/// the current thread.
+/// on another thread, the value is posted to the loop. If the loop has ended, no race is possible, and the value is
+/// released on the current thread.
 package final class LoopBound<Value>: @unchecked Sendable {
     // Unchecked because: the value is accessible only through `value`, which checks the thread.
     private let loop: EventLoop

@@ -21,8 +21,8 @@ extension ProcessServices {
 
     /// Calls the handler when the process receives a termination signal: from Ctrl-C, a closed terminal, or `kill`.
     ///
-    /// The handler must end the process. It runs on its own thread, independently of the other threads. Call this
-    /// before other threads start, because these must not receive the signals.
+    /// The handler must end the process. The handler runs on its own thread, independently of the other threads. Call
+    /// this before other threads start, because these must not receive the signals.
     package static func onTermination(_ handler: @escaping @Sendable (Int32) -> Void) {
         var signals = sigset_t()
         sigemptyset(&signals)

@@ -6,7 +6,7 @@
 
 /// Process functions that script hosts need, without pointers in their signatures.
 ///
-/// They are in this module because the modules that use them are built without unsafe code.
+/// The functions are in this module because the modules that use them are built without unsafe code.
 package enum ProcessServices {
     /// Returns an environment variable; nil if it is not set or not UTF-8.
     package static func environment(_ name: String) -> String? {

@@ -4,7 +4,7 @@
     ///
     /// Outside of tasks, Swift keeps task-local values in the thread, where the innermost binding has to end first. The
     /// bindings of code on several stacks of a thread can end in any order. Therefore a task runs the code of each
-    /// stack, and is suspended between the parts of the code. It inherits no values.
+    /// stack, and is suspended between the parts of the code. The task inherits no values.
     ///
     /// Running a part in the task takes half a microsecond longer.
     final class TaskLocalStorage: TaskExecutor, @unchecked Sendable {
