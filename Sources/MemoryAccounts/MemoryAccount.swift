@@ -146,7 +146,7 @@ package final class MemoryAccount: Sendable {
 
     /// Whether a garbage collection is worth its time.
     ///
-    /// This is the case if more than three quarters of the capacity are charged, and more than a sixteenth of it was
+    /// True if more than three quarters of the capacity are charged, and more than a sixteenth of the capacity was
     /// charged after the last collection.
     package var needsCollection: Bool {
         if measure != nil,
