@@ -180,7 +180,7 @@ package struct StructLayout<Root> {
 
 /// The memory of a struct during a call, for reading its stored properties one by one.
 ///
-/// In generic code, which does not know the type of the struct, this is faster than reading from the struct itself.
+/// In generic code, reading through this value is faster than reading from the struct, whose type is unknown there.
 @safe
 package struct StructFields {
     @usableFromInline let base: UnsafeRawPointer
