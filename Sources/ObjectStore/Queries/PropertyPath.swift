@@ -12,7 +12,7 @@ package struct PropertyPath: Hashable, Sendable {
         package let table: TableID
         /// The property: a link, list, backlinks, or at the end any value.
         ///
-        /// For `@links.Person.dogs`, it is a backlinks property that no class declares.
+        /// For `@links.Person.dogs`, this is a backlinks property that no class declares.
         package let property: Property
         /// The table of the objects that the property leads to; nil for values.
         ///

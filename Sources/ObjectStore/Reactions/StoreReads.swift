@@ -8,7 +8,7 @@ struct StoreReads {
         var columns: [ColumnID: Set<ObjectKey>] = [:]
         /// The columns in which too many objects were read to list each of them.
         var wholeColumns: Set<ColumnID> = []
-        /// The objects whose existence was read; true if all of their properties were read.
+        /// The objects whose existence was read; the value is true if all properties of the object were read.
         var objects: [ObjectKey: Bool] = [:]
         /// Whether the deletion of any object counts as a change, because a whole column was read.
         var anyObject = false

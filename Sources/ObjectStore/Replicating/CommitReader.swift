@@ -20,7 +20,7 @@ package final class CommitReader {
     }
 
     private let store: Store
-    /// Steps back through the versions together with the schema.
+    /// The rewind that steps back through the versions, and the schema for which it was created.
     private var rewind: (versions: VersionRewind, schema: Schema)?
     /// Whether the system has refused to open the file a second time.
     private var cannotOpen = false

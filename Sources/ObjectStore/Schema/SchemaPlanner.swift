@@ -228,7 +228,7 @@ struct SchemaPlanner {
 }
 
 extension Property {
-    /// Returns whether both properties have the same type, apart from nil.
+    /// Returns whether both properties have the same type, regardless of whether values may be nil.
     fileprivate func hasSameType(as other: Property, after renames: SchemaRenames) -> Bool {
         type == other.type && collection == other.collection
             && target.map(renames.newClass(of:)) == other.target

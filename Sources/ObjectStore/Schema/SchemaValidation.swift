@@ -97,7 +97,7 @@ struct SchemaValidation {
         }
     }
 
-    /// Checks the name in the file, which may be almost any text because programs use the other name.
+    /// Checks a name in the file; almost any text is valid, because programs do not use this name.
     private mutating func checkStoredName(_ name: String) {
         let isFine =
             !name.isEmpty && name.utf8.count <= 200

@@ -2,7 +2,7 @@ import ColumnStorage
 
 /// Checks unique indexes over several properties at the end of a write.
 ///
-/// The check is at the end and not in each assignment, because the properties of an index change one after the other.
+/// The check runs at the end and not in each assignment, because the properties of an index change one after the other.
 /// An object with nil in one of the properties is exempt, as in SQL.
 struct UniqueIndexCheck {
     private let store: Store

@@ -3,8 +3,9 @@ import ColumnStorage
 /// The sections of an observed query: their keys in order, each with the number of its rows.
 ///
 /// The rules, which define the order, are passed as an argument, because they may be recreated. Sections are stored in
-/// chunks with two trees of counts over them, of sections and of rows. Finding a section by its key or by the index of
-/// a row, and changing a section, takes logarithmic time and a scan of one chunk. A copy shares all unchanged chunks.
+/// chunks, with two trees of counts over the chunks: one of sections and one of rows. Finding a section by its key or
+/// by the index of a row, and changing a section, takes logarithmic time and a scan of one chunk. A copy shares all
+/// unchanged chunks.
 struct SectionSequence {
     typealias Section = (key: Scalar, count: Int)
 

@@ -17,7 +17,7 @@ public protocol Scheduler: Sendable {
     var canDeliver: Bool { get }
 }
 
-/// A scheduler with timers, which observers with a pace need.
+/// A scheduler with timers, which observers need for delayed calls.
 public protocol TimingScheduler: Scheduler {
     /// Creates a timer that runs `handler` on the scheduler's thread each time it fires.
     ///

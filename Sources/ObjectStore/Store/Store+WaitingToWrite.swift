@@ -37,7 +37,7 @@ extension Store {
     private func awaitLock(of file: ColumnFile) throws -> WriteLockTicket? {
         let suspending = scheduler.suspending
         if file.isLockedHere {
-            // A thread cannot wait for itself. Without a wait, the begin of the write throws.
+            // A thread cannot wait for itself. If there is no wait, beginning the write throws an error.
             guard suspending != nil else { return nil }
         } else if queue.turn == nil {
             let checks = suspending == nil ? Self.checksBeforeBlocking : Self.checksBeforeSuspending

@@ -1,6 +1,6 @@
 import ColumnStorage
 
-/// A live object store, opened by one thread, which gives access to the objects of a file.
+/// A live object store, which gives one thread access to the objects of a file.
 ///
 /// A store has one snapshot of its file, and reads see that version. `refresh`, a write transaction or (with
 /// `autorefresh`) a turn of the thread's event loop moves the store to the newest version and notifies observers. Each
@@ -26,7 +26,7 @@ public final class Store {
 
     /// Whether the store was closed.
     public var isClosed: Bool { hasClosed }
-    // Not public, so that the compiler sees all code that changes it and need not guard every read.
+    // This property is not public, so that the compiler sees all code that changes it and need not guard every read.
     private var hasClosed = false
 
     /// The dispatcher of the store's observers.

@@ -34,7 +34,7 @@ final class StoreCoordinator: Sendable {
     }
 
     deinit {
-        // A coordinator may already exist for another file at the same memory address. The variable keeps it, because
+        // A coordinator may already exist for another file at the same memory address. `other` keeps it alive, because
         // releasing its last reference inside the lock would acquire the lock again.
         let other = Self.registry.withLock { registry in
             let other = registry[file]?.coordinator

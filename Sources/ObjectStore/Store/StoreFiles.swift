@@ -97,7 +97,7 @@ package enum StoreFiles {
     ///
     /// A file becomes unreadable if another program truncates it, or if its device fails. Otherwise SIGBUS would end
     /// the process without a message. The handler of that signal also restores the terminal at standard input to the
-    /// state that it has now. Programs call this function at their start.
+    /// state that it had at the call of this function. Programs call the function at their start.
     package static func explainLostPages(as program: StaticString, exitStatus: Int32) {
         ColumnFile.explainLostPages(as: program, exitStatus: exitStatus)
     }

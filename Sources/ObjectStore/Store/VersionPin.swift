@@ -34,7 +34,7 @@ package struct VersionPin: Hashable, Sendable {
     package let kind: Kind
     /// The holder of the version.
     package let holder: VersionHolder
-    /// The time since which the version is pinned, if this process knows it.
+    /// The time at which the holder pinned the version, if this process knows it.
     package let since: Timestamp?
     /// The id of the process.
     package let process: Int32

@@ -106,7 +106,8 @@ struct ElementOrder {
             var isThere = false
             let position = try set.partitioningIndex { other in
                 let order = compare(other, element)
-                // The last compared element that does not precede the searched one is the first such element.
+                // The search ends at the first element that does not precede the searched one. Its comparison is the
+                // last one here.
                 if order >= 0 { isThere = order == 0 }
                 return order >= 0
             }

@@ -64,8 +64,9 @@ enum Number {
     ///
     /// The result is the constant itself, whether or not a property of the type can have the value. The exception is a
     /// number with a fraction in a comparison with floats or decimals: their values were rounded when they were set, so
-    /// the constant is rounded in the same way, and 0.1 is found again. For floats, this is the nearest float, unless
-    /// that is zero or infinite; for decimals, the decimal with the digits of the double.
+    /// the constant is rounded in the same way. A search for 0.1 therefore finds a value that was set to 0.1. For
+    /// floats, this is the nearest float, unless that is zero or infinite; for decimals, the decimal with the digits of
+    /// the double.
     func constant(beside type: PropertyType) -> Number {
         guard hasFraction else { return self }
         switch (type, self) {

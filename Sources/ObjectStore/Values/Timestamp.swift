@@ -6,8 +6,8 @@
 
 /// A point in time, in microseconds since 1970-01-01T00:00:00Z, without a time zone.
 ///
-/// The range is about 292,000 years before and after, and the resolution is a microsecond. There are no leap seconds,
-/// as in POSIX time.
+/// The range is about 292,000 years before and after 1970, and the resolution is a microsecond. There are no leap
+/// seconds, as in POSIX time.
 public struct Timestamp: Hashable, Comparable, Sendable {
     /// Microseconds since the epoch; negative before it.
     public let microseconds: Int64

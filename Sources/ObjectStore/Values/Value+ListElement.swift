@@ -3,7 +3,7 @@ import ColumnStorage
 extension Value {
     /// The value as an element of a stored list.
     ///
-    /// Nested values must have been resolved to links before.
+    /// Nested values must already be resolved to links.
     var listElement: ListElement {
         switch self {
         case .null, .list, .dictionary: .null

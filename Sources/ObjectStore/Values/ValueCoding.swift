@@ -49,7 +49,7 @@ enum ValueCoding {
         }
     }
 
-    /// Decodes the next value; collections cannot be nested, so damaged bytes cannot nest deeply.
+    /// Decodes the next value; collections cannot be nested, so damaged bytes cannot cause a deep recursion.
     static func decode(
         _ reader: inout ByteReader, isElement: Bool = false
     ) throws -> Value {

@@ -1,4 +1,4 @@
-/// A query in a short form outside of code: `Dog`, or `Dog where age > 3`.
+/// A query in the short form that is used outside of code: `Dog`, or `Dog where age > 3`.
 package struct ClassQuery: Sendable {
     /// The first word of the text, which names the class.
     package let className: String

@@ -125,7 +125,7 @@ struct ColumnCondition {
         return (from, below)
     }
 
-    /// Returns the lower bound of the bytes after all bytes with a prefix; nil if there is none.
+    /// Returns the least byte string that is greater than all byte strings with a prefix; nil if there is none.
     private static func successor(_ prefix: [UInt8]) -> [UInt8]? {
         var bytes = prefix
         while let last = bytes.popLast() {

@@ -1,6 +1,6 @@
 import ColumnStorage
 
-/// A condition on the plain values of a list, a set or a map, which the text calls `SELF`.
+/// A condition on the plain values of a list, a set or a map; in its text, `SELF` is the value.
 ///
 /// The condition is immutable.
 package struct ElementPredicate: Hashable, Sendable {

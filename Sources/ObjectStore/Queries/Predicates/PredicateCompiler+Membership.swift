@@ -120,7 +120,8 @@ extension PredicateCompiler {
         return ValueTest(form: form, matchesNull: matchesNull)
     }
 
-    /// Returns the test whether text equals one of several constants after folding; other types match no value.
+    /// Returns a test of whether text equals one of several constants after folding; constants of other types match no
+    /// value.
     private static func foldedMembershipTest(
         _ folding: TextFolding, _ members: [(value: Scalar, type: OperandType)]
     ) -> ValueTest {

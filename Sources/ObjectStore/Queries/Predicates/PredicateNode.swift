@@ -109,7 +109,7 @@ struct ComparisonNode: RowPredicateNode {
     }
 }
 
-/// A test whether a computed operand is in a list of constants or between two bounds.
+/// A test of whether a computed operand is in a list of constants or between two bounds.
 struct MembershipNode: RowPredicateNode {
     let operand: any PredicateExpression
     let quantifier: Quantifier
@@ -137,7 +137,7 @@ struct MembershipNode: RowPredicateNode {
     }
 }
 
-/// A test whether the values of a path equal some constants, in the same order; for a set, in any order.
+/// A test of whether the values of a path equal some constants, in the same order; for a set, in any order.
 struct SequenceNode: RowPredicateNode {
     let path: CompiledPath
     let tests: [ValueTest]

@@ -2,7 +2,7 @@ import ColumnStorage
 
 /// The plain values of a list, a set or a map, optionally filtered, sorted or limited; lazy and live.
 ///
-/// The collection is that of a property, or inside a mixed value. Values are computed when they are first read, and
+/// The collection belongs to a property, or is inside a mixed value. Values are computed when they are first read, and
 /// kept until the store's version or its open write transaction changes. The values of a map are in the order of their
 /// keys. The object is confined to the store's thread.
 ///
@@ -40,7 +40,7 @@ package final class CollectionValues {
         let version: UInt64
         let generation: UInt64
         let values: [Value]
-        /// The positions of the values in the collection; nil if these are all its values in its order.
+        /// The positions of the values in the collection; nil if the values are the whole collection in its own order.
         let positions: [Int]?
     }
 

@@ -1,6 +1,6 @@
 /// The values of two properties of each object, for a scatter plot.
 package struct PlotPoints: Sendable {
-    /// An axis: the type of its property, and the texts whose indexes are its numbers.
+    /// An axis: the type of its property and, for texts, the texts whose indexes are the coordinates.
     package struct Axis: Sendable, Equatable {
         /// The type of the property.
         package let type: PropertyType

@@ -7,7 +7,7 @@ enum RadixSort {
     /// Sorts entries by their codes; entries with equal codes keep their order.
     static func sort(_ entries: inout [CodedKey]) {
         if entries.count < 512 {
-            // The positions as second key make the sort stable.
+            // The positions serve as a second key, which makes the sort stable.
             let sorted = entries.enumerated().sorted {
                 ($0.element.code, $0.offset) < ($1.element.code, $1.offset)
             }
