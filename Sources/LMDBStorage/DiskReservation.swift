@@ -27,7 +27,7 @@ import MemoryAccounts
 /// Processes that write with system calls may have the same file open, because the system has one copy of each page for
 /// both.
 ///
-/// Only the thread that holds LMDB's write lock may use it.
+/// Only the thread that holds LMDB's write lock may use the reservation.
 final class DiskReservation: @unchecked Sendable {
     // Unchecked because: LMDB's write lock guards everything that is not constant.
     private let environment: OpaquePointer
@@ -52,7 +52,7 @@ final class DiskReservation: @unchecked Sendable {
 
     /// Creates the reservation of an environment that was opened with MDB_WRITEMAP.
     ///
-    /// If `isInMemory` is true, its pages are charged to the scripts that write them.
+    /// If `isInMemory` is true, the file's pages are charged to the scripts that write them.
     init(_ environment: OpaquePointer, _ path: String, isInMemory: Bool) {
         ledger = isInMemory ? MemoryLedger() : nil
         self.environment = environment

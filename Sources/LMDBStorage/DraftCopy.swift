@@ -9,9 +9,9 @@ import Synchronization
 
 /// A file that is written next to its destination and renamed to it when it is complete.
 ///
-/// Its own name is random, so no other program can prepare a file or a link with that name. The process that writes it
-/// holds the system's lock on it, which ends with the process, so abandoned files can be distinguished from those in
-/// progress.
+/// Until then the file has a random name, so no other program can prepare a file or a link with that name. The process
+/// that writes the file holds the system's lock on it. The lock ends with the process, so abandoned files can be
+/// distinguished from those in progress.
 final class DraftCopy {
     let path: String
     /// The descriptor for reading and writing; closed with the draft.

@@ -47,8 +47,8 @@ extension Environment {
             mdb_txn_begin(pointer, nil, UInt32(MDB_RDONLY), &transaction), "mdb_txn_begin", path)
         defer { mdb_txn_abort(transaction) }
         var opened: OpaquePointer?
-        // The list of free pages is the table with the number 0: its keys are versions, its values the pages that they
-        // freed.
+        // The list of free pages is the table with the number 0: its keys are versions, and its values are lists of the
+        // pages that these versions freed.
         try check(mdb_cursor_open(transaction, 0, &opened), "mdb_cursor_open", path)
         // because: mdb_cursor_open succeeded.
         let cursor = Cursor(opened!, Unmanaged.passUnretained(self), 0)

@@ -23,7 +23,7 @@ package enum EnvironmentRegistry {
             self.init(device: UInt64(status.st_dev), inode: UInt64(status.st_ino))
         }
 
-        /// The open file; nil if the system does not report it.
+        /// Creates the identity of an open file; nil if the system does not report it.
         init?(_ descriptor: Int32) {
             var status = stat()
             guard fstat(descriptor, &status) == 0 else { return nil }

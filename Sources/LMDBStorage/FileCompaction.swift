@@ -28,7 +28,7 @@ package enum FileCompaction {
         }
     }
 
-    /// Removes the copies that this process, which is about to end, has not finished, and its work folders.
+    /// Removes the unfinished copies and the work folders of this process, which is about to end.
     package static func removeUnfinishedCopies() {
         DraftCopy.removeOwn()
         WorkFolder.removeOwn()

@@ -49,9 +49,9 @@ enum FileHeader {
 
     /// Throws `damaged` unless LMDB can safely read the pages of the newest version.
     ///
-    /// All of them are verified if the file has at most ``largestAtOpening`` bytes, otherwise only those with the names
-    /// of tables and the list of free pages. Takes a few milliseconds. Other processes may write meanwhile. Returns
-    /// whether all pages were verified.
+    /// All pages are verified if the file has at most ``largestAtOpening`` bytes, otherwise only the pages with the
+    /// names of tables and the list of free pages. Takes a few milliseconds. Other processes may write meanwhile.
+    /// Returns whether all pages were verified.
     static func checkPagesAtOpening(
         _ descriptor: Int32, path: String
     ) throws(StorageError) -> Bool {

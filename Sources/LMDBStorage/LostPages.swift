@@ -7,7 +7,8 @@ import CLMDB
 package enum LostPages {
     /// Sets the exit status and the program name; the message on standard error has the name of the file.
     ///
-    /// The terminal is then restored to the state that it has now. Call the function once, at the start of the program.
+    /// Before the process ends, the terminal is restored to the state that it had at the call of this function. Call
+    /// the function once, at the start of the program.
     package static func explain(as program: StaticString, status: Int32) {
         program.withUTF8Buffer { name in
             name.withMemoryRebound(to: CChar.self) {

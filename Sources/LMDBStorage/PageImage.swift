@@ -77,7 +77,7 @@ struct PageImage {
         return withUnsafeTemporaryAllocation(of: UInt32.self, capacity: max(count, 1)) { ranges in
             for index in 0..<count {
                 guard let range = node(index, isLeaf: isLeaf)?.range else { return false }
-                // Both numbers are at most 65,536, and no range begins there.
+                // Both numbers are at most 65,536, and no range begins at 65,536.
                 ranges[index] = UInt32(range.lowerBound) << 16 | UInt32(range.count & 0xFFFF)
             }
             var nodes = UnsafeMutableBufferPointer(rebasing: ranges[..<count])

@@ -187,7 +187,7 @@ package struct PageVerifier {
         return taken[Int(number >> 6)] & bit == 0
     }
 
-    /// Marks pages as used, which must exist and be unused so far.
+    /// Marks pages as used; reports an error and returns false if they do not exist or were already used.
     private mutating func take(_ first: UInt64, _ count: UInt64, _ tree: Tree) -> Bool {
         guard first >= 2, first < pageCount, count <= pageCount - first else {
             add("\(tree.name) refers to page \(first), which the file does not contain")

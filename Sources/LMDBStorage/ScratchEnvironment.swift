@@ -13,8 +13,8 @@ import Synchronization
 // therefore changed neither the file nor the map, and needs no lock: it only reads pages of the version it began with.
 // Three measures ensure this. The caller holds this version, or an older one, with a read transaction of the first
 // environment, so that no writer reuses its pages. LMDB opens the file without its locks (MDB_NOLOCK), so that closing
-// it releases none of the first environment's. LMDB's descriptor is also replaced by one that cannot write: a write
-// that needs more pages than LMDB keeps in memory fails, instead of storing them in the file.
+// it releases none of the first environment's locks. LMDB's descriptor is also replaced by one that cannot write: a
+// write that needs more pages than LMDB keeps in memory fails, instead of storing them in the file.
 extension EnvironmentRegistry {
     private static let scratchCount = Atomic<UInt64>(0)
 

@@ -12,7 +12,7 @@
 final class LogFile: Sendable {
     let path: String
     let descriptor: Int32
-    /// The device and the inode of the file, which identify it independent of its path.
+    /// The device and the inode of the file, which identify the file independently of its path.
     private let device: UInt64
     private let inode: UInt64
 

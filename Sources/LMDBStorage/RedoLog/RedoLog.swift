@@ -307,7 +307,7 @@ final class RedoLog: CommitStrategy, @unchecked Sendable {
         disable()
     }
 
-    /// Ends the log, so that the next writes can use the pages that it reserves, because space ran out.
+    /// Ends the log after space ran out, so that the next writes can use the pages that the log reserves.
     func disable() {
         isTight = true
         pace.pause(1000)
