@@ -6,7 +6,7 @@
 
 /// Checks that an event loop can open its file descriptors.
 enum DescriptorReserve {
-    /// More descriptors than the first loop of a process opens.
+    /// The number of descriptors to check, which is higher than the number that the first loop of a process opens.
     private static let count = 6
 
     /// Throws if the process cannot open these descriptors, because libuv aborts the process if its first loop cannot

@@ -3,8 +3,8 @@ import Synchronization
 
 /// The one libuv handle that other threads and signal handlers may use.
 ///
-/// Outlives the loop: sending a signal after the loop has ended has no effect. `send` takes no lock and allocates no
-/// memory, so signal handlers can call it.
+/// The object outlives the loop: sending a signal after the loop has ended has no effect. `send` takes no lock and
+/// allocates no memory, so signal handlers can call it.
 final class LoopSignal: @unchecked Sendable {
     // Unchecked because: `uv_async_send` is libuv's only thread-safe call, and the two atomics ensure that no call is
     // in progress when the handle is closed.

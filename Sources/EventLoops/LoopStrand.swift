@@ -94,7 +94,7 @@ package final class LoopStrand: @unchecked Sendable {
         runDelayed()
     }
 
-    /// Lets waiting code check its condition again; call it on the loop's thread.
+    /// Makes waiting code check its condition again; call it on the loop's thread.
     package func recheck() {
         loop.preconditionOnLoop()
         continueParked()
