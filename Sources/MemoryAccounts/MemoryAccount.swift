@@ -9,9 +9,9 @@ import Synchronization
 // Threads: all members are usable on any thread. `MemoryAccount.current` is the account of the script that the calling
 // thread runs, for modules that do not depend on scripts.
 //
-// Charges for Swift objects are estimates that include headers and rounding, and err upwards. An eighth of each limit
-// is reserved for memory that the estimates miss, such as fragmentation. If a process runs a single script, its account
-// also measures the memory of the process periodically and charges what the estimates have missed.
+// Charges for Swift objects are estimates that include headers and rounding, and err on the high side. An eighth of
+// each limit is reserved for memory that the estimates miss, such as fragmentation. If a process runs a single script,
+// its account also measures the memory of the process periodically and charges what the estimates have missed.
 
 /// The memory account of one script: a limit, and the bytes charged against it.
 ///
