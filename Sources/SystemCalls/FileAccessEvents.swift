@@ -4,7 +4,7 @@
     import Darwin
 #endif
 
-/// The calls of inotify(7) for reports of accesses to files: reading and closing.
+/// The calls of inotify(7) that report accesses to files: reading and closing.
 ///
 /// A user can have only a few instances (often 128), but many watches in each, so share an instance. Linux only: on
 /// other systems no instance can be opened. A negative result is the negated error code.
