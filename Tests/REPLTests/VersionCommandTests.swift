@@ -162,7 +162,7 @@ import Testing
         #expect(try session.run(".live off 1").contains("no live expression 1"))
         #expect(try session.run(".live off") == "")
         #expect(try session.run(".live off").contains("no live expressions"))
-        #expect(try session.run(".live 1 + 1").contains("reads nothing that can change"))
+        #expect(try session.run(".live 1 + 1").contains("reads no data that can change"))
         #expect(try session.run(".live nothing.x").contains("attempt to index"))
     }
 

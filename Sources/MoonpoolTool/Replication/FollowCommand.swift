@@ -40,7 +40,7 @@ struct FollowCommand: ParsableCommand {
     @Flag(help: "Follow up to the last message, and publish from then on; the old publisher stops.")
     var promote = false
 
-    @Flag(help: "End following: the store becomes an ordinary one.")
+    @Flag(help: "Stop following; the store becomes an ordinary store.")
     var detach = false
 
     func run() throws {
@@ -53,7 +53,7 @@ struct FollowCommand: ParsableCommand {
                 return try Follower.detach(path)
             }
             guard let store else {
-                throw StoreError(.invalidArgument, "name the store that follows")
+                throw StoreError(.invalidArgument, "specify the store that follows")
             }
             guard NatsOptions.isAddress(servers) else {
                 throw StoreError(

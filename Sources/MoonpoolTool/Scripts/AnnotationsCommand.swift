@@ -15,7 +15,7 @@ struct AnnotationsCommand: ParsableCommand {
             """)
 
     @Argument(
-        help: "A store whose classes to include.",
+        help: "A store whose classes are included.",
         completion: .file(extensions: ["moonpool"]))
     var store: String?
 

@@ -34,7 +34,7 @@ struct ExportCommand: ParsableCommand {
 
     @Option(
         help: """
-            jsonl, json, csv, tsv, sqlite, lua or postgres. Default: by the file's ending; jsonl for -.
+            jsonl, json, csv, tsv, sqlite, lua or postgres. Default: from the file extension; jsonl for -.
             """)
     var format: String?
 

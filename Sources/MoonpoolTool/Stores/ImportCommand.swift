@@ -39,7 +39,7 @@ struct ImportCommand: ParsableCommand {
 
     @Option(
         help: """
-            jsonl, json, geojson, csv, tsv, sqlite, lua, realm or postgres. Default: by the file's ending; jsonl for -.
+            jsonl, json, geojson, csv, tsv, sqlite, lua, realm or postgres. Default: from the file extension; jsonl for -.
             """)
     var format: String?
 
@@ -64,7 +64,7 @@ struct ImportCommand: ParsableCommand {
 
     @Option(
         name: .customLong("map"),
-        help: "field=property; an empty property leaves the field out. Repeatable.")
+        help: "field=property; an empty property omits the field. Repeatable.")
     var maps: [String] = []
 
     @Option(
@@ -183,7 +183,7 @@ struct ReadingOptions: ParsableArguments {
     @Flag(help: "The first CSV record is data; the fields are called column_1, column_2 and so on.")
     var noHeader = false
 
-    @Option(help: "The quote of CSV fields; an empty text treats quotes as text.")
+    @Option(help: "The quote of CSV fields; with an empty text, quotes are ordinary characters.")
     var quote: String?
 
     @Option(help: "Skip N lines before the CSV header.")
@@ -196,7 +196,7 @@ struct ReadingOptions: ParsableArguments {
     )
     var nulls: [String] = []
 
-    @Option(help: "The names that lead to the list of rows in a JSON text: path.to.array.")
+    @Option(help: "The path to the list of rows in a JSON text: path.to.array.")
     var records: String?
 
     @Option(

@@ -7,7 +7,7 @@ extension MetaCommand {
     static let history: [MetaCommand] = [
         MetaCommand(
             "history", "",
-            "List the versions with time, script, process and changes; arrows select, Enter shows the difference, g goes there.",
+            "List the versions with time, script, process and changes; arrows select, Enter shows the difference, g opens the version.",
             isPaged: true
         ) { session, _ in
             session.open(try HistoryPanel(session, session.requireLiveStore()))

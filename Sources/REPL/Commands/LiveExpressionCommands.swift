@@ -50,7 +50,7 @@ extension Session {
             self.showLive(number, text, shown, isError: false)
         }
         guard !effect.isDisposed else {
-            return write(style.paint("the expression reads nothing that can change", .dim) + "\n")
+            return write(style.paint("the expression reads no data that can change", .dim) + "\n")
         }
         liveExpressions.append(LiveExpression(number: number, text: text, effect: effect))
         script.add(live: text, number: number)

@@ -8,7 +8,7 @@ extension MetaCommand {
     static let reasons: [MetaCommand] = [
         MetaCommand(
             "why", "N",
-            "Show the reason of an observer's last call, as a tree from the commit to the rows.",
+            "Show the reason for an observer's last call, as a tree from the commit to the rows.",
             argument: .number, isPaged: true
         ) { session, text in try session.writeReason(text) },
         MetaCommand(
@@ -145,7 +145,7 @@ extension Session {
             } else if view.isPresent(object) {
                 lines.append(
                     texts.label(object, classSchema, view)
-                        + style.paint("  set to equal values, or changed behind a link", .dim))
+                        + style.paint("  set to equal values, or changed in a linked object", .dim))
             } else {
                 lines.append("\(classSchema.name) (deleted)")
             }
@@ -294,7 +294,7 @@ extension Session {
             case .object(let object)? = context.storeModule.inspect(value)
         else {
             throw CommandError(
-                "expected an object, got \(values.first?.typeName ?? "nil"): give an expression, or Dog 3"
+                "expected an object, got \(values.first?.typeName ?? "nil"): pass an expression, or Dog 3"
             )
         }
         guard object.isValid else { throw CommandError("the object was deleted") }

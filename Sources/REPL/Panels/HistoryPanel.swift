@@ -81,7 +81,7 @@ final class HistoryPanel: Panel {
         }
         if !remark.isEmpty { lines.append(session.style.paint(remark, .error)) }
         lines.append(
-            session.style.paint("↑↓ select · Enter difference · g go there · q leave", .dim))
+            session.style.paint("↑↓ select · Enter difference · g open · q leave", .dim))
         return lines
     }
 
@@ -114,7 +114,9 @@ final class HistoryPanel: Panel {
         guard versions.indices.contains(selected) else { return }
         let version = versions[selected].version
         if versions[selected].changesSchema {
-            detail = ["version \(version) changed the schema, so the version before cannot be read"]
+            detail = [
+                "version \(version) changed the schema, so the previous version cannot be read"
+            ]
             return
         }
         do {

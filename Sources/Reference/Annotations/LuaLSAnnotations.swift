@@ -9,7 +9,7 @@ package enum LuaLSAnnotations {
     /// that a host program adds.
     package static func api(of classes: [ClassSchema], and globals: String) -> String {
         file(
-            "Written by `ScriptEngine.stubs()`, with what the program adds.",
+            "Written by `ScriptEngine.stubs()`, with the names that the program adds.",
             LuaLSClasses(classes).declarations + "\n" + globals + "\n")
     }
 

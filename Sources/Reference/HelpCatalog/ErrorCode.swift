@@ -56,8 +56,9 @@ package enum ErrorCode: String, Sendable, CaseIterable {
         case .closed: "The store was closed."
         case .interrupted: "The script was interrupted, for example by Ctrl-C."
         case .limitExceeded: "The script exceeded its limit of memory, time or instructions."
-        case .timedOut: "A service has not replied in time; it may handle the request later."
-        case .unavailable: "No server can be reached, or no service answers to the subject."
+        case .timedOut: "A service did not reply in time; it may still handle the request later."
+        case .unavailable:
+            "No server can be reached, or no service answers requests to the subject."
         }
     }
 }

@@ -6,7 +6,7 @@ extension HelpCatalog {
     package static let prompt = HelpType(
         "prompt", "Prompt", "Globals that exist only at the prompt.")
     static let json = HelpType(
-        "moonpool.json", "json", "Reads and writes JSON, strictly by RFC 8259.")
+        "moonpool.json", "json", "Reads and writes JSON, strictly according to RFC 8259.")
     static let csv = HelpType(
         "moonpool.csv", "csv", "Reads and writes CSV (RFC 4180) and its dialects.")
     static let migrate = HelpType(
@@ -45,7 +45,7 @@ extension HelpCatalog {
     /// The type of sorted or filtered values of a collection.
     package static let valuesType = HelpType(
         "Values", "Values",
-        "Sorted, distinct or filtered values of a list, set or map, also of one inside a mixed value. Lazy and live.",
+        "Sorted, distinct or filtered values of a list, set or map, including one inside a mixed value. Lazy and live.",
         element: "value")
     /// The type of sections of results.
     package static let sectionsType = HelpType(
@@ -137,7 +137,7 @@ extension HelpCatalog {
             """)
     static let service = HelpType(
         "service", "Service",
-        "A running service, created by moonpool.serve. It runs until it is stopped, even if the script drops the value."
+        "A running service, created by moonpool.serve. It runs until it is stopped, even if the script releases the value."
     )
     static let serveOptions = HelpType(
         "serve options", "ServeOptions", "The options of moonpool.serve.",
@@ -291,7 +291,7 @@ extension HelpCatalog {
             end
             """)
     static let jsonOptions = HelpType(
-        "json options", "JSONOptions", "The form of a file of JSON.",
+        "json options", "JSONOptions", "The format of a JSON file.",
         example: """
             local file <close> = assert(io.open("toys.json", "w"))
             file:write('{"data": {"toys": [{"name": "rope"}]}}'):flush()

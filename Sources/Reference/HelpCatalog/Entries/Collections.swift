@@ -64,14 +64,15 @@ extension HelpCatalog {
                 store:write(function() print(rex.tags:remove("calm"), rex.tags:remove("new")) end)  --> true false
                 """),
         setResult(
-            "union", "Returns the elements of both, as a sorted plain array.", "big calm young"),
+            "union", "Returns the elements of both collections, as a sorted plain array.",
+            "big calm young"),
         setResult("intersection", "Returns the common elements, as a sorted plain array.", "calm"),
         setResult(
             "difference",
             "Returns the elements that are only in this set, as a sorted plain array.", "big"),
         setResult(
             "symmetric_difference",
-            "Returns the elements that are in exactly one of the two, as a sorted plain array.",
+            "Returns the elements that are in exactly one of the two collections, as a sorted plain array.",
             "big young"),
         formed("form_union", "Adds the elements of another collection.", "big calm young"),
         formed(

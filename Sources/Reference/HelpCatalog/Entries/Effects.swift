@@ -5,8 +5,8 @@ extension HelpCatalog {
             "effect", of: moonpool,
             ["(body: fun(): (fun()?), options?: {name: string?}): Token"],
             "Runs a function immediately, and again after each commit that changes data that it has read: properties, collections, "
-                + "results, aggregates. It lasts until dispose or the end of the script. A function that it returns runs before the "
-                + "next run and at the end.",
+                + "results, aggregates. The effect ends with dispose or with the script. If the function returns a cleanup function, "
+                + "that runs before the next run and at the end.",
             errors: [.alreadyInWrite, .invalidArgument],
             example: """
                 local effect <close> = moonpool.effect(function()
@@ -19,7 +19,7 @@ extension HelpCatalog {
                 """),
         .function(
             "computed", of: moonpool, ["(body: fun(): any): Computed"],
-            "Creates a value that is computed when it is read and kept until something that the function read has changed.",
+            "Creates a value that is computed when it is read and cached until data that the function has read changes.",
             errors: [.invalidArgument],
             example: """
                 local old = moonpool.computed(function() return dogs:where("age > 5"):count() end)

@@ -6,8 +6,8 @@ extension HelpCatalog {
             [
                 "(class: string, body: fun(old: Object?, new: Object?), options?: {batch: integer, resumable: boolean})"
             ],
-            "Calls a function with the old and the new form of each object; the old one is nil for a new class, the new one "
-                + "for a removed class.",
+            "Calls a function with the old and the new form of each object; the old one is nil for a new class, the new one is "
+                + "nil for a removed class.",
             errors: [.unknownClass, .invalidArgument, .closed],
             example: """
                 store:define({ Toy = { name = "string", cents = "int" } }, function(m)
@@ -37,7 +37,7 @@ extension HelpCatalog {
                 """),
         .method(
             "delete_property", of: [migration], ["(class: string, name: string): boolean"],
-            "Declares that a property and its values disappear. Returns false if the property does not exist.",
+            "Declares that a property and its values are removed. Returns false if the property does not exist.",
             errors: [.unknownClass, .invalidSchema, .invalidArgument, .closed],
             example: """
                 store:define({ Toy = { name = "string" } }, function(m)

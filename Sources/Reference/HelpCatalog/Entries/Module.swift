@@ -67,8 +67,8 @@ extension HelpCatalog {
                 "(map: Map|MixedMap, key: string): string?",
             ],
             "Returns the type of a stored value: nil, bool, int, float, double, string, data, date, uuid, object_id, "
-                + "decimal, object, list, set, map or backlinks. It distinguishes values that Lua shows alike, such as data and "
-                + "strings. Returns nil for an index or key that is not there.",
+                + "decimal, object, list, set, map or backlinks. It distinguishes values that look the same in Lua, such as data and "
+                + "strings. Returns nil for an index or key that does not exist.",
             errors: [.unknownProperty, .invalidObject, .invalidArgument],
             example: """
                 store:write(function() rex.extra = { moonpool.data("a"), "a", 1, 1.0, moonpool.json.empty_object, {} } end)

@@ -35,7 +35,7 @@ extension HelpCatalog {
         .method(
             "observe", of: [projection],
             ["(handler: fun(change: ObjectChange), options?: ObserveOptions): Token"],
-            "Calls a function when a projected value changes. `keypaths` are projected names, and so are those of the change.",
+            "Calls a function when a projected value changes. `keypaths` and the names in the change are projected names.",
             errors: [.alreadyInWrite, .unknownProperty, .frozen, .invalidObject],
             example: """
                 local card = rex:project { name = "name", master = "owner.name", first_toy = "toys[1].name" }
@@ -76,7 +76,7 @@ extension HelpCatalog {
         .method(
             "sorted", of: [projectedResults],
             ["(path: string|table, order?: \"asc\"|\"desc\"): ProjectedResults"],
-            "Returns the projections in the order of key paths of the class.",
+            "Returns the projections, sorted by key paths of the class.",
             errors: [.unknownProperty, .invalidQuery],
             example: """
                 print(dogs:project({ n = "name" }):sorted("age")[1].n)  --> Max
@@ -127,7 +127,7 @@ extension HelpCatalog {
                 """),
         .method(
             "export", of: [projectedResults], ["(path: string, format?: string): integer"],
-            "Writes the projected values to a file as jsonl, json or csv and returns their number.",
+            "Writes the projected values to a file as jsonl, json or csv, and returns the number of rows.",
             errors: [.invalidArgument],
             example: """
                 print(dogs:project({ n = "name", master = "owner.name" }):export("cards.csv"))  --> 2

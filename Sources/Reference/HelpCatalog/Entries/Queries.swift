@@ -178,7 +178,8 @@ extension HelpCatalog {
         .field(
             "by", of: [plotOptions], "string?",
             "A property whose values divide the objects into series of different colors."),
-        .field("lines", of: [plotOptions], "boolean?", "Connect the points of a series by lines."),
+        .field(
+            "lines", of: [plotOptions], "boolean?", "Connects the points of a series with lines."),
         .field("title", of: [plotOptions], "string?", "The title above the plot."),
         .method(
             "svg", of: [plotType], ["(): string"], "Returns the plot as an SVG document.",

@@ -114,14 +114,14 @@ extension HelpCatalog {
             "The sequence number of the last message that the stream holds, or that was applied."),
         .field(
             "version", of: [replication], "integer",
-            "The publisher's version that this message leads to."),
+            "The publisher's version after this message."),
         .field(
             "commits", of: [replication], "integer",
             "The number of commits and snapshots that were published or applied."),
         .field(
             "lag", of: [replication], "integer",
             "The number of versions that are not published, or of messages that are not applied."),
-        .field("rate", of: [replication], "number", "Commits per second, in the last seconds."),
+        .field("rate", of: [replication], "number", "Commits per second, over the last seconds."),
         .field(
             "last_error", of: [replication], "string?", "The last error; nil if there was none."),
     ]

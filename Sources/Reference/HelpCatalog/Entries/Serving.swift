@@ -45,7 +45,7 @@ extension HelpCatalog {
     private static let servingFields: [HelpEntry] = [
         .field(
             "subject", of: [serveOptions], "string",
-            "The subject: words between dots. `*` means any word, and `>` at the end one or more words."
+            "The subject: words between dots. `*` matches any word, and `>` at the end matches one or more words."
         ),
         .field(
             "handler", of: [serveOptions], "fun(request: ServiceRequest): any",
@@ -54,7 +54,8 @@ extension HelpCatalog {
         .field("subject", of: [requestOptions], "string", "The subject: words between dots."),
         .field(
             "body", of: [requestOptions], "any",
-            "The value to send: any value that JSON can represent, also objects and collections."),
+            "The value to send: any value that JSON can represent, including objects and collections."
+        ),
         .field(
             "timeout", of: [requestOptions], "number?",
             "The time limit for the reply in seconds. Default: 5."),
@@ -64,7 +65,7 @@ extension HelpCatalog {
         .field("subject", of: [service], "string", "The subject."),
         .field(
             "requests", of: [service], "integer",
-            "The number of requests that were answered, also with an error."),
+            "The number of answered requests, including those answered with an error."),
         .field(
             "is_running", of: [service], "boolean",
             "Whether the service has not been stopped, even if no server can be reached at the moment."

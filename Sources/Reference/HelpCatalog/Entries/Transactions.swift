@@ -52,7 +52,7 @@ extension HelpCatalog {
                 """),
         .method(
             "refresh", of: [store], ["(): boolean"],
-            "Moves to the latest version and notifies observers. Returns whether the version changed.",
+            "Advances to the latest version and notifies observers. Returns whether the version changed.",
             errors: [.closed],
             example: """
                 local token <close> = dogs:observe(function(change) print(change.type) end)

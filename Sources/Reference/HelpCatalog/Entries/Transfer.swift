@@ -14,14 +14,14 @@ extension HelpCatalog {
                 """),
         .method(
             "export", of: [results], ["(path: string, format?: string|ExportOptions): integer"],
-            "Writes the objects to a file in the format of its ending; returns their number.",
+            "Writes the objects to a file in the format of its extension; returns their number.",
             errors: [.invalidArgument, .diskFull, .closed],
             example: """
                 print(dogs:where("age > 5"):export("old.csv"))  --> 1
                 """),
         .field(
             "format", of: [exportOptions], "string?",
-            "The format: jsonl, json, csv, tsv, sqlite, lua or postgres. Default: by the file's ending."
+            "The format: jsonl, json, csv, tsv, sqlite, lua or postgres. Default: from the file extension."
         ),
         .field(
             "schema", of: [importOptions, exportOptions, publishOptions], "string?",
@@ -41,7 +41,7 @@ extension HelpCatalog {
     private static let importFunction: [HelpEntry] = [
         .method(
             "import", of: [store], ["(path: string, options?: ImportOptions): ImportReport"],
-            "Imports the rows of a file, all or none; a value that does not fit exactly is an error.",
+            "Imports all rows of a file in one transaction; a value that its property cannot represent exactly is an error.",
             errors: [
                 .invalidArgument, .duplicateKey, .typeMismatch, .missingValue, .unknownProperty,
                 .readOnly, .closed,
@@ -59,7 +59,7 @@ extension HelpCatalog {
             "The class of all rows; for a database also a list of tables, or classes by table."),
         .field(
             "format", of: [importOptions], "string?",
-            "The format: jsonl, json, geojson, csv, tsv, sqlite, lua, realm or postgres. Default: by the file's ending."
+            "The format: jsonl, json, geojson, csv, tsv, sqlite, lua, realm or postgres. Default: from the file extension."
         ),
         .field(
             "upsert", of: [importOptions, exportOptions], "boolean?",
@@ -87,7 +87,7 @@ extension HelpCatalog {
             "The class of a field's nested objects, or in CSV of the primary keys in it."),
         .field(
             "records", of: [importOptions, jsonOptions], "string?",
-            "The names that lead to the list of rows in a JSON text, such as data.items."),
+            "The path to the list of rows in a JSON text, such as data.items."),
         .field(
             "skip_bad", of: [importOptions], "string?",
             "Skips invalid rows and writes them unchanged to this file; the reasons go to FILE.reasons.jsonl."
@@ -141,7 +141,7 @@ extension HelpCatalog {
             "The properties of the classes that were created, in the form of a schema."),
         .field(
             "notes", of: [importReport], "string[]",
-            "Changes that can be unexpected, and features without a counterpart in a store."),
+            "Unexpected conversions, and features that a store does not have."),
     ]
 
     private static let jsonFunctions: [HelpEntry] = [
@@ -154,7 +154,7 @@ extension HelpCatalog {
                 """),
         .function(
             "decode", of: json, ["(text: string): any"],
-            "Parses JSON; null becomes moonpool.null, and a number beyond int64 and double a decimal.",
+            "Parses JSON; null becomes moonpool.null, and a number that neither an int64 nor a double represents becomes a decimal.",
             errors: [.invalidArgument],
             example: """
                 print(moonpool.json.decode('{"a": [1, 2]}').a[2])  --> 2
@@ -176,14 +176,15 @@ extension HelpCatalog {
                 """),
         .field(
             "format", of: [jsonOptions], "string?",
-            "The format: jsonl, json or geojson. Default: by the file's ending, otherwise jsonl."),
+            "The format: jsonl, json or geojson. Default: from the file extension, otherwise jsonl."
+        ),
     ]
 
     private static let csvFunctions: [HelpEntry] = [
         .function(
             "read", of: csv,
             ["(path: string, options?: CSVOptions): table<string, any>[], string[]"],
-            "Reads a CSV file; returns its rows by the names of the header, and these names.",
+            "Reads a CSV file; returns its rows as tables keyed by column name, and the column names.",
             errors: [.invalidArgument],
             example: """
                 moonpool.csv.write("toys.csv", { { name = "ball", price = 3 } })

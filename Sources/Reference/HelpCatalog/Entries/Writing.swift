@@ -40,7 +40,7 @@ extension HelpCatalog {
                 """),
         .method(
             "delete_all", of: [store], ["(class?: string)"],
-            "Deletes all objects, of one class or of all.",
+            "Deletes all objects of one class, or of all classes.",
             errors: [.notInWrite, .unknownClass, .frozen, .readOnly],
             example: """
                 store:write(function() store:delete_all("Toy") end)
