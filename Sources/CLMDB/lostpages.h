@@ -88,8 +88,8 @@ static inline void shim_lost_pages_end(int number, siginfo_t *info, void *contex
     shim_lost_pages_say(": ");
     shim_lost_pages_say(path);
     shim_lost_pages_say(
-        " cannot be read any more: it was cut short while it was open, or its device has failed; "
-        "put a backup in its place\n");
+        " can no longer be read: it was truncated while it was open, or its device has failed; "
+        "restore it from a backup\n");
     _exit(state->status);
 }
 

@@ -32,7 +32,8 @@ struct FileSnapshot {
         }
         throw StorageError(
             .inUse,
-            call: "a process that writes without a pause, and you may not write its lock file",
+            call:
+                "a process that commits continuously, and there is no permission to write the lock file",
             file: path)
     }
 

@@ -171,11 +171,11 @@ package struct PageVerifier {
         // The page was already reported as missing.
         guard faults.isEmpty else { return }
         if count.entries != head.entries {
-            add("\(tree.name) has \(count.entries) entries; its header says \(head.entries)")
+            add("\(tree.name) has \(count.entries) entries; its header states \(head.entries)")
         }
         let pages = [count.branchPages, count.leafPages, count.overflowPages]
         if pages != [head.branchPages, head.leafPages, head.overflowPages] {
-            add("\(tree.name) has a different number of pages than its header says")
+            add("\(tree.name) has a different number of pages than its header states")
         }
     }
 
@@ -218,7 +218,7 @@ package struct PageVerifier {
             return add("page \(number) of \(tree.name) is not a \(isLeaf ? "leaf" : "branch")")
         }
         guard image.hasBounds, image.nodeCount >= (isLeaf ? 1 : 2) else {
-            return add("page \(number) of \(tree.name) has impossible bounds")
+            return add("page \(number) of \(tree.name) has invalid bounds")
         }
         if isLeaf { count.leafPages += 1 } else { count.branchPages += 1 }
         if !image.isPacked(isLeaf: isLeaf) {

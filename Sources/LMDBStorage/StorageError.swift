@@ -123,7 +123,8 @@ package struct StorageError: Error, Equatable, Sendable {
     package var message: String {
         switch code {
         case .mapFull: "'\(file)' has reached its maximum size"
-        case .diskFull where rawCode == EFBIG: "the system allows '\(file)' to grow no larger"
+        case .diskFull where rawCode == EFBIG:
+            "'\(file)' has reached the file size limit of the system"
         case .diskFull: "no space left on the device of '\(file)'"
         case .readersFull: "too many readers of '\(file)'"
         case .notAStore where call == Self.irregular:
@@ -144,7 +145,7 @@ package struct StorageError: Error, Equatable, Sendable {
         case .readOnly: "'\(file)' is open for reading only"
         case .notFound: Self.absence(of: file)
         case .writeInProgress: "this thread is already writing to '\(file)'"
-        case .mapResized: "another process has grown '\(file)' beyond the mapped size of this one"
+        case .mapResized: "another process has made '\(file)' larger than this process has mapped"
         case .closed: "'\(file)' is closed"
         case .exists: "'\(file)' already exists"
         case .inUse: "'\(file)' is open in \(call)"
@@ -157,7 +158,7 @@ package struct StorageError: Error, Equatable, Sendable {
             "'\(file)' is \(call), but a store needs this name for its own file"
         case .empty: "'\(file)' is empty"
         case .procMissing: "'\(file)' cannot be opened: the file system /proc is not mounted"
-        case .interrupted: "the work was interrupted"
+        case .interrupted: "the operation was interrupted"
         case .memoryLimit: "not enough memory: the script has reached its limit"
         case .olderFormat: "'\(file)' was written by an earlier build of Moonpool"
         case .system where rawCode == EMFILE || rawCode == ENFILE:

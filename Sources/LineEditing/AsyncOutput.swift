@@ -133,7 +133,7 @@ package final class AsyncOutput: Sendable {
         // added.
         if middle.contains(marker) { lines -= 1 }
         state.dropped += lines
-        let note = Array("… \(state.dropped) lines left out …".utf8) + [marker, newline]
+        let note = Array("… \(state.dropped) lines omitted …".utf8) + [marker, newline]
         state.pending.replaceSubrange((headEnd + 1)...tailStart, with: note)
     }
 }

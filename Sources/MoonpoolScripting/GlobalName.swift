@@ -8,7 +8,7 @@ struct GlobalName: Sendable {
     init(_ text: String) throws(LuaArgumentError) {
         let parts = text.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
         guard parts.allSatisfy(Self.isName), let name = parts.last else {
-            throw LuaArgumentError("'\(text)' is not a Lua name, such as 'add' or 'app.add'")
+            throw LuaArgumentError("expected a Lua name such as 'add' or 'app.add', got '\(text)'")
         }
         tables = parts.dropLast()
         self.name = name
@@ -51,7 +51,7 @@ struct FunctionSignature: Sendable {
             return
         }
         guard text.hasSuffix(")") else {
-            throw LuaArgumentError("'\(text)' is not a signature, such as 'add(a, b)'")
+            throw LuaArgumentError("expected a signature such as 'add(a, b)', got '\(text)'")
         }
         name = String(text[..<open])
         let inside = text[text.index(after: open)...].dropLast()
@@ -59,7 +59,7 @@ struct FunctionSignature: Sendable {
             String(part.drop { $0 == " " }.prefix { $0 != " " })
         }
         guard parameters.allSatisfy(GlobalName.isName) else {
-            throw LuaArgumentError("'\(text)' is not a signature, such as 'add(a, b)'")
+            throw LuaArgumentError("expected a signature such as 'add(a, b)', got '\(text)'")
         }
     }
 }

@@ -82,7 +82,7 @@ public struct ScriptModel<M: Model> {
                     guard let store = context.typedStore(object.source) else {
                         throw StoreError(
                             .frozen,
-                            "'\(name)' is a property of the host, which cannot be read of a frozen object"
+                            "'\(name)' is a property of the host, which cannot be read from a frozen object"
                         )
                     }
                     let live: Live<M> = try store.hosted(object)

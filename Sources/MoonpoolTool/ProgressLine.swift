@@ -58,7 +58,7 @@ final class ProgressLine {
     ) -> String {
         let seconds = max(elapsed / .seconds(1), 0.001)
         let rate = Int(Double(count - beginning.count) / seconds)
-        var text = "\(count) \(verb), \(rate) a second"
+        var text = "\(count) \(verb), \(rate) per second"
         guard let part = part.map({ min(max($0, 0), 1) }) else { return text }
         if part - beginning.part > 0.01 {
             let left = seconds / (part - beginning.part) * (1 - part)

@@ -48,8 +48,8 @@ package struct RealmKey: Sendable {
         else {
             throw RealmFileError(
                 .invalidKey,
-                "a key is 64 bytes: give 128 hexadecimal digits, Base64, or @ and the path of a file "
-                    + "that holds the key; got \(digits.count) characters")
+                "a key is 64 bytes: pass 128 hexadecimal digits, Base64, or @ and the path of a file "
+                    + "that contains the key; got \(digits.count) characters")
         }
         self = key
     }

@@ -221,7 +221,7 @@ package final class Follower {
             } else if record.sequence + 1 >= state.first {
                 if try hasPosition(record, stream) { return record.sequence + 1 }
                 report(
-                    "the stream '\(streamName)' has other commits than the store; loading its newest snapshot"
+                    "the stream '\(streamName)' has different commits than the store; loading its newest snapshot"
                 )
             }
         }
@@ -255,7 +255,7 @@ package final class Follower {
     ) throws {
         guard state.last > 0, let last = try stream.message(state.last) else {
             throw ReplicationError.temporary(
-                "the stream '\(streamName)' is empty, and waits for its publisher")
+                "the stream '\(streamName)' is empty; waiting for its publisher")
         }
         try checkIdentity(last.headers[MessageHeader.store])
         guard last.headers[MessageHeader.lineage] == record.lineage,
@@ -268,7 +268,7 @@ package final class Follower {
         }
         guard version > record.version else {
             throw ReplicationError.temporary(
-                "the stream '\(streamName)' has lost messages that the store has applied, and waits for its publisher"
+                "the stream '\(streamName)' has lost messages that the store has applied; waiting for its publisher"
             )
         }
     }

@@ -142,14 +142,14 @@ package final class PostgresPublisher {
         guard found.lineage == record.lineage else {
             guard found.lineage == record.previousLineage || options.replaces else {
                 throw ReplicationError.fatal(
-                    "another copy of this store publishes to \(target) of the database; only one can"
+                    "another copy of this store publishes to \(target) of the database; only one copy can"
                 )
             }
             return try fill(mirror, existing: .refill)
         }
         guard found.version <= store.version else {
             throw ReplicationError.fatal(
-                "\(target) of the database is at version \(found.version), and the store at \(store.version): "
+                "\(target) of the database is at version \(found.version), and the store is at \(store.version): "
                     + "it was restored from an older backup; begin a new lineage with --new-lineage"
             )
         }

@@ -195,7 +195,7 @@ package final class Publisher {
             guard headers[MessageHeader.lineage] == record.previousLineage else {
                 throw ReplicationError.fatal(
                     "another copy of this store publishes to the stream '\(streamName)'; "
-                        + "only one can: follow the stream with this one, or publish to another stream"
+                        + "only one copy can: let this copy follow the stream, or publish to another stream"
                 )
             }
             return
@@ -203,7 +203,7 @@ package final class Publisher {
         let version = headers[MessageHeader.version].flatMap { UInt64($0) } ?? 0
         guard version <= store.version else {
             throw ReplicationError.fatal(
-                "the stream '\(streamName)' is at version \(version), and the store at \(store.version): it "
+                "the stream '\(streamName)' is at version \(version), and the store is at \(store.version): it "
                     + "was restored from an older backup; begin a new lineage with --new-lineage")
         }
         if headers[MessageHeader.last] == "1" {
@@ -247,7 +247,7 @@ package final class Publisher {
         if sent > stored {
             _ = try takeAnswers(within: 1)
             guard ContinuousClock.now - lastAnswer < .seconds(10) else {
-                throw ReplicationError.temporary("the NATS server does not answer")
+                throw ReplicationError.temporary("the NATS server does not respond")
             }
             return true
         }
@@ -383,7 +383,7 @@ package final class Publisher {
         private mutating func send(_ part: [UInt8], _ subject: String, isLast: Bool) throws {
             while publisher.sent - publisher.stored >= Publisher.window {
                 guard try publisher.takeAnswers(within: 10_000) else {
-                    throw ReplicationError.temporary("the NATS server does not answer")
+                    throw ReplicationError.temporary("the NATS server does not respond")
                 }
             }
             guard part.count <= stream.connection.messageLimit else {

@@ -64,7 +64,7 @@ package final class RequestClient: Sendable {
             if let account, account.bytes + 2 * reply.count > account.capacity {
                 throw RequestError(
                     "limit_exceeded",
-                    "the reply has \(reply.count) bytes, but the script has not as much memory left"
+                    "the reply has \(reply.count) bytes, but the script does not have that much memory left"
                 )
             }
             return .success(reply)

@@ -166,7 +166,8 @@ final class LuvGuest {
                 if isRunning {
                     throw StoreError(
                         .invalidArgument,
-                        "uv.run cannot be called by a callback of luv: it is running")
+                        "uv.run cannot be called from a luv callback, because the loop is already running"
+                    )
                 }
                 isStopped = false
                 try context.wait { self.isStopped || !self.isAlive }

@@ -438,7 +438,7 @@ package final class ScriptContext {
             return reportUnhandled(
                 StoreError(
                     .typeMismatch,
-                    "a function(err, token) or nil is expected, got a \(policy.typeName)"),
+                    "expected a function(err, token) or nil, got a \(policy.typeName)"),
                 in: "moonpool.on_error")
         }
         do {

@@ -18,7 +18,8 @@ package enum ScriptLog {
             if let level = Level(rawValue: text) { return level }
             let known = allCases.map(\.rawValue).joined(separator: ", ")
             ProcessServices.writeError(
-                "\(configuration.programName): MOONPOOL_LOG is one of \(known), not '\(text)'\n")
+                "\(configuration.programName): MOONPOOL_LOG must be one of \(known), got '\(text)'\n"
+            )
             return nil
         }
     }

@@ -169,8 +169,8 @@ package final class Importer {
             }
             throw StoreError(
                 .invalidArgument,
-                "'\(field)' has the type \(text) in the options, but in the store "
-                    + "\(property.typeName)")
+                "'\(field)' has the type \(text) in the options, but "
+                    + "\(property.typeName) in the store")
         }
     }
 

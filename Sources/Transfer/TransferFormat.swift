@@ -48,8 +48,8 @@ package enum TransferFormat: String, CaseIterable, Sendable {
         default:
             throw StoreError(
                 .invalidArgument,
-                "the ending of '\(path)' is not a format; use .jsonl, .json, .geojson, .csv, .tsv, "
-                    + ".sqlite, .lua or, to import, .realm, or the address postgres://…, or give the format with --format (in Lua, format = …)"
+                "the extension of '\(path)' is not a known format; use .jsonl, .json, .geojson, .csv, .tsv, "
+                    + ".sqlite, .lua or, to import, .realm, or the address postgres://…, or specify it with --format (in Lua, format = …)"
             )
         }
     }

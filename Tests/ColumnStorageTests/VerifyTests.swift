@@ -126,9 +126,13 @@ import Testing
             try two.withUnsafeBytes { try handle.put(leaves, first, $0) }
         }
         try expect("which is not its value", column: 0) { try exchange(1, $0, $1) }
-        try expect("lacks its", column: 1) { try exchange(2, $0, $1) }
-        try expect("the full-text index lacks its 'name'", column: 1) { try exchange(2, $0, $1) }
-        try expect("the index over several columns lacks", column: 1) { try exchange(1, $0, $1) }
+        try expect("has no entry for ", column: 1) { try exchange(2, $0, $1) }
+        try expect("the full-text index has no entry for 'name'", column: 1) {
+            try exchange(2, $0, $1)
+        }
+        try expect("the index over several columns has no entry for", column: 1) {
+            try exchange(1, $0, $1)
+        }
         try expect("which is not its value", column: 2) { try exchange(3, $0, $1) }
         try expect("elements", column: 3) { try exchange(4, $0, $1) }
         try expect("long value", column: 1) { try exchange(2, $0, $1) }

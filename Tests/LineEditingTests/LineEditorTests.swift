@@ -206,7 +206,7 @@ private typealias Key = PseudoTerminal.Key
         }
         let text = String(decoding: session.terminal.transcript, as: UTF8.self)
         #expect(text.contains("first\r\n"))
-        #expect(text.contains("lines left out"))
+        #expect(text.contains("lines omitted"))
         #expect(text.utf8.count < 200_000)
         #expect(try session.answer("\r", number: 1) == .line("half"))
         try session.end()

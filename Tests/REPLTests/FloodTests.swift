@@ -35,7 +35,8 @@ private typealias Key = PseudoTerminal.Key
         try session.terminal.wait(for: "the value", seconds: 60) { screen in
             screen.lines.joined().filter { $0 != " " }.contains(expected)
         }
-        #expect(String(decoding: session.terminal.transcript, as: UTF8.self).contains("left out"))
+        #expect(
+            String(decoding: session.terminal.transcript, as: UTF8.self).contains("lines omitted"))
         session.terminal.type("'counted ' .. n" + Key.enter)
         try session.terminal.wait(forText: "counted 100000")
         #expect(try session.end() == 0)

@@ -125,7 +125,7 @@ import Testing
         ),
         (
             "store:objects('Dog'):where 'age >'",
-            "1:34: expected a value or a property, found the end"
+            "1:34: expected a value or a property, got the end"
         ),
         (
             "store:objects('Dog'):where \"age > 'x'\"",

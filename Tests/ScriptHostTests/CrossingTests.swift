@@ -120,7 +120,7 @@ import Testing
             script.log == [
                 "invalid_argument: argument 2, field 'x': a coroutine cannot be sent to another thread",
                 "invalid_argument: argument 1, field 'a', field 'b': the table contains itself; only trees of "
-                    + "tables can go to another thread",
+                    + "tables can be sent to another thread",
                 "nested more than 100 deep",
                 "invalid_argument: argument 1: a table with a metatable cannot be sent to another thread; send a "
                     + "plain copy of its fields",

@@ -165,7 +165,7 @@ import Testing
         #expect(
             script.reports.map(\.message) == [
                 "broken",
-                "a function(err, token) or nil is expected, got a number (type_mismatch)",
+                "expected a function(err, token) or nil, got a number (type_mismatch)",
             ])
         #expect(script.reports.last?.source == "moonpool.on_error")
     }

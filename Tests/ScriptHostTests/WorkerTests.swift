@@ -154,7 +154,7 @@ import Testing
         #expect(script.finish() == 0)
         #expect(
             script.reports.map(\.message) == [
-                "1 message from 'chatty' found no handler; set one with w:on_message or moonpool.on_message"
+                "1 message from 'chatty' had no handler; set one with w:on_message or moonpool.on_message"
             ])
     }
 

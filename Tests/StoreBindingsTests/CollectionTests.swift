@@ -457,7 +457,7 @@ import Testing
             """
             for _, name in ipairs { "union", "intersection", "is_subset_of", "intersects" } do
                 local wrong = message(rex.numbers[name], rex.numbers, { a = 5 })
-                assert(wrong:find("set, list, Results or array expected, got a table with names", 1, true), wrong)
+                assert(wrong:find("expected set, list, Results or array, got a table with names", 1, true), wrong)
             end
             store:write(function()
                 assert(code(rex.numbers.form_union, rex.numbers, { 1, a = 2 }) ~= "no error")

@@ -89,7 +89,7 @@ import Testing
             end
             refused("city", "'city' of the Address: root().owner.address.city")
             refused("first", "'name' of the Toy: root().toys[1].name")
-            refused("count", "a count follows from it")
+            refused("count", "the collection, which determines the count")
             refused("dogs", "Person \\"Ann\\"")
             ok, err = pcall(store.write, store, function() card.years = "old" end)
             assert(not ok and err.code == "type_mismatch")

@@ -117,7 +117,7 @@ import Testing
             refused({ a = { type = "int", map_to = "b" }, b = "int" }, "both stored as 'b'")
             refused({ a = { type = "int", map_to = "c" }, b = { type = "int", map_to = "c" } }, "both stored as 'c'")
             refused({ a = { type = "int", map_to = "" } }, "stored property name ''")
-            refused({ a = { type = "int", map_to = 5 } }, "'Dog.a': 'map_to' is the name")
+            refused({ a = { type = "int", map_to = 5 } }, "'Dog.a': 'map_to' must be the name")
             refused({ a = { type = "backlinks Toy.dog", map_to = "x" } }, "computed")
             """)
     }
@@ -164,7 +164,7 @@ import Testing
             refused({ { "a", "int" }, b = "int" }, "mixes an array")
             refused({ { "a", "int", "primary" } }, "'Dog.a'", '"int primary"')
             refused({ { "a", "int", defualt = 1 } }, "'Dog.a'", "did you mean 'default'")
-            refused({ a = { type = "int", primary = "no" } }, "'Dog.a'", "'primary' is true or false")
+            refused({ a = { type = "int", primary = "no" } }, "'Dog.a'", "'primary' must be true or false")
             refused({ a = { type = "int primary", primary = false } }, "'Dog.a'", "remove one of them")
             refused({ a = "person" }, "'Dog.a': 'person' is not a type or a declared class")
             refused({ a = "dgo" }, "'dgo' is not a type; did you mean 'Dog'?")

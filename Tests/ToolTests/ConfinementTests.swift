@@ -170,7 +170,7 @@ import Testing
         #expect(asked.error.contains("moonpool error: error in timer"))
         #expect(!asked.error.contains("script begins"))
         let wrong = try Tool.run(["-e", "print(1)"], environment: ["MOONPOOL_LOG": "loud"])
-        #expect(wrong.error.contains("MOONPOOL_LOG is one of trace, debug, "))
+        #expect(wrong.error.contains("MOONPOOL_LOG must be one of trace, debug, "))
         #expect(wrong.output == "1\n")
         #expect(try Tool.run(["--log-level", "loud"]).exitCode == 1)
     }

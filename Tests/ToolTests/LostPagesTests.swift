@@ -22,7 +22,7 @@ import Testing
         #expect(outcome.output == "20000\n")
         #expect(
             outcome.error.hasPrefix(
-                "\nmoonpool: \(folder.path)/cut short.moonpool cannot be read any more"),
+                "\nmoonpool: \(folder.path)/cut short.moonpool can no longer be read"),
             "\(outcome.error)")
         #expect(outcome.error.split(separator: "\n").count == 1, "\(outcome.error)")
     }

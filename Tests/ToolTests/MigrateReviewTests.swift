@@ -438,6 +438,6 @@ import Testing
         #expect(outcome.exitCode == 0, "\(outcome.output)")
         #expect(
             outcome.lines.contains("skipped 0002 names: generated objects"), "\(outcome.output)")
-        #expect(outcome.output.contains("up refuses them: "))
+        #expect(outcome.output.contains("up rejects them: "))
     }
 }

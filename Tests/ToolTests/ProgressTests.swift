@@ -42,7 +42,7 @@ import Testing
         let line = try #require(lines.last { $0.contains("left") }, "\(lines)")
         #expect(line.hasPrefix("[#") && line.hasSuffix("s left"), "\(line)")
         let count = try #require(number(before: "imported", in: line))
-        let rate = try #require(number(before: "a second", in: line))
+        let rate = try #require(number(before: "per second", in: line))
         // The line was drawn before the end, and at least a tenth of a second after the start.
         #expect(rate * 20 <= count * 200, "\(line)")
         #expect(Double(count) / Double(max(rate, 1)) <= seconds, "\(line) in \(seconds) s")
@@ -92,7 +92,7 @@ import Testing
             #expect(try terminal.exitCode(seconds: 120) == 0)
             let lines = lines(terminal)
             #expect(lines.contains { $0.contains(" migrated, ") }, "\(lines)")
-            #expect(!terminal.screen.text.contains("a second"), "\(terminal.screen.text)")
+            #expect(!terminal.screen.text.contains("per second"), "\(terminal.screen.text)")
             #expect(terminal.screen.text.contains("0002 names"), "\(terminal.screen.text)")
         }
     }

@@ -69,7 +69,7 @@ import Testing
         let taken = try Tool.run(["import", store, kennel.path])
         #expect(taken.output.contains("3 created, 0 updated"), "\(taken.error)")
         #expect(
-            taken.output.contains("note: tables that are not classes are left out: metadata (1)"))
+            taken.output.contains("note: tables that are not classes are omitted: metadata (1)"))
         let name = try Tool.run(
             script: "print(moonpool.open(arg[1]):object('Dog', 1).owner.name)", arguments: [store])
         #expect(name.output == "Ann\n", "\(name.error)")

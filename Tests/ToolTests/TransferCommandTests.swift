@@ -25,7 +25,7 @@ import Testing
 
     @Test(arguments: [
         (["export", "/nonexistent.moonpool", "-", "--format", "json"], "there is no store"),
-        (["export", "STORE", "x.parquet"], "is not a format"),
+        (["export", "STORE", "x.parquet"], "is not a known format"),
         (["export", "STORE", "-", "--format", "jsn"], "did you mean 'json'?"),
         (
             ["export", "STORE", "-", "--format", "json", "--where", "a > 1"],

@@ -195,7 +195,7 @@ import Transfer
         #expect(dog.property(named: "mass") != nil)
         #expect(dog.property(named: "friends") == nil)
         #expect(dog.property(named: "owner") == nil)
-        #expect(report.notes.contains { $0.contains("'Dog.owner' is left out") })
+        #expect(report.notes.contains { $0.contains("'Dog.owner' is omitted") })
 
         #expect(throws: FormatError.self) { _ = try read(world, path, options) }
         options.isUpsert = true

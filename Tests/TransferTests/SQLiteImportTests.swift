@@ -120,7 +120,7 @@ import Transfer
                 "the primary key of 'lines' over 2 columns became an index; uniqueness is not enforced",
                 "the primary key 'name' of 'loose' became a regular property: its values are "
                     + "NULL or of types that no primary key has",
-                "the view 'all_lines' is left out", "the virtual table 'words' is left out",
+                "the view 'all_lines' is omitted", "the virtual table 'words' is omitted",
             ])
     }
 

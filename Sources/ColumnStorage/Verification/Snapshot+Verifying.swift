@@ -46,7 +46,7 @@ extension Snapshot {
         }
         for (index, number) in versions.enumerated() {
             if index > 0, number != versions[index - 1] + 1 {
-                faults.add(FileFault("the history misses versions before \(number)"))
+                faults.add(FileFault("the history does not contain the versions before \(number)"))
             }
             do throws(StorageError) {
                 _ = try HistoryLog.changes(

@@ -85,7 +85,7 @@ extension TableVerifier {
             } else if column.index == .unique, last?.value == value {
                 fault("the value \(value) is in the unique index twice", column.id, key)
             } else if !belongs(value, key) {
-                fault("the index contains it for \(value), which is not its value", column.id, key)
+                fault("the index has an entry for \(value), which is not its value", column.id, key)
             }
             last = entry
             stored.add(UInt64(bitPattern: value), key.rawValue)
@@ -124,8 +124,8 @@ extension TableVerifier {
             }
             if stored != expected, !faults.isFull {
                 fault(
-                    "the backlink index has \(stored.count) entries and the values have "
-                        + "\(expected.count) links, or others", column.id)
+                    "the backlink index has \(stored.count) entries, and the values have "
+                        + "\(expected.count) links; the entries do not match the links", column.id)
             }
         }
     }
@@ -192,7 +192,7 @@ extension TableVerifier {
                 try entriesOf(key) { bytes throws(StorageError) in
                     if try !index.keys(equalTo: bytes, in: transaction).contains(key) {
                         let shown = String(decoding: bytes.prefix(40), as: UTF8.self)
-                        fault("\(name) lacks its '\(shown)'", column, key)
+                        fault("\(name) has no entry for '\(shown)'", column, key)
                     }
                 }
             }

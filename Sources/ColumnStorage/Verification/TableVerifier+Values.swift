@@ -111,7 +111,7 @@ extension TableVerifier {
         do throws(StorageError) {
             let count = try keys.reader(row).count
             if count != reader.listCount(column.id, row) {
-                fault("its map has \(count) keys for other values", column.id, row)
+                fault("its map has \(count) keys, which do not match its values", column.id, row)
             }
         } catch {
             guard error.code == .damaged else { throw error }

@@ -176,12 +176,13 @@ package final class SQLiteDatabase {
     /// Returns the reason why a database with an interrupted write cannot be read; nil if there was no such write.
     private static func interrupted(_ path: String) -> String? {
         if access(path + "-journal", F_OK) == 0 {
-            return "\(path) contains an interrupted write that \(path)-journal undoes; open the "
+            return
+                "\(path) contains an interrupted write that \(path)-journal rolls back; open the "
                 + "database once with sqlite3, as in: sqlite3 \(path) .tables"
         }
         guard access(path + "-wal", F_OK) == 0 else { return nil }
         return
-            "\(path) has commits in \(path)-wal that cannot be read where nothing can be written; copy "
+            "\(path) has commits in \(path)-wal that cannot be read in a read-only folder; copy "
             + "both files to a folder that you can write to, and import the copy"
     }
 

@@ -73,7 +73,7 @@ final class RawFile {
     /// Returns to the first byte, and stops keeping the bytes of a pipe.
     func rewind() throws {
         guard size != nil else {
-            precondition(position == keptCount, "bytes of a pipe were not kept")
+            precondition(position == keptCount, "the bytes of the pipe were not kept")
             position = 0
             keepsBytes = false
             return

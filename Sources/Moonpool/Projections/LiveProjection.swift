@@ -41,7 +41,7 @@ public struct LiveProjection<P: Projection> {
                 guard let property = projected.ownProperty else {
                     throw StoreError(
                         .invalidArgument,
-                        "'\(projected.text)' is not a property of the projected object; assign it where it belongs"
+                        "'\(projected.text)' is not a property of the projected object; assign the property of the linked object"
                     )
                 }
                 let element = try newValue._element(in: StoredContext(context))

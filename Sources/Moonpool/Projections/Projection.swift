@@ -90,7 +90,8 @@ final class ProjectedReader {
             if case .null = values[index], V.self != Mixed.self {
                 guard let placeholder = V._placeholder else {
                     throw StoreError(
-                        .typeMismatch, "the path leads nowhere; make its property optional")
+                        .typeMismatch, "the path is nil for this object; make its property optional"
+                    )
                 }
                 return placeholder
             }
@@ -115,10 +116,10 @@ final class ProjectedPaths<P: Projection> {
         self.schema = schema
         columns = P.projection.columns
         paths = try columns.map { column in
-            if let quantifier = column.quantifier {
+            if column.quantifier != nil {
                 throw StoreError(
                     .invalidSchema,
-                    "the path '\(column.text)' of '\(P.self)' means \(quantifier) of several values; use first, last, an index or an "
+                    "the path '\(column.text)' of '\(P.self)' has several values; use first, last, an index or an "
                         + "aggregate")
             }
             let path: ProjectedPath
@@ -132,7 +133,7 @@ final class ProjectedPaths<P: Projection> {
             else { return path }
             throw StoreError(
                 .invalidSchema,
-                "the path '\(column.text)' of '\(P.self)' may lead nowhere; make its property optional"
+                "the path '\(column.text)' of '\(P.self)' can be nil; make its property optional"
             )
         }
     }

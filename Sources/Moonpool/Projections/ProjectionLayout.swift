@@ -35,7 +35,7 @@ enum ProjectionLayout<P: Projection> {
         for (child, column) in zip(children, columns) where type(of: child.value) != column.type {
             throw StoreError(
                 .invalidSchema,
-                "'\(P.self).\(child.label ?? "")' is of type \(type(of: child.value)), but its path '\(column.text)' gives "
+                "'\(P.self).\(child.label ?? "")' has the type \(type(of: child.value)), but its path '\(column.text)' has the type "
                     + "\(column.type)")
         }
         return children.map { $0.label ?? "" }
@@ -57,7 +57,7 @@ enum ProjectionLayout<P: Projection> {
         guard end == MemoryLayout<P>.size else {
             throw StoreError(
                 .invalidSchema,
-                "the paths of '\(P.self)' do not give the types of its properties; list one path for each property, in order"
+                "the paths of '\(P.self)' do not match the types of its properties; list one path for each property, in order"
             )
         }
         return offsets

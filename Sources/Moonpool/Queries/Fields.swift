@@ -27,7 +27,8 @@ enum FieldName {
         func open<Known: ObjectModel>(_ type: Known.Type) throws -> String {
             guard let path = path as? PartialKeyPath<Known> else {
                 throw StoreError(
-                    .invalidArgument, "the key path is not one of '\(Known.className)'")
+                    .invalidArgument,
+                    "the key path is not a stored property of '\(Known.className)'")
             }
             return try ModelRegistry.description(of: type).field(of: path).name
         }

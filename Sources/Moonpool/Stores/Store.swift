@@ -220,7 +220,7 @@ enum ModelSchema {
                 else { continue }
                 throw StoreError(
                     .invalidSchema,
-                    "'\(description.className).\(field.name)' leads to '\(target.className)', which is not among the "
+                    "'\(description.className).\(field.name)' links to '\(target.className)', which is not among the "
                         + "models of the store; add \(target.className).self")
             }
         }

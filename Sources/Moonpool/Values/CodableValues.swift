@@ -190,7 +190,8 @@ extension KeyedDecodingContainer {
     ) throws -> Backlinks<Origin> {
         Backlinks(property: {
             throw StoreError(
-                .invalidSchema, "decoded backlinks follow no property; use the model's default")
+                .invalidSchema,
+                "decoded backlinks have no property to follow; use the model's default")
         })
     }
 }

@@ -131,7 +131,8 @@ struct MigrateMergeCommand: ParsableCommand {
                 .invalidArgument,
                 "several migrations have the same number ("
                     + candidates.map(\.fileName).joined(separator: ", ")
-                    + "); name those to move, or a store that has applied the other with --store")
+                    + "); name the files to move, or use --store with a store that has applied the other branch"
+            )
         }
         for candidate in candidates
         where try FolderEditing.ask("Move '\(candidate.fileName)' after the others?", context) {

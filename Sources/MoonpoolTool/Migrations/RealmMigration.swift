@@ -13,7 +13,7 @@ enum RealmMigration {
     {
         guard RealmCopy.isRealm(realm) else {
             throw StoreError(
-                .invalidArgument, "'\(realm)' is not a Realm file; --dir takes the schema of one")
+                .invalidArgument, "'\(realm)' is not a Realm file; --dir requires a Realm file")
         }
         let names = ProcessServices.names(in: folder)
         guard let names else {

@@ -50,7 +50,7 @@ struct CheckCommand: ParsableCommand {
             for fault in faults { ProcessServices.writeOutput("\(fault)\n") }
             throw StoreError(
                 .fileCorrupt,
-                "'\(store)' is damaged; import what can be read with --rescue, or go back to a backup"
+                "'\(store)' is damaged; import what can be read with --rescue, or restore a backup"
             )
         }
         ProcessServices.writeOutput(

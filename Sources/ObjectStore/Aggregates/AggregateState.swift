@@ -62,7 +62,7 @@ struct AggregateState {
         guard rule.type == type else {
             throw StoreError(
                 .unknownProperty,
-                "'\(elements.name).\(rule.text ?? "")', which is observed, got another type")
+                "the observed property '\(elements.name).\(rule.text ?? "")' has another type")
         }
     }
 

@@ -73,7 +73,7 @@ enum UndeclaredLoss {
             let count = counts[qualifiedName] ?? 0
             guard losses.isStrict || count > 0 else { continue }
             let objects = count == 1 ? "1 object has a value" : "\(count) objects have a value"
-            sentences.append("'\(qualifiedName)' would disappear, and \(objects) in it")
+            sentences.append("'\(qualifiedName)' would be removed, and \(objects) for it")
             qualifiedNames.append("\"\(qualifiedName)\"")
         }
         guard !sentences.isEmpty else { return }

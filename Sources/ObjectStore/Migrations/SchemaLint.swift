@@ -95,7 +95,7 @@ package struct SchemaLint {
                     .lostObjects, to: name, count: loss.count, objects: loss.objects,
                     message:
                         "\(objects(loss.count)) of class '\(name)' would be lost; keep them with "
-                        + "m:rename_class, or delete them on purpose with "
+                        + "m:rename_class, or delete them with "
                         + "m:delete_class(\"\(name)\")")
             }
         case .propertyRemoved:

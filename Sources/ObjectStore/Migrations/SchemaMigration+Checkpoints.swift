@@ -44,14 +44,14 @@ extension SchemaMigration {
         if let obstacle {
             throw StoreError(
                 .invalidArgument,
-                "m:each over '\(className)' cannot be resumable because \(obstacle); do that in a separate "
+                "m:each over '\(className)' cannot be resumable because \(obstacle); run the loop in a separate "
                     + "migration")
         }
         guard store.view.generation == cleanGeneration else {
             throw StoreError(
                 .invalidArgument,
-                "m:each over '\(className)' is resumable and must precede other changes to objects: "
-                    + "an interruption would repeat these")
+                "m:each over '\(className)' is resumable and must precede other changes to objects, "
+                    + "because an interrupted run would repeat those changes")
         }
         try buildIndexes()
         let number = loopCount
@@ -99,7 +99,7 @@ extension SchemaMigration {
         guard try SchemaCatalog.bytes(store.view.snapshot) == catalog else {
             throw StoreError(
                 .migrationNeeded,
-                "another process has changed the schema of '\(store.name)' meanwhile; look at its "
+                "another process has changed the schema of '\(store.name)'; check the migration "
                     + "status, and migrate again")
         }
         try noteForeignChanges(since: committed)
@@ -116,7 +116,7 @@ extension SchemaMigration {
         guard let changes else {
             throw StoreError(
                 .migrationNeeded,
-                "the migration must start again: other processes have changed '\(store.name)' too much"
+                "the migration must start again: other processes have made too many changes to '\(store.name)'"
             )
         }
         for (table, change) in changes.tables {

@@ -58,7 +58,7 @@ extension LiveCollection {
         StoreError(
             .unknownProperty,
             "'\(classSchema.name).\(property.name)' was removed or has another type; read it from its object "
-                + "for it again")
+                + "again")
     }
 
     /// Returns a writer for the owner's store.

@@ -82,7 +82,7 @@ struct ObjectWriter {
         if property.isBacklinks {
             throw StoreError(
                 .invalidArgument,
-                "'\(classSchema.name).\(property.name)' follows links backwards and cannot be set; "
+                "'\(classSchema.name).\(property.name)' is a backlinks property and cannot be set; "
                     + "change \(property.typeName.dropFirst(10)) instead")
         }
     }

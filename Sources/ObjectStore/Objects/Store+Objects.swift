@@ -31,7 +31,8 @@ extension Store {
         try checkTopLevel(classSchema)
         guard view.schema.find(table: classSchema.table) === classSchema else {
             throw StoreError(
-                .unknownClass, "the class '\(classSchema.name)' has changed since; look it up again"
+                .unknownClass,
+                "class '\(classSchema.name)' has changed since it was looked up; look it up again"
             )
         }
         return try ObjectCreation(writer, mode: mode, nestedMode: nestedMode)
@@ -42,7 +43,7 @@ extension Store {
         guard classSchema.isEmbedded else { return }
         throw StoreError(
             .invalidArgument,
-            "'\(classSchema.name)' is embedded and cannot be created alone; assign its values to "
+            "'\(classSchema.name)' is embedded and cannot be created without a parent; assign its values to "
                 + "the owning property")
     }
 

@@ -171,7 +171,7 @@ package struct PropertyPath: Hashable, Sendable {
         guard text.utf8.count(where: { $0 == UInt8(ascii: ".") }) < mostComponents else {
             throw StoreError(
                 .invalidQuery,
-                "the key path '\(text.prefix(40))…' is too long; at most \(mostComponents) steps are followed"
+                "the key path '\(text.prefix(40))…' is too long; at most \(mostComponents) steps are allowed"
             )
         }
     }

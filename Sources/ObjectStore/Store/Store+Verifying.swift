@@ -33,7 +33,8 @@ extension Store {
         try check()
         guard !isInWrite else {
             throw StoreError(
-                .alreadyInWrite, "a store is verified outside of write transactions")
+                .alreadyInWrite,
+                "a store cannot be verified inside a write transaction; commit or cancel it first")
         }
         let faults = try StoreError.wrapping { () throws(StorageError) in
             try view.snapshot.verify(atMost: limit)

@@ -36,7 +36,7 @@ extension StoreError {
         case .olderFormat:
             code = .invalidArgument
             advice =
-                ", whose files this one does not read; export it there with 'moonpool export', then import that here"
+                ", which uses an older file format; export the store with 'moonpool export' of that build, then import the result with this one"
         case .severalNames:
             code = .invalidArgument
             advice = "; remove the other names, or copy the file with cp and open the copy"

@@ -21,7 +21,7 @@ extension Store {
         }
         let isPast = view.originalVersion != nil && pastViews[view.version] === view
         guard view.snapshot.file.identity == file.identity || isPast else {
-            throw StoreError(.invalidArgument, "this belongs to another store")
+            throw StoreError(.invalidArgument, "this value belongs to another store")
         }
         var outcome: WriteOutcome?
         if let owner = Self.owner(of: Self.content(of: value), in: view) {

@@ -178,6 +178,6 @@ final class EncryptedPages {
             .wrongKey,
             isDecrypted.count == 1
                 ? "the key is wrong, or the only page of the file is damaged"
-                : "the key is wrong: it fits none of the first pages")
+                : "the key is wrong: it matches none of the first pages")
     }
 }

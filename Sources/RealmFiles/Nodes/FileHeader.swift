@@ -35,7 +35,7 @@ struct FileHeader: Hashable {
             throw RealmFileError(
                 .notRealm,
                 bytes.isEncrypted
-                    ? "not a Realm file: its decrypted content is something else"
+                    ? "not a Realm file: its decrypted content has another format"
                     : "not a Realm file, or an encrypted one; add the key if it is encrypted "
                         + "(--key KEY, in Lua key = KEY)")
         }

@@ -37,7 +37,7 @@ final class NodeReader {
         nodesLeft -= 1
         guard nodesLeft >= 0 else {
             throw RealmFileError.damaged(
-                "its nodes lead to each other in circles: more nodes than the file can hold")
+                "its nodes refer to each other in cycles: more nodes than the file can hold")
         }
         return try open(reference)
     }

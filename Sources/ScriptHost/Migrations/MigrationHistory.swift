@@ -162,13 +162,13 @@ extension MigrationHistory.Problem {
         switch self {
         case .withdrawn(let entry, let isNewer):
             return
-                "migration \(entry.number) (\(entry.name)) was applied, and is not in '\(folder)'"
+                "migration \(entry.number) (\(entry.name)) was applied, but is not in '\(folder)'"
                 + (isNewer ? ": the store is newer than the folder" : "")
                 + "; restore the file, or run moonpool migrate repair"
         case .edited(let entry, let file):
             let renamed = entry.number == file.number ? "" : " as number \(entry.number)"
             return
-                "'\(file.path)' was edited, in more than comments, after it was applied\(renamed); revert the "
+                "the code of '\(file.path)' was edited after it was applied\(renamed); revert the "
                 + "edit and write another migration, or accept it with moonpool migrate repair"
         case .editedHelper(_, let file, let helper):
             return
@@ -176,7 +176,7 @@ extension MigrationHistory.Problem {
                 + "applied; revert that, or accept it with moonpool migrate repair"
         case .skipped(let file, let last):
             return
-                "'\(file.path)' was never applied, and migration \(last) was; move it after the others with "
+                "'\(file.path)' was not applied, but the later migration \(last) was; move it after the others with "
                 + "moonpool migrate merge \(file.fileName)"
         case .squashed(let file, let last):
             return

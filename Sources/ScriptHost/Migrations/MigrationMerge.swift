@@ -91,8 +91,8 @@ package struct MigrationMerge {
             throw StoreError(
                 .invalidArgument,
                 "without \(Self.list(files)) the numbers of '\(listing.path)' are not consecutive: "
-                    + "'\(one.fileName)', '\(next.fileName)'; name all files of one branch, or a store that has applied "
-                    + "the other with --store")
+                    + "'\(one.fileName)', '\(next.fileName)'; name all files of one branch, or use --store with a store "
+                    + "that has applied the other branch")
         }
         let before = others.filter { $0.number < first.number }
         let scripts = MigrationScripts(

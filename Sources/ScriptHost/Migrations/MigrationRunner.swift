@@ -269,8 +269,8 @@ package final class MigrationRunner {
         throw StoreError(
             .versionTooLow,
             "'\(store)' already has schema version \(version), and '\(file.fileName)' migrates to "
-                + "\(file.number); number the migrations from \(version + 1), or record those that the store "
-                + "has been through with moonpool migrate baseline")
+                + "\(file.number); number the migrations from \(version + 1), or record those that were "
+                + "applied to the store with moonpool migrate baseline")
     }
 
     /// Calls the `up` or `down` of a script, reports its progress, and records the object at which it fails.
@@ -297,7 +297,7 @@ package final class MigrationRunner {
     var migratedMeanwhile: StoreError {
         StoreError(
             .invalidArgument,
-            "another process has migrated '\(store)' meanwhile; look at its status")
+            "another process has migrated '\(store)'; run moonpool migrate status")
     }
 
     static func seconds(since start: ContinuousClock.Instant) -> Double {

@@ -57,8 +57,8 @@ struct MigrationScript {
             default:
                 throw StoreError(
                     .invalidArgument,
-                    "expected either 'schema', the whole schema after the migration, or 'changes', what it "
-                        + "changes in the schema before it; both are tables")
+                    "expected either 'schema', the whole schema after the migration, or 'changes', the "
+                        + "changes to the previous schema; each is a table")
             }
             try checkDrops()
             _ = try Schema.planned(schema)

@@ -92,7 +92,7 @@ package struct MigrationState: Sendable {
     /// The state in one line.
     package var summary: String {
         let version = "schema version \(schemaVersion)"
-        if hasDrift { return "store and folder contradict each other, \(version)" }
+        if hasDrift { return "the store and the folder do not match, \(version)" }
         if !problems.isEmpty {
             return "\(pending.count) pending, \(problems.count) "
                 + "problem\(problems.count == 1 ? "" : "s"), \(version)"
@@ -134,8 +134,8 @@ extension MigrationRunner {
                 file.number != applied.entry.number
             else { return nil }
             return
-                "migration \(applied.entry.number) (\(applied.entry.name)) is '\(file.fileName)' now; up records "
-                + "that"
+                "migration \(applied.entry.number) (\(applied.entry.name)) is now '\(file.fileName)'; up records "
+                + "the new name"
         }
         return MigrationState(
             applied: standing.history.applied.map(\.entry), pending: standing.history.pending,

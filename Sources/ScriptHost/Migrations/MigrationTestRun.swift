@@ -224,7 +224,7 @@ package struct MigrationTestRun {
             do {
                 try GeneratedFixture(handle.store, text).fill()
             } catch let error as StoreError {
-                return "the store refuses them: \(error.message)"
+                return "the store rejects them: \(error.message)"
             }
             let before = try StoreContents(handle.store)
             let report: MigrationReport
@@ -232,7 +232,7 @@ package struct MigrationTestRun {
                 report = try apply(file, to: handle)
             } catch {
                 if MigrationFailure.code(of: error) == "interrupted" { throw error }
-                return "up refuses them: \(MigrationFailure.message(of: error))"
+                return "up rejects them: \(MigrationFailure.message(of: error))"
             }
             try takeBack(file, handle)
             var lost = script.drops.union(script.downDrops).union(

@@ -94,7 +94,7 @@ struct SchemaDelta {
     private func conflict(_ what: String) -> StoreError {
         StoreError(
             .invalidSchema,
-            "the branches do not merge: \(what); edit one of the two migrations")
+            "the branches cannot be merged: \(what); edit one of the two migrations")
     }
 
     private static func find(_ name: String, _ classes: [ClassSchema]) -> ClassSchema? {

@@ -40,7 +40,7 @@ extension ScriptContext {
         }
         let title = try call.text(1)
         guard !title.isEmpty, title.utf8.count <= 200, title.utf8.allSatisfy({ $0 >= 32 }) else {
-            throw call.argumentError(1, "the name is a short line of text")
+            throw call.argumentError(1, "the name must be a short line of text")
         }
         let code = try workerCode(call, title)
         let arguments = try Parcel(call.rest(from: 3), of: storeModule) { "argument \($0 + 3)" }
@@ -167,7 +167,7 @@ extension ScriptContext {
         configuration.report(
             ScriptReport(
                 hint:
-                    "\(count) message\(count == 1 ? "" : "s") from \(from) found no handler; set one with "
+                    "\(count) message\(count == 1 ? "" : "s") from \(from) had no handler; set one with "
                     + (senders.isEmpty
                         ? "moonpool.on_message" : "w:on_message or moonpool.on_message"),
                 program: configuration.programName))

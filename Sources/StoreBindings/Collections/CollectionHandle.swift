@@ -113,7 +113,7 @@ extension LuaCall {
         case .table(let table):
             guard table.isArray else {
                 throw argumentError(
-                    index, "\(Self.collections) expected, got a table with names")
+                    index, "expected \(Self.collections), got a table with names")
             }
             var memory = try ConvertedMemory(handle.handle.state, elements: table.count)
             return try table.array.map {

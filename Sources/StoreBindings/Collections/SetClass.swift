@@ -48,7 +48,7 @@ final class SetHandle: CollectionHandle {
         setIndex: { _, _, _ in
             throw StoreError(
                 .invalidArgument,
-                "a set orders its elements itself, so none can be assigned to a place; use s:add(value)"
+                "elements of a set cannot be assigned by index, because the set orders them; use s:add(value)"
             )
         })
 

@@ -53,7 +53,7 @@ final class ValuesHandle {
         setIndex: { _, _, _ in
             throw StoreError(
                 .invalidArgument,
-                "these values follow from a collection and cannot be assigned; change the collection instead"
+                "these values are computed from a collection and cannot be assigned; change the collection instead"
             )
         })
 

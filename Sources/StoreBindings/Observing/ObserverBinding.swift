@@ -39,11 +39,11 @@ struct ObserverBinding {
         case .table(let table):
             keyPaths = try table.array.map { element in
                 guard let path = element.text else {
-                    throw call.argumentError(first + 1, "key paths are strings")
+                    throw call.argumentError(first + 1, "key paths must be strings")
                 }
                 return path
             }
-        default: throw call.argumentError(first + 1, "'keypaths' is an array of strings")
+        default: throw call.argumentError(first + 1, "'keypaths' must be an array of strings")
         }
     }
 
@@ -79,7 +79,7 @@ struct ObserverBinding {
         if value.isNil { return "" }
         guard let name = value.text, name.utf8.count <= 200,
             name.unicodeScalars.allSatisfy({ $0.properties.generalCategory != .control })
-        else { throw call.argumentError(index, "'name' is a short line of text") }
+        else { throw call.argumentError(index, "'name' must be a short line of text") }
         return name
     }
 
@@ -90,7 +90,8 @@ struct ObserverBinding {
             let value = options?[option] ?? .nil
             if value.isNil { return nil }
             guard let seconds = value.number, seconds >= 0, seconds <= 1e9 else {
-                throw call.argumentError(index, "'\(option)' is a number of seconds from 0 to 1e9")
+                throw call.argumentError(
+                    index, "'\(option)' must be a number of seconds from 0 to 1e9")
             }
             return .seconds(seconds)
         }

@@ -126,7 +126,7 @@ package final class ProjectedResultsHandle {
         setIndex: { _, _, _ in
             throw StoreError(
                 .invalidArgument,
-                "projections follow from the data and cannot be assigned; assign their properties instead"
+                "projections are computed and cannot be assigned; assign their properties instead"
             )
         })
 

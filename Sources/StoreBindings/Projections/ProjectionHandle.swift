@@ -86,7 +86,7 @@ package final class ProjectionHandle {
         let path = "root()." + names.joined(separator: ".")
         guard let last = field.path.steps.last, field.path.steps.count > 1,
             let owner = try? field.path.owner(of: root)
-        else { return field.path.isCount ? "the collection: a count follows from it" : path }
+        else { return field.path.isCount ? "the collection, which determines the count" : path }
         let key = owner.classSchema.primaryKey.flatMap { try? owner.value($0.name) }
         let object = owner.classSchema.name + (key.map { " " + $0.summary } ?? "")
         return "'\(last.property.name)' of the \(object): \(path)"

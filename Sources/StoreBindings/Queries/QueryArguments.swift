@@ -77,7 +77,7 @@ struct QueryArguments {
         case .string("desc"): return false
         case .boolean(let ascending): return ascending
         default:
-            throw call.argumentError(index, "the direction is \"asc\" or \"desc\"")
+            throw call.argumentError(index, "the direction must be \"asc\" or \"desc\"")
         }
     }
 
@@ -87,7 +87,7 @@ struct QueryArguments {
             try call.state.checkMemory(adding: table.count * 768)
             return try table.array.map { element in
                 guard let path = element.text else {
-                    throw call.argumentError(first, "key paths are strings")
+                    throw call.argumentError(first, "key paths must be strings")
                 }
                 return path
             }

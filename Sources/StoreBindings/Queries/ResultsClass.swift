@@ -113,7 +113,7 @@ final class ResultsHandle {
         setIndex: { _, _, _ in
             throw StoreError(
                 .invalidArgument,
-                "results follow from the data and cannot be assigned; change the objects instead")
+                "results are computed and cannot be assigned; change the objects instead")
         })
 
     private static let own: [LuaMethod<ResultsHandle>] = [

@@ -101,7 +101,7 @@ final class SectionsHandle {
         setIndex: { _, _, _ in
             throw StoreError(
                 .invalidArgument,
-                "sections follow from the data and cannot be assigned; change the objects instead")
+                "sections are computed and cannot be assigned; change the objects instead")
         })
 }
 

@@ -117,7 +117,7 @@ extension LuaCall {
     fileprivate borrowing func version(_ index: Int) throws -> UInt64 {
         let number = try integer(index)
         guard number >= 0 else {
-            throw argumentError(index, "a version is a whole number, 0 or more")
+            throw argumentError(index, "a version must be a whole number, 0 or more")
         }
         return UInt64(number)
     }

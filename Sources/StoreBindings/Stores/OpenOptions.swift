@@ -46,7 +46,7 @@ struct OpenOptions {
                 let durability = StoreConfiguration.Durability(rawValue: text)
             else {
                 throw call.argumentError(
-                    1, "option 'durability' is \"full\", \"async\" or \"memory\"")
+                    1, "option 'durability' must be \"full\", \"async\" or \"memory\"")
             }
             configuration.durability = durability
         }
@@ -69,7 +69,7 @@ struct OpenOptions {
         for name in changing where options[name].isTruthy {
             throw call.argumentError(
                 1,
-                "option '\(name)' changes the file, and 'read_only' forbids that; give only one of them"
+                "option '\(name)' changes the file, which 'read_only' does not allow; pass only one of them"
             )
         }
     }
@@ -140,7 +140,7 @@ struct OpenOptions {
         case (.nil, .nil): throw call.argumentError(1, "option 'path' or 'in_memory' is missing")
         default:
             throw call.argumentError(
-                1, "'path' or 'in_memory' must be one string, and only one of them given")
+                1, "pass either 'path' or 'in_memory', as a string")
         }
     }
 

@@ -56,7 +56,7 @@ struct SchemaArguments {
         let isProperty = value.text != nil || value.table != nil
         guard value.isNil || isProperty && table.count == 0 else {
             throw invalid(
-                "'\(className)': 'embedded' is true or false, got a \(value.typeName)")
+                "'\(className)': 'embedded' must be true or false, got a \(value.typeName)")
         }
         return false
     }
@@ -157,7 +157,7 @@ struct SchemaArguments {
         if !long["map_to"].isNil {
             guard case .string = long["map_to"], let stored = long["map_to"].text else {
                 throw Self.invalid(
-                    "\(subject): 'map_to' is the name that the file uses, a string, got a "
+                    "\(subject): 'map_to' must be the name that the file uses, a string, got a "
                         + long["map_to"].typeName)
             }
             property.storedName = stored
@@ -179,7 +179,7 @@ struct SchemaArguments {
         let value = long[name]
         if value.isNil { return isInType }
         guard let flag = value.boolean else {
-            throw invalid("\(subject): '\(name)' is true or false, got a \(value.typeName)")
+            throw invalid("\(subject): '\(name)' must be true or false, got a \(value.typeName)")
         }
         guard flag || !isInType else {
             throw invalid(

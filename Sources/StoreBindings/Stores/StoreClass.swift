@@ -37,7 +37,7 @@ extension StoreHandle {
                 get: { handle, result in result.set(handle.store.autorefresh) },
                 set: { handle, field in
                     guard field.kind == .bool else {
-                        throw StoreError(.typeMismatch, "autorefresh is true or false")
+                        throw StoreError(.typeMismatch, "autorefresh must be true or false")
                     }
                     handle.store.autorefresh = field.bool
                 }),
@@ -190,7 +190,7 @@ extension StoreHandle {
             } else {
                 if call.optionalObject(2, UnmanagedObject.type) != nil {
                     throw StoreError(
-                        .invalidObject, "this object is in no store, so it cannot be deleted")
+                        .invalidObject, "this object is not in a store, so it cannot be deleted")
                 }
                 throw call.typeError(2, "object, Results or collection")
             }
@@ -269,7 +269,7 @@ extension LuaCall {
         let text = try text(index)
         guard let mode = UpdateMode(rawValue: text) else {
             throw argumentError(
-                index, "the mode is \"error\", \"all\" or \"modified\", got \"\(text)\"")
+                index, "the mode must be \"error\", \"all\" or \"modified\", got \"\(text)\"")
         }
         return mode
     }

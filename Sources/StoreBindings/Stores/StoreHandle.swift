@@ -97,7 +97,7 @@ package final class StoreHandle {
         else {
             throw StoreError(
                 .invalidArgument,
-                "'\(name)' is open already with other options; close it first, or open it with the same ones"
+                "'\(name)' is already open with other options; close it first, or open it with the same ones"
             )
         }
         guard let schema = other.schema else { return }
@@ -116,8 +116,8 @@ package final class StoreHandle {
             let differences = error.message.drop { $0 != "\n" }
             throw StoreError(
                 .migrationNeeded,
-                "'\(name)' is open with another schema; close it first to migrate it, or change it with "
-                    + "its define:\(differences)")
+                "'\(name)' is open with another schema; close it first to migrate it, or change its "
+                    + "schema with define:\(differences)")
         }
     }
 

@@ -147,7 +147,8 @@ private struct ParcelPacker {
         if unfinished.contains(table) {
             throw StoreError(
                 .invalidArgument,
-                "\(path): the table contains itself; only trees of tables can go to another thread")
+                "\(path): the table contains itself; only trees of tables can be sent to another thread"
+            )
         }
         if let known = indices[table] { return known }
         guard table.metatable.map(module.changeMetatables.contains) ?? true else {

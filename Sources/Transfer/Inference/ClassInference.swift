@@ -80,7 +80,7 @@ final class ClassInference {
             }
             let type = SchemaNames.isName(field) ? "\(field)=double" : "'\(field)=double'"
             return
-                "'\(classSchema.name).\(property.name)' is decimal, which keeps all digits as they are; for "
+                "'\(classSchema.name).\(property.name)' is decimal, which keeps all digits; for "
                 + "doubles, add --types \(type)"
         }
     }

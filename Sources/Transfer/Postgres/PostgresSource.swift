@@ -51,7 +51,7 @@ final class PostgresSource: RowSource {
         }
         let planner = try PostgresPlanner(others, options, known)
         tables += planner.tables
-        notes += planner.notes + ignored.map { "\($0) is left out; --table imports it" }
+        notes += planner.notes + ignored.map { "\($0) is omitted; --table imports it" }
         try checkWanted(all.map(\.name))
         try estimateRows()
         let wanted = Self.needed(classes, tables.map(\.className))

@@ -41,7 +41,7 @@ struct RealmLosses {
         case .malformedText:
             counted("text is", "texts are") + " not UTF-8; invalid bytes become U+FFFD"
         case .malformedKeys:
-            counted("dictionary entry has", "dictionary entries have") + " no key and are left out"
+            counted("dictionary entry has", "dictionary entries have") + " no key and are omitted"
         case .repeatedKeys:
             counted("dictionary key occurs", "dictionary keys occur")
                 + " twice; the last value counts"
@@ -50,15 +50,15 @@ struct RealmLosses {
                 + " to a class that is not imported, and is nil"
         case .danglingLinks:
             counted("link leads", "links lead")
-                + " to an object that does not exist, and is nil or left out"
+                + " to an object that does not exist, and is nil or omitted"
         case .orphans:
-            counted("embedded object has", "embedded objects have") + " no parent and are left out"
+            counted("embedded object has", "embedded objects have") + " no parent and are omitted"
         case .sharedParts:
             counted("embedded object has", "embedded objects have")
                 + " several parents; each gets a copy"
         case .equalElements:
             counted("set element is", "set elements are")
-                + " equal to another one for a store, and left out"
+                + " equal to another one for a store, and omitted"
         case .requiredValues:
             counted("value is", "values are")
                 + " nil where the schema requires one, and becomes zero or empty"

@@ -102,7 +102,7 @@ struct RealmPlan {
         let internals = file.classes.filter { !users.contains($0.index) }
         if !internals.isEmpty {
             notes.append(
-                "tables that are not classes are left out: "
+                "tables that are not classes are omitted: "
                     + Self.list(internals.map { "\($0.name) (\($0.count))" }))
         }
         let others = file.classes.filter { users.contains($0.index) && !kept.contains($0.index) }
@@ -197,7 +197,7 @@ struct RealmPlan {
         case .link:
             guard let index = found.target, let position = positions[index] else {
                 notes.append(
-                    "\(location) is left out: it links to a class that is not imported")
+                    "\(location) is omitted: it links to a class that is not imported")
                 return nil
             }
             target = classes[position].name
@@ -219,7 +219,7 @@ struct RealmPlan {
         }
         var isIndexed = found.index == .general && !isPrimary
         if isIndexed, !type.canHaveIndex || found.collection != nil {
-            notes.append("the index of \(location) is left out: \(type.rawValue) has none")
+            notes.append("the index of \(location) is omitted: \(type.rawValue) has none")
             isIndexed = false
         }
         if found.hasIntegerKeys {

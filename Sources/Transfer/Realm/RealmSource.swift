@@ -34,7 +34,7 @@ final class RealmSource: RowSource {
         let damage = file.damage
         guard !damage.isEmpty else { return notes }
         if file.isPreviousVersion {
-            notes.append("the newest version is damaged; this is the version of the commit before")
+            notes.append("the newest version is damaged; the previous version is used")
         }
         notes.append(
             "damaged: \(damage.count) parts of the file cannot be read; \(damage.lostObjects) objects and "

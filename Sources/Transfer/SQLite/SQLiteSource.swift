@@ -57,7 +57,7 @@ final class SQLiteSource: RowSource {
         otherOptions.dates = dates
         let planner = try SQLitePlanner(database, others, otherOptions, known)
         tables += planner.tables
-        notes = planner.notes + ignored.map { "\($0) is left out" }
+        notes = planner.notes + ignored.map { "\($0) is omitted" }
         try checkWanted(all.map(\.name))
         try countRows()
         return ClassInference.Result(classes: classes + planner.newClasses)

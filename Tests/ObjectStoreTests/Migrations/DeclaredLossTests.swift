@@ -25,7 +25,7 @@ import Testing
             _ = try world.open([person()], version: 1, drops: [])
         }
         #expect(
-            error?.message.contains("'P.phone' would disappear, and 2 objects have a value in it")
+            error?.message.contains("'P.phone' would be removed, and 2 objects have a value for it")
                 == true)
         #expect(error?.message.contains("drops = { \"P.phone\" }") == true)
         #expect(try values("phone", world.open(nil)) == ["1", "2"])

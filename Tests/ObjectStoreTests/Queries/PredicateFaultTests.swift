@@ -91,7 +91,7 @@ import Testing
     }
 
     @Test(arguments: [
-        ("", "expected a condition"), ("age >", "found the end"), ("age > 3 and", "found the end"),
+        ("", "expected a condition"), ("age >", "got the end"), ("age > 3 and", "got the end"),
         ("(age > 3", "expected ')'"), ("age > 3)", "expected 'and', 'or' or the end"),
         ("name == 'Rex", "this string is not closed"), ("age = = 3", "expected a value"),
         ("age >> 3", "expected a value"), ("age > 3 adn active", "did you mean 'and'?"),

@@ -51,7 +51,7 @@ import Testing
         try addMany()
         let text = "buddy.age > 50 and buddy.name beginswith 'name 7' and age < 90"
         let lines = try explain(text)
-        let joined = lines.filter { $0.contains("answered once for 9,000 linked objects") }
+        let joined = lines.filter { $0.contains("evaluated once for 9,000 linked objects") }
         #expect(joined.count == 1)
         #expect(joined[0].contains("buddy.age > 50 and buddy.name beginswith 'name 7'"))
         let scanned = try world.rows(text)

@@ -197,7 +197,7 @@ struct PostgresImportTests {
         #expect(report.newClasses.sorted() == ["Logs", "WeIrdTable"])
         #expect(try world.store.objects("Logs").count() == 2)
         #expect(try world.values("WeIrdTable", "sélect") == [.string("x")])
-        #expect(report.notes.contains("the view 'short' is left out; --table imports it"))
+        #expect(report.notes.contains("the view 'short' is omitted; --table imports it"))
         let other = try TransferWorld()
         #expect(try read(database, into: other) { $0.tables = ["short"] }.created == 1)
     }

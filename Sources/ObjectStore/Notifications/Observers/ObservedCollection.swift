@@ -79,7 +79,7 @@ extension Property {
         guard let found = owner?.property(in: column) else {
             throw StoreError(
                 .unknownProperty,
-                "'\(owner?.name ?? "").\(name)', which is observed, was removed or got another type"
+                "the observed property '\(owner?.name ?? "").\(name)' was removed or has another type"
             )
         }
         return found

@@ -48,14 +48,14 @@ extension PredicateParser {
                 return QueryFault("unknown word '\(word)'; did you mean '\(nearest)'?", at: range)
             }
             return QueryFault(
-                "expected an operator, 'and', 'or' or the end, found '\(name)'", at: token.range)
+                "expected an operator, 'and', 'or' or the end, got '\(name)'", at: token.range)
         }
         if token.isSymbol("&", "|") {
             return QueryFault(
                 "write '\(token.isSymbol("&") ? "&&" : "||")'", at: token.range)
         }
         return QueryFault(
-            "expected 'and', 'or' or the end, found \(token.description)", at: token.range)
+            "expected 'and', 'or' or the end, got \(token.description)", at: token.range)
     }
 
     private mutating func parseSort() throws(QueryFault) -> QuerySyntax.Clause {

@@ -87,10 +87,10 @@ extension PredicateParser {
             throw QueryFault(
                 position == 0
                     ? "expected a condition; 'truepredicate' matches everything"
-                    : "expected a value or a property, found the end", at: token.range)
+                    : "expected a value or a property, got the end", at: token.range)
         default:
             throw QueryFault(
-                "expected a value or a property, found \(token.description)", at: token.range)
+                "expected a value or a property, got \(token.description)", at: token.range)
         }
     }
 
@@ -188,13 +188,13 @@ extension PredicateParser {
                 path.components.append(.init(name: name, isAggregate: true, range: current.range))
             default:
                 throw QueryFault(
-                    "expected a property name, found \(current.description)", at: current.range)
+                    "expected a property name, got \(current.description)", at: current.range)
             }
             advance()
             guard path.components.count <= PropertyPath.mostComponents else {
                 // A path is followed recursively, so its length is limited too.
                 throw QueryFault(
-                    "the path is too long; at most \(PropertyPath.mostComponents) steps are followed",
+                    "the path is too long; at most \(PropertyPath.mostComponents) steps are allowed",
                     at: path.components[path.components.count - 1].range)
             }
             while current.isSymbol("[") {

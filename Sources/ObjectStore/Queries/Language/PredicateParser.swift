@@ -23,7 +23,7 @@ struct PredicateParser {
         let path = try parser.parsePath(quantifier: nil)
         guard case .end = parser.current.kind else {
             throw QueryFault(
-                "expected the end of the path, found \(parser.current.description)",
+                "expected the end of the path, got \(parser.current.description)",
                 at: parser.current.range)
         }
         return path
@@ -59,7 +59,7 @@ struct PredicateParser {
     mutating func expect(_ symbol: String, _ purpose: String) throws(QueryFault) {
         guard takeSymbol(symbol) else {
             throw QueryFault(
-                "expected '\(symbol)' \(purpose), found \(current.description)", at: current.range)
+                "expected '\(symbol)' \(purpose), got \(current.description)", at: current.range)
         }
     }
 
@@ -73,7 +73,7 @@ struct PredicateParser {
         depth += 1
         guard depth <= PredicateParser.mostNested else {
             throw QueryFault(
-                "nested too deeply; at most \(PredicateParser.mostNested) levels are read",
+                "nested too deeply; at most \(PredicateParser.mostNested) levels are allowed",
                 at: current.range)
         }
     }

@@ -143,7 +143,7 @@ struct ScanPlanner {
                 rows: rows, column: column, targets: TargetBits(targets),
                 includesNull: includesNull)
             let note =
-                "answered once for \(target.count.grouped) linked objects, of which "
+                "evaluated once for \(target.count.grouped) linked objects, of which "
                 + "\(targets.count.grouped) match"
             return [Step(texts: conditions.map(\.text), scan: scan, note: note)]
         }
@@ -185,7 +185,7 @@ struct ScanPlanner {
         }
         return (
             RowSetScan(matching: found, isComplement: node.quantifier != .any),
-            "answered once for \(element.count.grouped) elements, then through the index of the "
+            "evaluated once for \(element.count.grouped) elements, then through the index of the "
                 + "links"
         )
     }

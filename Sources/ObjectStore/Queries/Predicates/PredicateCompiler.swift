@@ -81,7 +81,7 @@ struct PredicateCompiler {
             }
         }
         throw QueryFault(
-            "expected a condition, found \(operand.description); compare it with a value",
+            "expected a condition, got \(operand.description); compare it with a value",
             at: operand.range)
     }
 
@@ -133,7 +133,7 @@ struct PredicateCompiler {
         case .arithmetic(let operation, let left, let right):
             return try arithmetic(operation, left, right, range, scope)
         case .always, .comparison, .and, .or, .not:
-            throw QueryFault("expected a value, found a condition", at: range)
+            throw QueryFault("expected a value, got a condition", at: range)
         }
     }
 

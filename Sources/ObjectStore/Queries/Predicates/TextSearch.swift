@@ -48,7 +48,7 @@ extension PredicateCompiler {
         }
         guard case .constant(.bytes(let bytes)) = right.form, right.type == .value(.string) else {
             throw QueryFault(
-                "'text' needs a string to search for, found \(right.description)", at: right.range)
+                "'text' needs a string to search for, got \(right.description)", at: right.range)
         }
         guard let query = TextQuery(String(decoding: bytes, as: UTF8.self)) else {
             throw QueryFault(

@@ -138,7 +138,7 @@ private final class PlotAxisReader {
         guard texts.count < Results.mostPlotNames else {
             throw StoreError(
                 .invalidQuery,
-                "'\(path)' has more than \(Results.mostPlotNames) different values; group_by and histogram count them"
+                "'\(path)' has more than \(Results.mostPlotNames) different values; count them with group_by or histogram"
             )
         }
         indexes[text] = texts.count

@@ -256,7 +256,7 @@ extension Results {
             throw StoreError(
                 .typeMismatch,
                 "'\(collection.classSchema.name).\(property.name)' is \(property.typeName); "
-                    + "this needs a collection of objects")
+                    + "expected a collection of objects")
         }
         self.init(
             collection.source,
