@@ -110,12 +110,12 @@ package struct Cursor: ~Copyable {
     /// Returns the entry at the position.
     package func current() throws(StorageError) -> Entry? { try move(MDB_GET_CURRENT) }
 
-    /// Prepares a change: records the value that the caller wrote into reserved memory, and reserves space on the
-    /// device.
+    /// Prepares a removal: records the value that the caller wrote into reserved memory, and reserves space on the
+    /// device for changed pages.
     @inline(__always)
-    private func prepare(for bytes: Int = 0) throws(StorageError) {
+    private func prepareRemoval() throws(StorageError) {
         let code = environment._withUnsafeGuaranteedRef {
-            $0.prepareChange(of: bytes, table, in: mdb_cursor_txn(pointer))
+            $0.prepareChange(of: 0, table, in: mdb_cursor_txn(pointer))
         }
         try check(code, "fallocate", environment)
     }
@@ -126,18 +126,19 @@ package struct Cursor: ~Copyable {
         environment._withUnsafeGuaranteedRef { !$0.pages.isComplete }
     }
 
-    /// Verifies that LMDB can replace the value of a key, and prepares that.
+    /// Verifies that LMDB can store a value for a key, and prepares that.
     @inline(__always)
-    private func admitChange(_ key: MDB_val, append: Bool) throws(StorageError) {
+    private func prepare(
+        for bytes: Int, _ key: MDB_val, append: Bool
+    ) throws(StorageError) {
+        let transaction = mdb_cursor_txn(pointer)
         if needsAdmission {
-            try environment.takeUnretainedValue().pages.admitChange(
-                mdb_cursor_txn(pointer), table, key)
+            try environment.takeUnretainedValue().pages.admitChange(transaction, table, key)
         }
-        guard !append else { return }
         let code = environment._withUnsafeGuaranteedRef {
-            $0.prepareReplacement(table, key, in: mdb_cursor_txn(pointer))
+            $0.prepareStoring(bytes, table, key, isNew: append, in: transaction)
         }
-        try check(code, "mdb_del", environment)
+        try check(code, "fallocate", environment)
     }
 
     /// Records a change for the redo log, if there is one.
@@ -151,8 +152,7 @@ package struct Cursor: ~Copyable {
         _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer, append: Bool = false
     ) throws(StorageError) {
         var wrappedKey = MDB_val(key)
-        try admitChange(wrappedKey, append: append)
-        try prepare(for: key.count + value.count + ValueSeal.size)
+        try prepare(for: key.count + value.count + ValueSeal.size, wrappedKey, append: append)
         var space = MDB_val(mv_size: value.count + ValueSeal.size, mv_data: nil)
         let flags = UInt32(MDB_RESERVE | (append ? MDB_APPEND : 0))
         try check(
@@ -167,9 +167,10 @@ package struct Cursor: ~Copyable {
     ) throws(StorageError) {
         var key = key
         try withUnsafeMutablePointer(to: &key) { key throws(StorageError) in
-            try admitChange(MDB_val(mv_size: 8, mv_data: key), append: append)
+            try prepare(
+                for: 8 + value.count + ValueSeal.size, MDB_val(mv_size: 8, mv_data: key),
+                append: append)
         }
-        try prepare(for: 8 + value.count + ValueSeal.size)
         var space = MDB_val(mv_size: value.count + ValueSeal.size, mv_data: nil)
         let code = withUnsafeMutablePointer(to: &key) { pointer in
             var wrappedKey = MDB_val(mv_size: 8, mv_data: pointer)
@@ -208,7 +209,7 @@ package struct Cursor: ~Copyable {
     /// Removes the entry at the position; the cursor is then at the next entry (``current()``).
     package func delete() throws(StorageError) {
         try admitRemoval()
-        try prepare()
+        try prepareRemoval()
         record { recorder in
             var key = MDB_val()
             var value = MDB_val()

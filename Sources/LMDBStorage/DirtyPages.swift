@@ -74,7 +74,8 @@ final class DirtyPages: @unchecked Sendable {
 
     /// Removes the value of a key before another one is stored, if it has its own pages.
     ///
-    /// LMDB would otherwise reuse these pages, however many, and read those that it has written early into memory.
+    /// LMDB would otherwise reuse these pages, however many, and read those that it has written early into memory. Call
+    /// it after ``prepare(for:_:in:)``: a value must not be removed if there is no memory for the other one.
     ///
     /// Returns the error code, or 0.
     @inline(never)
@@ -83,8 +84,7 @@ final class DirtyPages: @unchecked Sendable {
         var value = MDB_val()
         guard mdb_get(transaction, table, &key, &value) == 0, isLong(key.mv_size + value.mv_size)
         else { return 0 }
-        let code = prepare(for: 0, table, in: transaction)
-        return code == 0 ? mdb_del(transaction, table, &key, nil) : code
+        return mdb_del(transaction, table, &key, nil)
     }
 
     /// Whether an entry may have its own pages: LMDB puts at least two on a page.

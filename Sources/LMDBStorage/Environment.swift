@@ -471,15 +471,15 @@ package final class Environment: Sendable {
         return dirtyPages.isCounting ? dirtyPages.prepare(for: bytes, table, in: transaction) : 0
     }
 
-    /// Prepares storing a value for a key that may have one already.
+    /// Prepares storing a value for a key; `isNew` means that the key has no value yet.
     ///
     /// Returns the system's error code, or 0.
     @inline(__always)
-    func prepareReplacement(_ table: UInt32, _ key: MDB_val, in transaction: OpaquePointer?)
-        -> Int32
-    {
-        guard let dirtyPages, dirtyPages.hasLong else { return 0 }
-        if seals.isLent { finishLent() }
+    func prepareStoring(
+        _ bytes: Int, _ table: UInt32, _ key: MDB_val, isNew: Bool, in transaction: OpaquePointer?
+    ) -> Int32 {
+        let code = prepareChange(of: bytes, table, in: transaction)
+        guard code == 0, !isNew, let dirtyPages, dirtyPages.hasLong else { return code }
         return dirtyPages.removeLong(table, key, in: transaction)
     }
 

@@ -101,24 +101,25 @@ package struct TransactionHandle {
 
     /// Verifies that LMDB can store a value for a key, and prepares that.
     @inline(__always)
-    private func admitValue(
-        _ table: Table, _ key: MDB_val, append: Bool
+    private func prepare(
+        _ table: Table, _ key: MDB_val, for bytes: Int, append: Bool
     ) throws(StorageError) {
         try admitChange(table, key)
-        guard !append else { return }
         let code = environment._withUnsafeGuaranteedRef {
-            $0.prepareReplacement(table.dbi, key, in: pointer)
+            $0.prepareStoring(bytes, table.dbi, key, isNew: append, in: pointer)
         }
-        try check(code, "mdb_del", environment)
+        try check(code, "fallocate", environment)
     }
 
     @inline(__always)
-    private func admitValue(
-        _ table: Table, _ key: UInt64, append: Bool
+    private func prepare(
+        _ table: Table, _ key: UInt64, for count: Int, append: Bool
     ) throws(StorageError) {
         var key = key
         try withUnsafeMutablePointer(to: &key) { key throws(StorageError) in
-            try admitValue(table, MDB_val(mv_size: 8, mv_data: key), append: append)
+            try prepare(
+                table, MDB_val(mv_size: 8, mv_data: key), for: 8 + count + ValueSeal.size,
+                append: append)
         }
     }
 
@@ -131,12 +132,12 @@ package struct TransactionHandle {
         }
     }
 
-    /// Prepares a change: records the value that the caller wrote into reserved memory, and reserves space on the
-    /// device.
+    /// Prepares a removal: records the value that the caller wrote into reserved memory, and reserves space on the
+    /// device for changed pages.
     @inline(__always)
-    private func prepare(_ table: Table?, for bytes: Int = 0) throws(StorageError) {
+    private func prepareRemoval(_ table: Table?) throws(StorageError) {
         let code = environment._withUnsafeGuaranteedRef {
-            $0.prepareChange(of: bytes, table?.dbi, in: pointer)
+            $0.prepareChange(of: 0, table?.dbi, in: pointer)
         }
         try check(code, "fallocate", environment)
     }
@@ -151,8 +152,7 @@ package struct TransactionHandle {
     package func put(
         _ table: Table, _ key: UInt64, _ value: UnsafeRawBufferPointer, append: Bool = false
     ) throws(StorageError) {
-        try admitValue(table, key, append: append)
-        try prepare(table, for: 8 + value.count + ValueSeal.size)
+        try prepare(table, key, for: value.count, append: append)
         var key = key
         var space = MDB_val(mv_size: value.count + ValueSeal.size, mv_data: nil)
         let code = withUnsafeMutablePointer(to: &key) { pointer in
@@ -174,8 +174,8 @@ package struct TransactionHandle {
         append: Bool = false
     ) throws(StorageError) {
         var wrappedKey = MDB_val(key)
-        try admitValue(table, wrappedKey, append: append)
-        try prepare(table, for: key.count + value.count + ValueSeal.size)
+        try prepare(
+            table, wrappedKey, for: key.count + value.count + ValueSeal.size, append: append)
         var space = MDB_val(mv_size: value.count + ValueSeal.size, mv_data: nil)
         let flags = UInt32(MDB_RESERVE | (append ? MDB_APPEND : 0))
         try check(
@@ -188,8 +188,7 @@ package struct TransactionHandle {
     package func reserve(
         _ table: Table, _ key: UInt64, count: Int, append: Bool = false
     ) throws(StorageError) -> UnsafeMutableRawBufferPointer {
-        try admitValue(table, key, append: append)
-        try prepare(table, for: 8 + count + ValueSeal.size)
+        try prepare(table, key, for: count, append: append)
         var key = key
         var wrappedValue = MDB_val(mv_size: count + ValueSeal.size, mv_data: nil)
         let code = withUnsafeMutablePointer(to: &key) { pointer in
@@ -214,7 +213,7 @@ package struct TransactionHandle {
     @discardableResult  // because: most callers only need the key to be absent
     package func delete(_ table: Table, _ key: UInt64) throws(StorageError) -> Bool {
         try admitChange(table, key)
-        try prepare(table)
+        try prepareRemoval(table)
         var key = key
         let code = withUnsafeMutablePointer(to: &key) { pointer in
             var wrapped = MDB_val(mv_size: 8, mv_data: pointer)
@@ -234,7 +233,7 @@ package struct TransactionHandle {
     ) throws(StorageError) -> Bool {
         var wrapped = MDB_val(key)
         try admitChange(table, wrapped)
-        try prepare(table)
+        try prepareRemoval(table)
         guard try removed(mdb_del(pointer, table.dbi, &wrapped, nil)) else { return false }
         record { $0.delete(table.dbi, key) }
         return true
@@ -251,7 +250,7 @@ package struct TransactionHandle {
         if needsAdmission {
             try environment.takeUnretainedValue().pages.admitRemoval(of: table.dbi)
         }
-        try prepare(nil)
+        try prepareRemoval(nil)
         try check(mdb_drop(pointer, table.dbi, 0), "mdb_drop", environment)
         record { $0.drop(table.dbi) }
     }

@@ -107,6 +107,9 @@ import Testing
                 highest = max(highest, Self.memory(write))
             }
             #expect(highest <= 1 << 20)
+            // A value that is refused leaves the present one.
+            try Self.put(write, 1, 3000)
+            counts[1] = 3000
             #expect(throws: StorageError.self) { try Self.put(write, 1, 8 << 20) }
             try write.handle.drop(lease.environment.tables[1])
             try write.commit()
