@@ -92,14 +92,16 @@ package final class Exporter {
         }
         total = parts.reduce(0) { $0 + $1.1.count }
         if format == .sqlite {
-            let database = try SQLiteExporter(path, view, classes, isWhole: true, dates)
+            let database = try SQLiteExporter(
+                path, view: view, classes: classes, isWhole: true, dates: dates)
             for (classSchema, keys) in parts {
                 try database.write(keys, of: classSchema, count: count)
             }
             return try database.finish()
         }
         if format == .postgres {
-            let database = try PostgresExporter(path, view, classes, isWhole: true, postgres)
+            let database = try PostgresExporter(
+                path, view: view, classes: classes, isWhole: true, options: postgres)
             let ordered = PostgresExporter.ordered(classes)
             for classSchema in ordered {
                 guard let part = parts.first(where: { $0.0 === classSchema }) else { continue }
@@ -123,7 +125,9 @@ package final class Exporter {
                 json.indent(2)
                 json.key(classSchema.name)
             }
-            try write(keys, rows(view, classSchema, namesClass: format == .jsonLines), &json, file)
+            try write(
+                keys, as: rows(view, classSchema, namesClass: format == .jsonLines), through: &json,
+                to: file)
         }
         switch format {
         case .json:
@@ -143,12 +147,14 @@ package final class Exporter {
         let keys = try results.keys()
         total = keys.count
         if format == .sqlite {
-            let database = try SQLiteExporter(path, view, [classSchema], isWhole: false, dates)
+            let database = try SQLiteExporter(
+                path, view: view, classes: [classSchema], isWhole: false, dates: dates)
             try database.write(keys, of: classSchema, count: count)
             return try database.finish()
         }
         if format == .postgres {
-            let database = try PostgresExporter(path, view, [classSchema], isWhole: false, postgres)
+            let database = try PostgresExporter(
+                path, view: view, classes: [classSchema], isWhole: false, options: postgres)
             try database.write(keys, of: classSchema, count: count)
             return try database.finish()
         }
@@ -164,7 +170,7 @@ package final class Exporter {
         }
         var json = JSONWriter(format == .lua ? .lua : .json)
         if format == .lua { json.literal(LuaDataText.head) }
-        try write(keys, rows(view, classSchema, namesClass: false), &json, file)
+        try write(keys, as: rows(view, classSchema, namesClass: false), through: &json, to: file)
         if format == .json { json.newLine() }
         if format == .lua { json.literal(LuaDataText.tail) }
         try file.write(json.bytes)
@@ -180,7 +186,7 @@ package final class Exporter {
     }
 
     private func write(
-        _ keys: ResultKeys, _ rows: JSONRows, _ json: inout JSONWriter, _ file: FileWriter
+        _ keys: ResultKeys, as rows: JSONRows, through json: inout JSONWriter, to file: FileWriter
     ) throws {
         try rows.write(keys, &json) { json in
             try self.count()

@@ -29,32 +29,32 @@ struct NestedObjects {
     ) throws {
         for (property, value) in zip(row.classSchema.properties, row.values) {
             guard let value, let target = store.view.schema.target(of: property) else { continue }
-            try check(value, property, target, isAwaited)
+            try check(value, of: property, target: target, isAwaited: isAwaited)
         }
     }
 
     private mutating func check(
-        _ value: Value, _ property: Property, _ target: ClassSchema,
-        _ isAwaited: (ObjectReference) -> Bool
+        _ value: Value, of property: Property, target: ClassSchema,
+        isAwaited: (ObjectReference) -> Bool
     ) throws {
         switch value {
         case .list(let elements):
-            for element in elements { try check(element, target, isAwaited) }
+            for element in elements { try check(element, of: target, isAwaited: isAwaited) }
         case .dictionary(let entries) where property.isMap:
-            for entry in entries.values { try check(entry, target, isAwaited) }
-        default: try check(value, target, isAwaited)
+            for entry in entries.values { try check(entry, of: target, isAwaited: isAwaited) }
+        default: try check(value, of: target, isAwaited: isAwaited)
         }
     }
 
     private mutating func check(
-        _ description: Value, _ target: ClassSchema, _ isAwaited: (ObjectReference) -> Bool
+        _ description: Value, of target: ClassSchema, isAwaited: (ObjectReference) -> Bool
     ) throws {
         guard case .dictionary(let members) = description else { return }
         for (name, value) in members {
             guard let property = target.property(named: name),
                 let inner = store.view.schema.target(of: property)
             else { continue }
-            try check(value, property, inner, isAwaited)
+            try check(value, of: property, target: inner, isAwaited: isAwaited)
         }
         guard !target.isEmbedded else { return }
         guard let primary = target.primaryKey, let key = members[primary.name] else {

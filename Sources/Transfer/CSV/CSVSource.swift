@@ -29,7 +29,8 @@ final class CSVSource {
         let fields = try importer.fields(of: className)
         columns = try readHeader(table, fields)
         if trustsTypes, importer.hasNewClass(className) {
-            assumed = Self.assumed(table, columns, fields.classSchema, importer.options)
+            assumed = Self.assumed(
+                of: table, columns: columns, in: fields.classSchema, options: importer.options)
         }
         let record = table.reader
         while try table.next() {
@@ -63,8 +64,8 @@ final class CSVSource {
 
     /// The properties whose types the options specify, but not whether nil is allowed.
     private static func assumed(
-        _ table: CSVTable, _ columns: [FieldTable.Field], _ classSchema: ClassSchema,
-        _ options: ImportOptions
+        of table: CSVTable, columns: [FieldTable.Field], in classSchema: ClassSchema,
+        options: ImportOptions
     ) -> Set<Int> {
         var result: Set<Int> = []
         for (field, column) in zip(table.names, columns) {
@@ -149,7 +150,8 @@ final class CSVSource {
             do {
                 if let text = try table.text(index) {
                     row.values[position] = try value(
-                        text, property, fields.classSchema, importer, table.reader.line)
+                        text, of: property, in: fields.classSchema, importer: importer,
+                        line: table.reader.line)
                 } else if assumed.contains(position) {
                     throw MissingValueOfGivenType()
                 } else if !importer.options.keepsEmpty {
@@ -173,8 +175,8 @@ final class CSVSource {
     }
 
     private func value(
-        _ text: String, _ property: Property, _ classSchema: ClassSchema, _ importer: Importer,
-        _ line: Int
+        _ text: String, of property: Property, in classSchema: ClassSchema, importer: Importer,
+        line: Int
     ) throws -> Value {
         let target = importer.store.view.schema.target(of: property)
         if property.isSingle, property.type != .mixed, target?.isEmbedded != true {
@@ -187,7 +189,8 @@ final class CSVSource {
         }
         if property.type == .object || !property.isSingle || property.type == .mixed {
             return try JSONField.value(
-                text, property, classSchema, importer, RowLocation(line: line),
+                text, of: property, in: classSchema, importer: importer,
+                at: RowLocation(line: line),
                 container: "CSV files")
         }
         throw importer.mismatch(property, classSchema, got: "\"\(text)\"", text)

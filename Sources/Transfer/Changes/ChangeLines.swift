@@ -63,7 +63,7 @@ package struct ChangeLines {
         where !classSchema.isEmbedded {
             for key in try Results(.frozen(view), all: classSchema).keys() {
                 let object = ObjectReference(table: classSchema.table, key: key)
-                try inserted(object, classSchema, view, view.version)
+                try inserted(object, in: classSchema, from: view, version: view.version)
                 count += 1
                 guard json.bytes.count >= Self.partSize else { continue }
                 try take(json.bytes)
@@ -79,7 +79,7 @@ package struct ChangeLines {
     package mutating func lines(for change: VersionChange) throws -> [UInt8] {
         let number = change.newer.version
         if change.changesSchema {
-            begin(number, "schema")
+            begin("schema", version: number)
             schema(change.newer)
             end()
         }
@@ -87,21 +87,21 @@ package struct ChangeLines {
         var count = 0
         for entry in classes {
             for object in entry.deleted {
-                try deleted(object, entry.classSchema, change.older, number)
+                try deleted(object, in: entry.classSchema, from: change.older, version: number)
                 count += 1
             }
         }
         for entry in classes {
             for object in entry.inserted {
-                try inserted(object, entry.classSchema, change.newer, number)
+                try inserted(object, in: entry.classSchema, from: change.newer, version: number)
                 count += 1
             }
         }
         for entry in classes {
             for row in entry.modified {
                 try modified(
-                    row.object, row.properties, entry.classSchema, (change.older, change.newer),
-                    number)
+                    row.object, row.properties, in: entry.classSchema,
+                    views: (change.older, change.newer), version: number)
                 count += 1
             }
         }
@@ -118,15 +118,16 @@ package struct ChangeLines {
         guard let older = change.versionBefore else { return [] }
         let number = view.version
         for object in change.deletedObjects {
-            try deleted(object, classSchema, older, number)
+            try deleted(object, in: classSchema, from: older, version: number)
         }
         for object in change.insertedObjects {
-            try inserted(object, classSchema, view, number)
+            try inserted(object, in: classSchema, from: view, version: number)
         }
         for (index, object) in change.modifiedObjects.enumerated() {
             let properties = try change.properties(ofModification: index).map(\.property)
             try modified(
-                object, properties.filter { !$0.isBacklinks }, classSchema, (older, view), number)
+                object, properties.filter { !$0.isBacklinks }, in: classSchema,
+                views: (older, view), version: number)
         }
         return commit(
             number, since: older.version,
@@ -136,44 +137,46 @@ package struct ChangeLines {
     // MARK: - Lines
 
     private mutating func deleted(
-        _ object: ObjectReference, _ classSchema: ClassSchema, _ view: StoreView, _ number: UInt64
+        _ object: ObjectReference, in classSchema: ClassSchema, from view: StoreView,
+        version number: UInt64
     ) throws {
-        try begin(number, "deleted", object, classSchema, view)
+        try begin("deleted", object, in: classSchema, from: view, version: number)
         if hasOldValues {
-            try members("old", of: object, classSchema.properties, classSchema, view)
+            try members("old", classSchema.properties, of: object, in: classSchema, from: view)
         }
         end()
     }
 
     private mutating func inserted(
-        _ object: ObjectReference, _ classSchema: ClassSchema, _ view: StoreView, _ number: UInt64
+        _ object: ObjectReference, in classSchema: ClassSchema, from view: StoreView,
+        version number: UInt64
     ) throws {
-        try begin(number, "inserted", object, classSchema, view)
+        try begin("inserted", object, in: classSchema, from: view, version: number)
         if classSchema.primaryKey != nil {
             json.key("number")
             json.int(object.key.rawValue)
         }
-        try members("values", of: object, classSchema.properties, classSchema, view)
+        try members("values", classSchema.properties, of: object, in: classSchema, from: view)
         end()
     }
 
     private mutating func modified(
-        _ object: ObjectReference, _ properties: [Property], _ classSchema: ClassSchema,
-        _ views: (older: StoreView, newer: StoreView), _ number: UInt64
+        _ object: ObjectReference, _ properties: [Property], in classSchema: ClassSchema,
+        views: (older: StoreView, newer: StoreView), version number: UInt64
     ) throws {
-        try begin(number, "modified", object, classSchema, views.newer)
-        try members("values", of: object, properties, classSchema, views.newer)
+        try begin("modified", object, in: classSchema, from: views.newer, version: number)
+        try members("values", properties, of: object, in: classSchema, from: views.newer)
         // A new property has no previous value.
         if hasOldValues, let known = views.older.schema.find(table: object.table) {
             let before = properties.compactMap { known.property(in: $0.column) }
-            try members("old", of: object, before, known, views.older)
+            try members("old", before, of: object, in: known, from: views.older)
         }
         end()
     }
 
     private mutating func members(
-        _ name: String, of object: ObjectReference, _ properties: [Property],
-        _ classSchema: ClassSchema, _ view: StoreView
+        _ name: String, _ properties: [Property], of object: ObjectReference,
+        in classSchema: ClassSchema, from view: StoreView
     ) throws {
         let encoder = RowEncoder(view: view)
         json.key(name)
@@ -187,17 +190,17 @@ package struct ChangeLines {
     }
 
     private mutating func begin(
-        _ number: UInt64, _ change: String, _ object: ObjectReference, _ classSchema: ClassSchema,
-        _ view: StoreView
+        _ change: String, _ object: ObjectReference, in classSchema: ClassSchema,
+        from view: StoreView, version number: UInt64
     ) throws {
-        begin(number, change)
+        begin(change, version: number)
         json.key("class")
         json.string(classSchema.name)
         json.key("key")
         try RowEncoder(view: view).link(object, to: &json)
     }
 
-    private mutating func begin(_ number: UInt64, _ change: String) {
+    private mutating func begin(_ change: String, version number: UInt64) {
         json.beginObject()
         version(number)
         json.key("change")
@@ -206,7 +209,7 @@ package struct ChangeLines {
 
     /// Returns the written lines, including the line that ends a step.
     private mutating func commit(_ number: UInt64, since: UInt64?, _ count: Int) -> [UInt8] {
-        begin(number, "commit")
+        begin("commit", version: number)
         if let since {
             json.key("since")
             json.int(Int64(clamping: since))

@@ -119,23 +119,23 @@ package final class ChangeReplay {
         importer.links.startRow()
         let decoder = JSONRowDecoder(importer, RowLocation(table: nil, line: lines.line))
         if change == "inserted" {
-            try insert(classSchema, members, decoder, lines)
+            try insert(members, in: classSchema, with: decoder, from: lines)
         } else {
-            try take(change, classSchema, members, decoder)
+            try apply(change, members, in: classSchema, with: decoder)
         }
         changes += 1
         changesInStep += 1
     }
 
-    private func take(
-        _ change: String, _ classSchema: ClassSchema, _ members: [String: JSONNode],
-        _ decoder: JSONRowDecoder
+    private func apply(
+        _ change: String, _ members: [String: JSONNode], in classSchema: ClassSchema,
+        with decoder: JSONRowDecoder
     ) throws {
         guard let key = members["key"] else { throw FormatError("the line has no \"key\"") }
-        let object = try find(key, classSchema, decoder)
+        let object = try find(key, in: classSchema, with: decoder)
         if change == "deleted" { return try store.delete(object) }
         var values: [String: Value] = [:]
-        try forEachValue(members, classSchema, decoder) { position, value in
+        try forEachValue(of: members, in: classSchema, with: decoder) { position, value in
             let property = classSchema.properties[position]
             if !property.isPrimary { values[property.name] = value }
         }
@@ -143,8 +143,8 @@ package final class ChangeReplay {
     }
 
     private func insert(
-        _ classSchema: ClassSchema, _ members: [String: JSONNode], _ decoder: JSONRowDecoder,
-        _ lines: JSONLineReader
+        _ members: [String: JSONNode], in classSchema: ClassSchema, with decoder: JSONRowDecoder,
+        from lines: JSONLineReader
     ) throws {
         guard let key = members["key"] else { throw FormatError("the line has no \"key\"") }
         var row = DecodedRow(classSchema)
@@ -153,7 +153,7 @@ package final class ChangeReplay {
         // Objects are created by their own lines, which are in the order of the rows.
         importer.links.createsObjects = false
         defer { importer.links.createsObjects = true }
-        try forEachValue(members, classSchema, decoder) { position, value in
+        try forEachValue(of: members, in: classSchema, with: decoder) { position, value in
             if importer.links.unresolved == known {
                 row.values[position] = value
             } else {
@@ -170,7 +170,8 @@ package final class ChangeReplay {
         guard !missing.isEmpty else { return }
         unlinked.append(
             UnlinkedRow(
-                object: try find(key, classSchema, decoder), positions: missing, line: lines.line,
+                object: try find(key, in: classSchema, with: decoder), positions: missing,
+                line: lines.line,
                 text: lines.record))
     }
 
@@ -187,8 +188,8 @@ package final class ChangeReplay {
             importer.links.startRow()
             let classSchema = row.object.classSchema
             try forEachValue(
-                members, classSchema,
-                JSONRowDecoder(importer, RowLocation(table: nil, line: row.line))
+                of: members, in: classSchema,
+                with: JSONRowDecoder(importer, RowLocation(table: nil, line: row.line))
             ) { position, value in
                 if row.positions.contains(position) {
                     values[classSchema.properties[position].name] = value
@@ -199,7 +200,7 @@ package final class ChangeReplay {
     }
 
     private func forEachValue(
-        _ members: [String: JSONNode], _ classSchema: ClassSchema, _ decoder: JSONRowDecoder,
+        of members: [String: JSONNode], in classSchema: ClassSchema, with decoder: JSONRowDecoder,
         _ body: (Int, Value) -> Void
     ) throws {
         guard let values = members["values"], values.kind == .object else {
@@ -215,7 +216,7 @@ package final class ChangeReplay {
     }
 
     private func find(
-        _ key: JSONNode, _ classSchema: ClassSchema, _ decoder: JSONRowDecoder
+        _ key: JSONNode, in classSchema: ClassSchema, with decoder: JSONRowDecoder
     ) throws -> LiveObject {
         let name = classSchema.name
         if let primary = classSchema.primaryKey {

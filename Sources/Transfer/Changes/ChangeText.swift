@@ -50,8 +50,8 @@ package struct ChangeText {
         _ classSchema: ClassSchema, deleted: [ObjectReference], inserted: [ObjectReference],
         modified: [(ObjectReference, [Property])], from older: StoreView, to newer: StoreView
     ) throws {
-        for object in deleted { try add("-", object, classSchema, older) }
-        for object in inserted { try add("+", object, classSchema, newer) }
+        for object in deleted { try add("-", object, in: classSchema, from: older) }
+        for object in inserted { try add("+", object, in: classSchema, from: newer) }
         for (object, properties) in modified {
             let parts = try properties.map { property in
                 guard !property.isBacklinks else { return property.name }
@@ -61,26 +61,26 @@ package struct ChangeText {
                     ? "\(property.name) \(after)" : "\(property.name) \(before) → \(after)"
             }
             lines.append(
-                "  ~ \(try Self.title(object, classSchema, newer)) "
+                "  ~ \(try Self.title(of: object, in: classSchema, from: newer)) "
                     + parts.joined(separator: ", "))
         }
     }
 
     private mutating func add(
-        _ sign: String, _ object: ObjectReference, _ classSchema: ClassSchema, _ view: StoreView
+        _ sign: String, _ object: ObjectReference, in classSchema: ClassSchema, from view: StoreView
     ) throws {
         var json = JSONWriter()
         json.beginObject()
         try RowEncoder(view: view).members(of: object.key, in: classSchema, to: &json)
         json.endObject()
         lines.append(
-            "  \(sign) \(try Self.title(object, classSchema, view)) "
+            "  \(sign) \(try Self.title(of: object, in: classSchema, from: view)) "
                 + String(decoding: json.bytes, as: UTF8.self))
     }
 
     /// Returns a title such as `Dog 1`, or `Toy #12` for an object without a primary key.
     private static func title(
-        _ object: ObjectReference, _ classSchema: ClassSchema, _ view: StoreView
+        of object: ObjectReference, in classSchema: ClassSchema, from view: StoreView
     ) throws -> String {
         guard let key = classSchema.primaryKey else {
             return "\(classSchema.name) #\(object.key.rawValue)"

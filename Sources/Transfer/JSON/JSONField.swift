@@ -5,8 +5,8 @@ import ObjectStore
 enum JSONField {
     /// Decodes a text as a value of a property; `container` is the name of the field in messages.
     static func value(
-        _ text: String, _ property: Property, _ classSchema: ClassSchema, _ importer: Importer,
-        _ location: RowLocation, container: String
+        _ text: String, of property: Property, in classSchema: ClassSchema, importer: Importer,
+        at location: RowLocation, container: String
     ) throws -> Value {
         let tape = JSONTape()
         do {

@@ -5,26 +5,28 @@ import ObjectStore
 struct PostgresCell {
     private let importer: Importer
     private let classSchema: ClassSchema
+    private let rows: PostgresCopyReader
 
-    init(_ importer: Importer, _ classSchema: ClassSchema) {
+    init(_ importer: Importer, _ classSchema: ClassSchema, rows: PostgresCopyReader) {
         self.importer = importer
         self.classSchema = classSchema
+        self.rows = rows
     }
 
     /// Returns the value of a field for a property; nil for a collection that is NULL.
     func value(
-        _ rows: PostgresCopyReader, _ index: Int, _ column: PostgresTablePlan.Column,
-        _ property: Property, _ location: RowLocation
+        at index: Int, in column: PostgresTablePlan.Column, of property: Property,
+        location: RowLocation
     ) throws -> Value? {
         if rows.isNull(index) { return property.isSingle ? .null : nil }
-        if column.isArray { return try list(rows, index, column, property) }
+        if column.isArray { return try list(at: index, in: column, of: property) }
         let target = importer.store.view.schema.target(of: property)
         if property.isSingle, property.type == .object, let target, !target.isEmbedded {
-            return try link(rows, index, column, property, target, location)
+            return try link(at: index, in: column, of: property, to: target, location: location)
         }
         if column.type == .json || !property.isSingle || target?.isEmbedded == true {
             return try JSONField.value(
-                rows.text(index), property, classSchema, importer, location,
+                rows.text(index), of: property, in: classSchema, importer: importer, at: location,
                 container: "PostgreSQL columns")
         }
         guard let found = Self.single(rows.bytes(index), column.type) else {
@@ -34,8 +36,8 @@ struct PostgresCell {
     }
 
     private func link(
-        _ rows: PostgresCopyReader, _ index: Int, _ column: PostgresTablePlan.Column,
-        _ property: Property, _ target: ClassSchema, _ location: RowLocation
+        at index: Int, in column: PostgresTablePlan.Column, of property: Property,
+        to target: ClassSchema, location: RowLocation
     ) throws -> Value {
         guard let found = Self.single(rows.bytes(index), column.type) else {
             throw invalidDate(column)
@@ -51,8 +53,7 @@ struct PostgresCell {
     }
 
     private func list(
-        _ rows: PostgresCopyReader, _ index: Int, _ column: PostgresTablePlan.Column,
-        _ property: Property
+        at index: Int, in column: PostgresTablePlan.Column, of property: Property
     ) throws -> Value {
         guard let elements = rows.elements(index) else {
             throw FormatError(

@@ -22,8 +22,8 @@ final class PostgresExporter {
     ///
     /// `isWhole` means that all objects are exported, including all linked objects.
     init(
-        _ address: String, _ view: StoreView, _ classes: [ClassSchema], isWhole: Bool,
-        _ options: PostgresOptions
+        _ address: String, view: StoreView, classes: [ClassSchema], isWhole: Bool,
+        options: PostgresOptions
     ) throws {
         self.view = view
         self.classes = classes

@@ -10,8 +10,8 @@ struct PostgresJoinReader {
     private let propertyName: String
 
     init(
-        _ importer: Importer, _ join: PostgresLayout.Join, _ layout: PostgresLayout,
-        _ className: String
+        _ importer: Importer, join: PostgresLayout.Join, layout: PostgresLayout,
+        className: String
     ) {
         self.importer = importer
         self.join = join
@@ -39,7 +39,9 @@ struct PostgresJoinReader {
         var first = 1
         func flush() throws {
             guard let owner else { return }
-            try set(owner, positions, targets, RowLocation(table: join.name, line: first))
+            try set(
+                owner, positions: positions, targets: targets,
+                at: RowLocation(table: join.name, line: first))
             positions.removeAll(keepingCapacity: true)
             targets.removeAll(keepingCapacity: true)
         }
@@ -77,13 +79,13 @@ struct PostgresJoinReader {
     }
 
     private func set(
-        _ owner: Value, _ positions: [String], _ targets: [Value], _ location: RowLocation
+        _ owner: Value, positions: [String], targets: [Value], at location: RowLocation
     ) throws {
         let schema = importer.store.view.schema
         let ownerClass = try schema.require(className)
         let targetClass = try schema.require(join.target.name)
         try importer.complete(location) {
-            record(owner, positions, targets)
+            record(of: owner, positions: positions, targets: targets)
         } _: {
             let links = try targets.map { target -> Value in
                 if target == .null { return .null }
@@ -105,7 +107,7 @@ struct PostgresJoinReader {
     }
 
     /// Returns the owner and its links as a row of JSON Lines, which an import with upsert accepts.
-    private func record(_ owner: Value, _ positions: [String], _ targets: [Value]) -> [UInt8] {
+    private func record(of owner: Value, positions: [String], targets: [Value]) -> [UInt8] {
         var json = JSONWriter()
         json.beginObject()
         json.key("$class")

@@ -78,7 +78,8 @@ package final class PostgresMirror {
         options.schema = schemaName
         options.existingTables = existing
         let classes = view.schema.classes.sorted { $0.name < $1.name }
-        let exporter = try PostgresExporter(address, view, classes, isWhole: true, options)
+        let exporter = try PostgresExporter(
+            address, view: view, classes: classes, isWhole: true, options: options)
         for classSchema in PostgresExporter.ordered(classes) where !classSchema.isEmbedded {
             try exporter.write(
                 Results(.frozen(view), all: classSchema).keys(), of: classSchema, count: {})
@@ -127,11 +128,13 @@ package final class PostgresMirror {
             for entry in classes where !entry.deleted.isEmpty {
                 guard let table = layout.table(of: entry.classSchema) else { continue }
                 let view = table.isNumbered ? view : try older()
-                try delete(entry.deleted.map(\.key), of: table, PostgresRows(view, server), layout)
+                try delete(
+                    entry.deleted.map(\.key), of: table, rows: PostgresRows(view, server),
+                    layout: layout)
             }
             for entry in classes {
                 guard let table = layout.table(of: entry.classSchema) else { continue }
-                try write(entry, table, rows, layout)
+                try write(entry, to: table, rows: rows, layout: layout)
             }
             try server.run("COMMIT")
         } catch {
@@ -154,8 +157,8 @@ package final class PostgresMirror {
     }
 
     private func delete(
-        _ keys: [ObjectKey], of table: PostgresLayout.Table, _ rows: PostgresRows,
-        _ layout: PostgresLayout
+        _ keys: [ObjectKey], of table: PostgresLayout.Table, rows: PostgresRows,
+        layout: PostgresLayout
     ) throws {
         let stage = try stage(
             "keys_of_\(table.name)",
@@ -169,8 +172,8 @@ package final class PostgresMirror {
     }
 
     private func write(
-        _ entry: VersionChange.ClassChange, _ table: PostgresLayout.Table, _ rows: PostgresRows,
-        _ layout: PostgresLayout
+        _ entry: VersionChange.ClassChange, to table: PostgresLayout.Table, rows: PostgresRows,
+        layout: PostgresLayout
     ) throws {
         let inserted = entry.inserted.map(\.key)
         let keys = inserted + entry.modified.map(\.object.key)

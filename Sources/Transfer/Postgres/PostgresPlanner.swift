@@ -140,7 +140,8 @@ struct PostgresPlanner {
                 )
             }
         }
-        addCompositeLinks(table, existing, &plan, &properties, &names)
+        addCompositeLinks(
+            of: table, existing: existing, to: &plan, properties: &properties, names: &names)
         tables.append(plan)
         if existing == nil { newClasses.append(ClassSchema(className, properties)) }
     }
@@ -159,8 +160,8 @@ struct PostgresPlanner {
 
     /// Adds properties for foreign keys over several columns; the columns remain properties too.
     private mutating func addCompositeLinks(
-        _ table: PostgresTable, _ existing: ClassSchema?, _ plan: inout PostgresTablePlan,
-        _ properties: inout [Property], _ names: inout SQLiteNames
+        of table: PostgresTable, existing: ClassSchema?, to plan: inout PostgresTablePlan,
+        properties: inout [Property], names: inout SQLiteNames
     ) {
         for foreignKey in table.foreignKeys where foreignKey.columns.count > 1 {
             let columns = table.columns(foreignKey.columns)

@@ -32,7 +32,7 @@ struct PostgresRows {
                     try cells.write(column, of: key, in: classSchema, to: copy)
                 }
             } catch let error as FormatError {
-                throw try fault(error, number, key, classSchema)
+                throw try fault(error, row: number, key: key, of: classSchema)
             }
             try copy.endRow()
             try count()
@@ -72,7 +72,7 @@ struct PostgresRows {
                 default: break
                 }
             } catch let error as FormatError {
-                throw try fault(error, number, key, join.owner)
+                throw try fault(error, row: number, key: key, of: join.owner)
             }
         }
         try copy.finish()
@@ -112,7 +112,7 @@ struct PostgresRows {
 
     /// Returns an error with the row: its number, and its primary key if it has one.
     private func fault(
-        _ error: FormatError, _ number: Int, _ key: ObjectKey, _ classSchema: ClassSchema
+        _ error: FormatError, row number: Int, key: ObjectKey, of classSchema: ClassSchema
     ) throws -> FormatError {
         guard error.reason.hasPrefix("'") else { return error }
         var location = RowLocation(table: classSchema.name, line: number).description

@@ -149,7 +149,9 @@ final class PostgresSource: RowSource {
         for table in tables { try read(table, into: importer) }
         for join in joins where tables.contains(where: { $0.table == join.owner.name }) {
             guard let layout else { break }
-            try PostgresJoinReader(importer, join, layout, className(of: join.owner)).read(server)
+            try PostgresJoinReader(
+                importer, join: join, layout: layout, className: className(of: join.owner)
+            ).read(server)
         }
     }
 
@@ -169,9 +171,9 @@ final class PostgresSource: RowSource {
             index < first ? FieldTable.Field.ignored : try fields.property(column.property)
         }
         let emptied = collectionsToEmpty(table, classSchema)
-        let cell = PostgresCell(importer, classSchema)
         let fast = PostgresFastRow(table, columns, classSchema)
         let rows = try server.copyOut(table.statement)
+        let cell = PostgresCell(importer, classSchema, rows: rows)
         var number = 0
         while try rows.next() {
             number += 1
@@ -190,8 +192,8 @@ final class PostgresSource: RowSource {
                 for (index, column) in columns.enumerated() {
                     guard case .property(let position) = column else { continue }
                     row.values[position] = try cell.value(
-                        rows, index, table.columns[index], classSchema.properties[position],
-                        location)
+                        at: index, in: table.columns[index], of: classSchema.properties[position],
+                        location: location)
                 }
                 for position in emptied { row.values[position] = .list([]) }
                 return .values(row)

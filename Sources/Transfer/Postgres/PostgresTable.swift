@@ -67,8 +67,8 @@ struct PostgresTable {
         let positions = Dictionary(
             tables.enumerated().map { ($1.identifier, $0) }, uniquingKeysWith: { first, _ in first }
         )
-        try readColumns(&tables, positions, types, server)
-        try readConstraints(&tables, positions, server)
+        try readColumns(of: &tables, positions: positions, types: types, from: server)
+        try readConstraints(of: &tables, positions: positions, from: server)
         return (tables, ignored)
     }
 
@@ -77,8 +77,8 @@ struct PostgresTable {
     }
 
     private static func readColumns(
-        _ tables: inout [PostgresTable], _ positions: [String: Int], _ types: PostgresTypes,
-        _ server: PostgresConnection
+        of tables: inout [PostgresTable], positions: [String: Int], types: PostgresTypes,
+        from server: PostgresConnection
     ) throws {
         let rows = try server.rows(
             """
@@ -101,7 +101,7 @@ struct PostgresTable {
     }
 
     private static func readConstraints(
-        _ tables: inout [PostgresTable], _ positions: [String: Int], _ server: PostgresConnection
+        of tables: inout [PostgresTable], positions: [String: Int], from server: PostgresConnection
     ) throws {
         let rows = try server.rows(
             """

@@ -11,7 +11,7 @@ final class RealmObjects {
     private var deferred: [Set<Int>]
 
     init(
-        _ importer: Importer, _ plan: RealmPlan, _ schemas: [ClassSchema], _ values: RealmValues
+        _ importer: Importer, plan: RealmPlan, schemas: [ClassSchema], values: RealmValues
     ) {
         self.importer = importer
         self.plan = plan

@@ -62,7 +62,7 @@ final class RealmSource: RowSource {
         self.values = values
         try whileUnchanged {
             let order = RealmOrder(plan)
-            let objects = RealmObjects(importer, plan, schemas, values)
+            let objects = RealmObjects(importer, plan: plan, schemas: schemas, values: values)
             let pass = file.makePass()
             for position in order.positions {
                 try objects.create(position, pass, order) { rowsDone += $0 }

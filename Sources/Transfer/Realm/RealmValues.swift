@@ -42,7 +42,7 @@ final class RealmValues {
         _ value: RealmValue, of property: RealmProperty, _ location: @autoclosure () -> String
     ) throws -> Value? {
         var isLater = false
-        let result = try convert(value, depth: 0, &isLater, location)
+        let result = try convert(value, depth: 0, isLater: &isLater, location: location)
         return isLater ? nil : fitted(result, property, location)
     }
 
@@ -118,7 +118,7 @@ final class RealmValues {
     }
 
     private func convert(
-        _ value: RealmValue, depth: Int, _ isLater: inout Bool, _ location: () -> String
+        _ value: RealmValue, depth: Int, isLater: inout Bool, location: () -> String
     ) throws -> Value {
         switch value {
         case .null: return .null
@@ -133,21 +133,24 @@ final class RealmValues {
         case .decimal(let number): return .decimal(Self.decimal(number))
         case .objectID(let id): return .objectID(ObjectIDValue(high: id.high, low: id.low))
         case .uuid(let id): return .uuid(uuid(id))
-        case .link(let link): return try resolve(link, depth, &isLater, location)
+        case .link(let link):
+            return try resolve(link, depth: depth, isLater: &isLater, location: location)
         case .list(let elements), .set(let elements):
             var values: [Value] = []
             values.reserveCapacity(elements.count)
             for element in elements {
-                values.append(try convert(element, depth: depth, &isLater, location))
+                values.append(
+                    try convert(element, depth: depth, isLater: &isLater, location: location))
             }
             return .list(values)
         case .dictionary(let entries), .object(let entries):
-            return .dictionary(try map(entries, depth, &isLater, location))
+            return .dictionary(
+                try map(entries, depth: depth, isLater: &isLater, location: location))
         }
     }
 
     private func map(
-        _ entries: [RealmEntry], _ depth: Int, _ isLater: inout Bool, _ location: () -> String
+        _ entries: [RealmEntry], depth: Int, isLater: inout Bool, location: () -> String
     ) throws -> [String: Value] {
         var values: [String: Value] = [:]
         values.reserveCapacity(entries.count)
@@ -161,7 +164,8 @@ final class RealmValues {
                 losses.add(.malformedKeys, location())
                 continue
             }
-            let value = try convert(entry.value, depth: depth, &isLater, location)
+            let value = try convert(
+                entry.value, depth: depth, isLater: &isLater, location: location)
             if values.updateValue(value, forKey: key) != nil {
                 losses.add(.repeatedKeys, location())
             }
@@ -180,21 +184,22 @@ final class RealmValues {
     // MARK: - Links
 
     private func resolve(
-        _ link: RealmLink, _ depth: Int, _ isLater: inout Bool, _ location: () -> String
+        _ link: RealmLink, depth: Int, isLater: inout Bool, location: () -> String
     ) throws -> Value {
         guard let target = plan.positions[link.target] else {
             losses.add(.unknownLinks, location())
             return .null
         }
         if schemas[target].isEmbedded {
-            return try part(link.key, of: target, depth, &isLater, location)
+            return try part(
+                link.key, of: target, depth: depth, isLater: &isLater, location: location)
         }
-        return object(link.key, of: target, &isLater, location)
+        return object(link.key, of: target, isLater: &isLater, location: location)
     }
 
     /// Returns a link to an object of a class; sets `isLater` if the class is not complete.
     private func object(
-        _ key: Int64, of target: Int, _ isLater: inout Bool, _ location: () -> String
+        _ key: Int64, of target: Int, isLater: inout Bool, location: () -> String
     ) -> Value {
         if let object = objects[target][key] {
             return .object(ObjectReference(table: tables[target], key: object))
@@ -220,7 +225,7 @@ final class RealmValues {
 
     /// Returns the values of an embedded object, in the order of its class.
     private func part(
-        _ key: Int64, of target: Int, _ depth: Int, _ isLater: inout Bool, _ location: () -> String
+        _ key: Int64, of target: Int, depth: Int, isLater: inout Bool, location: () -> String
     ) throws -> Value {
         let source = plan.classes[target]
         guard depth < Self.deepestParts, partCounts[target] < source.source.count * 2 + 1024 else {
@@ -245,7 +250,7 @@ final class RealmValues {
                         + "the column out by mapping it to nothing")
             }
             values[position] = fitted(
-                try convert(value, depth: depth + 1, &isLater, location),
+                try convert(value, depth: depth + 1, isLater: &isLater, location: location),
                 source.source.properties[column.index], location)
         }
         if !isLater { partCounts[target] += 1 }

@@ -51,13 +51,15 @@ package struct ReplicationLines {
             }
         }
         for entry in classes {
-            for object in entry.inserted { try inserted(object, entry.classSchema, view) }
+            for object in entry.inserted { try inserted(object, in: entry.classSchema, from: view) }
         }
         for entry in classes {
             let linking = entry.classSchema.properties.filter(Self.isLinking)
-            for object in entry.inserted { try modified(object, linking, entry.classSchema, view) }
+            for object in entry.inserted {
+                try modified(object, linking, in: entry.classSchema, from: view)
+            }
             for row in entry.modified {
-                try modified(row.object, row.properties, entry.classSchema, view)
+                try modified(row.object, row.properties, in: entry.classSchema, from: view)
             }
         }
         if change.changesSchema { try newProperties(view, known) }
@@ -74,14 +76,14 @@ package struct ReplicationLines {
         let classes = view.schema.classes.filter { !$0.isEmbedded }.sorted { $0.name < $1.name }
         for classSchema in classes {
             for object in try Self.objects(of: classSchema, view) {
-                try inserted(object, classSchema, view)
+                try inserted(object, in: classSchema, from: view)
             }
         }
         for classSchema in classes {
             let linking = classSchema.properties.filter(Self.isLinking)
             guard !linking.isEmpty else { continue }
             for object in try Self.objects(of: classSchema, view) {
-                try modified(object, linking, classSchema, view)
+                try modified(object, linking, in: classSchema, from: view)
             }
         }
         return finished()
@@ -111,7 +113,7 @@ package struct ReplicationLines {
             }
             guard !new.isEmpty else { continue }
             for object in try Self.objects(of: classSchema, view) {
-                try modified(object, new, classSchema, view)
+                try modified(object, new, in: classSchema, from: view)
             }
         }
     }
@@ -119,27 +121,28 @@ package struct ReplicationLines {
     // MARK: Lines
 
     private mutating func inserted(
-        _ object: ObjectReference, _ classSchema: ClassSchema, _ view: StoreView
+        _ object: ObjectReference, in classSchema: ClassSchema, from view: StoreView
     ) throws {
         line("inserted", classSchema, object)
         try values(
-            object, classSchema.properties.filter { !Self.isLinking($0) }, classSchema, view)
+            of: object, classSchema.properties.filter { !Self.isLinking($0) }, in: classSchema,
+            from: view)
         try end()
     }
 
     private mutating func modified(
-        _ object: ObjectReference, _ properties: [Property], _ classSchema: ClassSchema,
-        _ view: StoreView
+        _ object: ObjectReference, _ properties: [Property], in classSchema: ClassSchema,
+        from view: StoreView
     ) throws {
         guard !properties.isEmpty else { return }
         line("modified", classSchema, object)
-        try values(object, properties, classSchema, view)
+        try values(of: object, properties, in: classSchema, from: view)
         try end()
     }
 
     private mutating func values(
-        _ object: ObjectReference, _ properties: [Property], _ classSchema: ClassSchema,
-        _ view: StoreView
+        of object: ObjectReference, _ properties: [Property], in classSchema: ClassSchema,
+        from view: StoreView
     ) throws {
         let encoder = RowEncoder(view: view, linksByNumber: true)
         json.key("values")

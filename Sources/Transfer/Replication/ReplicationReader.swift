@@ -89,9 +89,9 @@ package final class ReplicationReader {
         let decoder = JSONRowDecoder(importer, RowLocation(table: nil, line: 0))
         importer.links.startRow()
         if members["inserted"] != nil {
-            try insert(key, classSchema, values, decoder)
+            try insert(key, in: classSchema, values: values, with: decoder)
         } else {
-            try modify(key, classSchema, values, decoder)
+            try modify(key, in: classSchema, values: values, with: decoder)
         }
     }
 
@@ -144,7 +144,8 @@ package final class ReplicationReader {
     }
 
     private func insert(
-        _ key: ObjectKey, _ classSchema: ClassSchema, _ values: JSONNode, _ decoder: JSONRowDecoder
+        _ key: ObjectKey, in classSchema: ClassSchema, values: JSONNode,
+        with decoder: JSONRowDecoder
     ) throws {
         var row = [Value?](repeating: nil, count: classSchema.properties.count)
         try values.forEachMember { name, node in
@@ -164,11 +165,12 @@ package final class ReplicationReader {
         for (property, value) in zip(classSchema.properties, row) where !property.isPrimary {
             named[property.name] = value
         }
-        try update(key, classSchema, named, mode: .modified)
+        try update(key, in: classSchema, values: named, mode: .modified)
     }
 
     private func modify(
-        _ key: ObjectKey, _ classSchema: ClassSchema, _ values: JSONNode, _ decoder: JSONRowDecoder
+        _ key: ObjectKey, in classSchema: ClassSchema, values: JSONNode,
+        with decoder: JSONRowDecoder
     ) throws {
         var named: [String: Value] = [:]
         try values.forEachMember { name, node in
@@ -178,11 +180,11 @@ package final class ReplicationReader {
             }
         }
         if let missing = importer.links.missing.first { throw FormatError(missing.reason) }
-        try update(key, classSchema, named, mode: isSnapshot ? .modified : .all)
+        try update(key, in: classSchema, values: named, mode: isSnapshot ? .modified : .all)
     }
 
     private func update(
-        _ key: ObjectKey, _ classSchema: ClassSchema, _ values: [String: Value], mode: UpdateMode
+        _ key: ObjectKey, in classSchema: ClassSchema, values: [String: Value], mode: UpdateMode
     ) throws {
         let reference = ObjectReference(table: classSchema.table, key: key)
         guard store.view.isPresent(reference), let object = store.object(reference) else {

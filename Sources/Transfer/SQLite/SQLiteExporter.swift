@@ -13,8 +13,8 @@ struct SQLiteExporter {
     ///
     /// `isWhole` means that it will contain all objects, and therefore all link targets.
     init(
-        _ path: String, _ view: StoreView, _ classes: [ClassSchema], isWhole: Bool,
-        _ dates: SQLiteDates
+        _ path: String, view: StoreView, classes: [ClassSchema], isWhole: Bool,
+        dates: SQLiteDates
     ) throws {
         guard path != "-" else {
             throw StoreError(
@@ -59,7 +59,7 @@ struct SQLiteExporter {
         for key in keys {
             var typePosition = table.columns.count
             for (position, column) in table.columns.enumerated() {
-                let value = try bind(position, column, key, classSchema, insertion)
+                let value = try bind(column, of: key, in: classSchema, at: position, to: insertion)
                 guard column.typeColumn != nil else { continue }
                 if isPlain(value) {
                     insertion.bindNull(typePosition)
@@ -92,18 +92,18 @@ struct SQLiteExporter {
 
     /// Binds the value of a column and returns the value.
     private func bind(
-        _ position: Int, _ column: SQLiteLayout.Column, _ key: ObjectKey,
-        _ classSchema: ClassSchema, _ statement: SQLiteStatement
+        _ column: SQLiteLayout.Column, of key: ObjectKey, in classSchema: ClassSchema,
+        at position: Int, to statement: SQLiteStatement
     ) throws -> Value {
         let value = try view.value(column.property, of: key, in: classSchema)
         switch (column.form, value) {
-        case (.json, _): try bindJSON(position, value, column.property, statement)
+        case (.json, _): try bindJSON(value, of: column.property, at: position, to: statement)
         case (.link(let target), .object(let reference)):
-            try bindKey(position, reference.key, target, statement)
+            try bindKey(reference.key, of: target, at: position, to: statement)
         case (.link, _): statement.bindNull(position)
         case (.value, _) where column.property.type == .mixed:
-            try bindMixed(position, value, column.property, statement)
-        case (.value, _): bind(position, value, statement)
+            try bindMixed(value, of: column.property, at: position, to: statement)
+        case (.value, _): bind(value, at: position, to: statement)
         }
         return value
     }
@@ -122,10 +122,10 @@ struct SQLiteExporter {
         _ statement: SQLiteStatement
     ) throws {
         func add(_ bindPosition: (SQLiteStatement) -> Void, _ value: Value) throws {
-            try bindKey(0, key, owner, statement)
+            try bindKey(key, of: owner, at: 0, to: statement)
             bindPosition(statement)
             if case .object(let reference) = value {
-                try bindKey(2, reference.key, join.target, statement)
+                try bindKey(reference.key, of: join.target, at: 2, to: statement)
             } else {
                 statement.bindNull(2)
             }
@@ -144,24 +144,25 @@ struct SQLiteExporter {
 
     /// Binds the key of an object.
     private func bindKey(
-        _ position: Int, _ key: ObjectKey, _ classSchema: ClassSchema, _ statement: SQLiteStatement
+        _ key: ObjectKey, of classSchema: ClassSchema, at position: Int,
+        to statement: SQLiteStatement
     ) throws {
         if let primary = classSchema.primaryKey {
-            bind(position, try view.value(primary, of: key, in: classSchema), statement)
+            bind(try view.value(primary, of: key, in: classSchema), at: position, to: statement)
         } else {
             statement.bind(position, key.rawValue)
         }
     }
 
-    private func bind(_ position: Int, _ value: Value, _ statement: SQLiteStatement) {
+    private func bind(_ value: Value, at position: Int, to statement: SQLiteStatement) {
         switch value {
         case .bool(let flag): statement.bind(position, flag ? 1 : Int64(0))
         case .int(let number): statement.bind(position, number)
-        case .float(let number): bind(position, Double(number), statement)
-        case .double(let number): bind(position, number, statement)
+        case .float(let number): bind(Double(number), at: position, to: statement)
+        case .double(let number): bind(number, at: position, to: statement)
         case .data(let bytes): statement.bind(position, bytes)
         case .date(let moment) where dates != .text:
-            bind(position, dates.stored(moment), statement)
+            bind(dates.stored(moment), at: position, to: statement)
         default:
             if let text = ValueText.text(value) {
                 statement.bind(position, text)
@@ -172,7 +173,7 @@ struct SQLiteExporter {
     }
 
     /// Binds a number; NaN becomes text, because SQLite would store it as `NULL`.
-    private func bind(_ position: Int, _ number: Double, _ statement: SQLiteStatement) {
+    private func bind(_ number: Double, at position: Int, to statement: SQLiteStatement) {
         if number.isNaN {
             statement.bind(position, "NaN")
         } else {
@@ -181,17 +182,17 @@ struct SQLiteExporter {
     }
 
     private func bindMixed(
-        _ position: Int, _ value: Value, _ property: Property, _ statement: SQLiteStatement
+        _ value: Value, of property: Property, at position: Int, to statement: SQLiteStatement
     ) throws {
         if isPlain(value) {
-            bind(position, value, statement)
+            bind(value, at: position, to: statement)
         } else {
-            try bindJSON(position, value, property, statement)
+            try bindJSON(value, of: property, at: position, to: statement)
         }
     }
 
     private func bindJSON(
-        _ position: Int, _ value: Value, _ property: Property, _ statement: SQLiteStatement
+        _ value: Value, of property: Property, at position: Int, to statement: SQLiteStatement
     ) throws {
         guard value != .null else { return statement.bindNull(position) }
         var json = JSONWriter()

@@ -16,8 +16,8 @@ struct SQLiteJoinReader {
     ///
     /// Throws `type_mismatch` if the property is not a collection of links.
     init(
-        _ importer: Importer, _ table: SQLiteLayout.Table, _ join: SQLiteLayout.Join,
-        _ className: String, _ position: Int, _ database: SQLiteDatabase
+        _ importer: Importer, table: SQLiteLayout.Table, join: SQLiteLayout.Join,
+        className: String, position: Int, database: SQLiteDatabase
     ) throws {
         self.importer = importer
         self.table = table
@@ -48,7 +48,9 @@ struct SQLiteJoinReader {
         var first = 1
         func flush() throws {
             guard let current else { return }
-            try set(current, positions, targets, RowLocation(table: join.name, line: first))
+            try set(
+                current, positions: positions, targets: targets,
+                at: RowLocation(table: join.name, line: first))
             positions.removeAll(keepingCapacity: true)
             targets.removeAll(keepingCapacity: true)
         }
@@ -77,7 +79,7 @@ struct SQLiteJoinReader {
     }
 
     /// Returns the owner and its links as a row of JSON Lines, which an import with upsert accepts.
-    private func record(_ key: Value, _ positions: [String], _ targets: [Value]) -> [UInt8] {
+    private func record(of key: Value, positions: [String], targets: [Value]) -> [UInt8] {
         var json = JSONWriter()
         json.beginObject()
         json.key("$class")
@@ -111,10 +113,10 @@ struct SQLiteJoinReader {
     }
 
     private func set(
-        _ key: Value, _ positions: [String], _ targets: [Value], _ location: RowLocation
+        _ key: Value, positions: [String], targets: [Value], at location: RowLocation
     ) throws {
         try importer.complete(location) {
-            record(key, positions, targets)
+            record(of: key, positions: positions, targets: targets)
         } _: {
             let links = try targets.map { link -> Value in
                 if link == .null { return .null }

@@ -19,7 +19,7 @@ struct SQLitePlanner {
 
     /// Creates a planner; `taken` are classes that the database itself describes.
     init(
-        _ database: SQLiteDatabase, _ all: [SQLiteTable], _ options: ImportOptions, _ known: Schema
+        _ database: SQLiteDatabase, tables all: [SQLiteTable], options: ImportOptions, known: Schema
     ) throws {
         self.database = database
         self.options = options

@@ -13,8 +13,8 @@ struct SQLiteRowDecoder {
     /// Creates a decoder; `typePositions` are columns with the types of mixed values, `milliseconds` are columns of
     /// dates.
     init(
-        _ importer: Importer, _ cell: SQLiteCell, _ classSchema: ClassSchema,
-        _ columns: [FieldTable.Field], typePositions: [Int: Int], milliseconds: Set<Int>
+        _ importer: Importer, cell: SQLiteCell, classSchema: ClassSchema,
+        columns: [FieldTable.Field], typePositions: [Int: Int], milliseconds: Set<Int>
     ) {
         self.typePositions = typePositions
         self.milliseconds = milliseconds
@@ -32,28 +32,28 @@ struct SQLiteRowDecoder {
             let property = classSchema.properties[position]
             if let type = typePositions[index], statement.kind(type) != .null {
                 row.values[position] = try JSONField.value(
-                    try cell.text(statement, index + 1), property, classSchema, importer, location,
-                    container: "SQLite columns")
+                    try cell.text(statement, index + 1), of: property, in: classSchema,
+                    importer: importer, at: location, container: "SQLite columns")
                 continue
             }
             row.values[position] = try value(
-                statement, index + 1, property, location,
-                milliseconds.contains(index)
+                statement, column: index + 1, of: property, at: location,
+                cell: milliseconds.contains(index)
                     ? SQLiteCell(dates: .milliseconds, isExport: cell.isExport) : cell)
         }
         return row
     }
 
     private func value(
-        _ row: SQLiteStatement, _ column: Int, _ property: Property, _ location: RowLocation,
-        _ cell: SQLiteCell
+        _ row: SQLiteStatement, column: Int, of property: Property, at location: RowLocation,
+        cell: SQLiteCell
     ) throws -> Value? {
         let target = importer.store.view.schema.target(of: property)
         if row.kind(column) == .null { return property.isSingle ? .null : nil }
         if property.isSingle, property.type == .object, let target, !target.isEmbedded {
-            if let value = try link(row, column, target, location) { return value }
+            if let value = try link(row, column: column, to: target, at: location) { return value }
         } else if property.isSingle, property.type == .date, row.kind(column) != .text {
-            if let moment = try date(row, column, cell) { return .date(moment) }
+            if let moment = try date(row, column: column, cell: cell) { return .date(moment) }
         } else if property.isSingle, property.type != .object,
             let value = try cell.value(row, column, as: property.type)
         {
@@ -62,8 +62,8 @@ struct SQLiteRowDecoder {
         let isJSON = !property.isSingle || property.type == .mixed || target?.isEmbedded == true
         if isJSON, row.kind(column) == .text {
             return try JSONField.value(
-                try cell.text(row, column), property, classSchema, importer, location,
-                container: "SQLite columns")
+                try cell.text(row, column), of: property, in: classSchema, importer: importer,
+                at: location, container: "SQLite columns")
         }
         let text = SQLiteCell.text(row, column)
         if property.isSingle, let text, let value = importer.rounded(text, as: property.type) {
@@ -75,7 +75,7 @@ struct SQLiteRowDecoder {
 
     /// Returns the date of a number, and counts it as changed if it was rounded.
     private func date(
-        _ row: SQLiteStatement, _ column: Int, _ cell: SQLiteCell
+        _ row: SQLiteStatement, column: Int, cell: SQLiteCell
     ) throws -> Timestamp? {
         switch row.kind(column) {
         case .int:
@@ -102,7 +102,7 @@ struct SQLiteRowDecoder {
     }
 
     private func link(
-        _ row: SQLiteStatement, _ column: Int, _ target: ClassSchema, _ location: RowLocation
+        _ row: SQLiteStatement, column: Int, to target: ClassSchema, at location: RowLocation
     ) throws -> Value? {
         guard let key = target.primaryKey else {
             guard row.kind(column) == .int else { return nil }

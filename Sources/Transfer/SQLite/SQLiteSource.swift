@@ -55,7 +55,8 @@ final class SQLiteSource: RowSource {
         }
         var otherOptions = options
         otherOptions.dates = dates
-        let planner = try SQLitePlanner(database, others, otherOptions, known)
+        let planner = try SQLitePlanner(
+            database, tables: others, options: otherOptions, known: known)
         tables += planner.tables
         notes = planner.notes + ignored.map { "\($0) is omitted" }
         try checkWanted(all.map(\.name))
@@ -129,7 +130,10 @@ final class SQLiteSource: RowSource {
             let field = try importer.fields(of: plan.className).property(
                 renamed: renamed ?? join.property.name, for: join.property.name)
             guard case .property(let position) = field else { continue }
-            try SQLiteJoinReader(importer, table, join, plan.className, position, database).read()
+            try SQLiteJoinReader(
+                importer, table: table, join: join, className: plan.className, position: position,
+                database: database
+            ).read()
         }
     }
 
@@ -143,7 +147,8 @@ final class SQLiteSource: RowSource {
         let columns = try table.properties.map { try fields.property($0) }
         let emptied = collectionsToEmpty(table, classSchema)
         let decoder = SQLiteRowDecoder(
-            importer, SQLiteCell(dates: dates, isExport: marksJSONInText), classSchema, columns,
+            importer, cell: SQLiteCell(dates: dates, isExport: marksJSONInText),
+            classSchema: classSchema, columns: columns,
             typePositions: table.typePositions, milliseconds: table.millisecondColumns)
         let rows = try database.prepare(table.selection)
         var number = 0
