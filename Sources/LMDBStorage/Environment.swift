@@ -179,7 +179,8 @@ package final class Environment: Sendable {
             if let region { claimed = try DataFileClaim.take(path, region) }
             tables =
                 isPrivate && sizeBefore == 0
-                ? try Self.createTables(pointer, names, entries, path, reservation)
+                ? try Self.createTables(
+                    names, entries: entries, in: pointer, path: path, reservation: reservation)
                 : try Self.openTables(pointer, names, path, isReadOnly: options.readOnly)
             pathVerifier = isPrivate || options.readOnly ? nil : try PathVerifier(pointer, path)
             // A process that was killed still holds the version that it read: while others have the file open, no write
@@ -204,7 +205,9 @@ package final class Environment: Sendable {
         commits =
             isPrivate || options.readOnly || options.isPlain || !LMDBLayout.knowsHeaders(pointer)
             ? PlainCommits(pointer, path, isPrivate: isPrivate)
-            : RedoLog(pointer, path, names.map(\.name), changes) { !(region?.isTaken ?? false) }
+            : RedoLog(pointer, path: path, tables: names.map(\.name), recorder: changes) {
+                !(region?.isTaken ?? false)
+            }
     }
 
     /// Opens the file of another environment for writes that are rolled back.
@@ -284,7 +287,7 @@ package final class Environment: Sendable {
         try check(
             mdb_txn_begin(environment, nil, UInt32(MDB_RDONLY), &begun), "mdb_txn_begin", path)
         do throws(StorageError) {
-            let tables = try FileCreation.open(names, 0, begun, path)
+            let tables = try FileCreation.open(names, flags: 0, in: begun, path: path)
             for (name, table) in zip(names, tables) {
                 // LMDB reads the order from the file and ignores the requested one.
                 var flags: UInt32 = 0
@@ -305,8 +308,8 @@ package final class Environment: Sendable {
     }
 
     private static func createTables(
-        _ environment: OpaquePointer, _ names: [TableName], _ entries: [InitialEntry],
-        _ path: String, _ reservation: DiskReservation?
+        _ names: [TableName], entries: [InitialEntry], in environment: OpaquePointer, path: String,
+        reservation: DiskReservation?
     ) throws(StorageError) -> [Table] {
         var tables: [Table] = []
         for isFilling in [false, true] {
@@ -315,11 +318,12 @@ package final class Environment: Sendable {
             do throws(StorageError) {
                 try reservation?.begin(begun)
                 if isFilling {
-                    try FileCreation.put(entries, tables, names, begun, path)
+                    try FileCreation.put(entries, into: tables, names: names, in: begun, path: path)
                 } else {
                     for name in names {
                         try check(reservation?.reserve(for: 0, in: begun) ?? 0, "fallocate", path)
-                        tables += try FileCreation.open([name], MDB_CREATE, begun, path)
+                        tables += try FileCreation.open(
+                            [name], flags: MDB_CREATE, in: begun, path: path)
                     }
                 }
             } catch {

@@ -31,6 +31,13 @@ package enum EnvironmentRegistry {
         }
     }
 
+    /// The options of an opening, and the contents of the file if it is created.
+    private struct Request {
+        let options: EnvironmentOptions
+        let tables: [TableName]
+        let initial: [InitialEntry]
+    }
+
     struct Entry: Sendable {
         var environment: Environment
         var leases: Int
@@ -54,12 +61,13 @@ package enum EnvironmentRegistry {
         path: String, options: EnvironmentOptions, tables: [TableName],
         entries initial: [InitialEntry] = []
     ) throws(StorageError) -> EnvironmentLease {
-        try retrying { (entries: inout [Identity: Entry]) throws(StorageError) in
+        let request = Request(options: options, tables: tables, initial: initial)
+        return try retrying { (entries: inout [Identity: Entry]) throws(StorageError) in
             // A file may be replaced while it is opened.
             for _ in 0..<100 {
                 let location = try FileLocation(path)
                 do throws(StorageError) {
-                    let lease = try open(location, options, tables, initial, &entries)
+                    let lease = try open(location, request, into: &entries)
                     if let lease { return lease }
                 } catch {
                     throw error.named(location)
@@ -75,22 +83,23 @@ package enum EnvironmentRegistry {
         tables: [TableName], entries initial: [InitialEntry] = []
     ) throws(StorageError) -> EnvironmentLease {
         let file = file.handle
+        let request = Request(options: options, tables: tables, initial: initial)
         return try retrying { (entries: inout [Identity: Entry]) throws(StorageError) in
-            try open(file, named: name, options, tables, initial, &entries)
+            try open(file, named: name, request, into: &entries)
         }
     }
 
     private static func open(
-        _ file: AnonymousFile.Handle, named name: String, _ options: EnvironmentOptions,
-        _ tables: [TableName], _ initial: [InitialEntry], _ entries: inout [Identity: Entry],
-        isVerified: Bool = true
+        _ file: AnonymousFile.Handle, named name: String, _ request: Request,
+        into entries: inout [Identity: Entry], isVerified: Bool = true
     ) throws(StorageError) -> EnvironmentLease {
         let identity = try identity(of: file.descriptor, name)
         let environment = try AnonymousFile.withPath(of: file, named: name) {
             (path) throws(StorageError) in
             try Environment(
-                FileLocation(anonymous: name, path: path), options: options, tables: tables,
-                entries: initial, isPrivate: true, isVerified: isVerified)
+                FileLocation(anonymous: name, path: path), options: request.options,
+                tables: request.tables, entries: request.initial, isPrivate: true,
+                isVerified: isVerified)
         }
         entries[identity] = Entry(environment: environment, leases: 1)
         return EnvironmentLease(environment, identity)
@@ -100,8 +109,8 @@ package enum EnvironmentRegistry {
     ///
     /// A reader that cannot write the lock file cannot register its version, so writers would overwrite its pages.
     private static func openCopy(
-        of descriptor: Int32, _ location: FileLocation, _ options: EnvironmentOptions,
-        _ tables: [TableName], _ entries: inout [Identity: Entry], isVerified: Bool
+        of descriptor: Int32, at location: FileLocation, options: EnvironmentOptions,
+        tables: [TableName], into entries: inout [Identity: Entry], isVerified: Bool
     ) throws(StorageError) -> EnvironmentLease {
         // On a read-only device there are no writers with which the reader must register.
         if Platform.isReadOnlyDevice(descriptor) {
@@ -115,7 +124,8 @@ package enum EnvironmentRegistry {
         let copy = try AnonymousFile(size: Platform.size(of: location.path))
         try FileSnapshot(data: descriptor, path: location.path).write(to: copy.descriptor)
         return try open(
-            copy.handle, named: location.name, options, tables, [], &entries,
+            copy.handle, named: location.name,
+            Request(options: options, tables: tables, initial: []), into: &entries,
             isVerified: isVerified)
     }
 
@@ -139,10 +149,11 @@ package enum EnvironmentRegistry {
 
     /// Opens a file; nil if another file has replaced it meanwhile.
     private static func open(
-        _ location: FileLocation, _ wanted: EnvironmentOptions, _ tables: [TableName],
-        _ initial: [InitialEntry], _ entries: inout [Identity: Entry]
+        _ location: FileLocation, _ request: Request, into entries: inout [Identity: Entry]
     ) throws(StorageError) -> EnvironmentLease? {
         let path = location.path
+        let tables = request.tables
+        let wanted = request.options
         var options = wanted
         if options.readOnly { options.writesThroughMap = false }
         // A writable file is opened for writing even for a reader, so that a writer can share the environment later.
@@ -152,7 +163,7 @@ package enum EnvironmentRegistry {
             options.readOnly = false
         }
         let creation = FileCreation(
-            path: path, tables: tables, entries: initial,
+            path: path, tables: tables, entries: request.initial,
             isFlushed: !wanted.writesThroughMap)
         var descriptor = Platform.openDescriptor(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
         if descriptor < 0, errno == ENOENT, !wanted.readOnly {
@@ -189,7 +200,8 @@ package enum EnvironmentRegistry {
         let isVerified = try FileHeader.checkPagesAtOpening(descriptor, path: path)
         if options.readOnly, !LockFile.isWritable(path) {
             return try openCopy(
-                of: descriptor, location, options, tables, &entries, isVerified: isVerified)
+                of: descriptor, at: location, options: options, tables: tables, into: &entries,
+                isVerified: isVerified)
         }
         let environment = try Environment(
             location, options: options, tables: tables, isPrivate: false, isVerified: isVerified)

@@ -99,11 +99,12 @@ struct FileCreation {
         }
         // There are two commits, because files of earlier builds also have their first data in the third version.
         try commit(environment) { (transaction) throws(StorageError) in
-            try Self.open(tables, MDB_CREATE, transaction, path)
+            try Self.open(tables, flags: MDB_CREATE, in: transaction, path: path)
         }
         try commit(environment) { (transaction) throws(StorageError) in
             try Self.put(
-                entries, try Self.open(tables, 0, transaction, path), tables, transaction, path)
+                entries, into: try Self.open(tables, flags: 0, in: transaction, path: path),
+                names: tables, in: transaction, path: path)
         }
     }
 
@@ -124,7 +125,7 @@ struct FileCreation {
     /// Opens tables in a transaction.
     @discardableResult  // because: a creation only needs them to exist
     static func open(
-        _ names: [TableName], _ flags: Int32, _ transaction: OpaquePointer?, _ path: String
+        _ names: [TableName], flags: Int32, in transaction: OpaquePointer?, path: String
     ) throws(StorageError) -> [Table] {
         var tables: [Table] = []
         for name in names {
@@ -139,8 +140,8 @@ struct FileCreation {
     }
 
     static func put(
-        _ entries: [InitialEntry], _ tables: [Table], _ names: [TableName],
-        _ transaction: OpaquePointer?, _ path: String
+        _ entries: [InitialEntry], into tables: [Table], names: [TableName],
+        in transaction: OpaquePointer?, path: String
     ) throws(StorageError) {
         for entry in entries {
             let code = entry.key.withUnsafeBytes { key in

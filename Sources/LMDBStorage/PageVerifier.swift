@@ -166,7 +166,7 @@ package struct PageVerifier {
             guard head.depth > 0, head.depth <= 32 else {
                 return add("the header of \(tree.name) has the invalid depth \(head.depth)")
             }
-            visit(root, depth: 1, tree, &count)
+            visit(root, depth: 1, tree: tree, count: &count)
         }
         // The page was already reported as missing.
         guard faults.isEmpty else { return }
@@ -201,7 +201,7 @@ package struct PageVerifier {
     }
 
     private mutating func visit(
-        _ number: UInt64, depth: Int, _ tree: Tree, _ count: inout Count
+        _ number: UInt64, depth: Int, tree: Tree, count: inout Count
     ) {
         guard faults.count < limit, take(number, 1, tree) else { return }
         let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: pageSize, alignment: 8)
@@ -231,8 +231,8 @@ package struct PageVerifier {
             }
             let location = "entry \(index) of page \(number) of \(tree.name)"
             if isLeaf {
-                guard verifyKey(node.key, tree, &count, location) else { return }
-                verifyValue(node, image, tree, &count, location)
+                guard verifyKey(node.key, of: tree, count: &count, at: location) else { return }
+                verifyValue(of: node, image: image, tree: tree, count: &count, at: location)
             } else {
                 if index > 0 {
                     let key = [UInt8](node.key)
@@ -241,13 +241,13 @@ package struct PageVerifier {
                     }
                     count.floor = key
                 }
-                visit(node.child, depth: depth + 1, tree, &count)
+                visit(node.child, depth: depth + 1, tree: tree, count: &count)
             }
         }
     }
 
     private mutating func verifyKey(
-        _ key: UnsafeRawBufferPointer, _ tree: Tree, _ count: inout Count, _ location: String
+        _ key: UnsafeRawBufferPointer, of tree: Tree, count: inout Count, at location: String
     ) -> Bool {
         guard !key.isEmpty, !tree.isIntegers || key.count == 8 else {
             add("\(location) has a key of \(key.count) bytes")
@@ -276,12 +276,12 @@ package struct PageVerifier {
     // MARK: Values
 
     private mutating func verifyValue(
-        _ node: PageImage.Node, _ image: PageImage, _ tree: Tree, _ count: inout Count,
-        _ location: String
+        of node: PageImage.Node, image: PageImage, tree: Tree, count: inout Count,
+        at location: String
     ) {
         switch node.flags {
         case PageImage.NodeFlags.big:
-            verifyLongValue(node, image, tree, &count, location)
+            verifyLongValue(of: node, image: image, tree: tree, count: &count, at: location)
         case PageImage.NodeFlags.table where tree.hasTables:
             guard node.dataSize == PageImage.tableSize else {
                 return add("\(location) is not a table")
@@ -300,15 +300,15 @@ package struct PageVerifier {
             let value = UnsafeRawBufferPointer(
                 rebasing: image.bytes[node.data..<node.data + node.dataSize])
             if tree.hasFreePages { verifyFreePages(value, location) }
-            verifyChecksum(value, node, tree, location)
+            verifyChecksum(of: value, node: node, tree: tree, at: location)
         default: add("\(location) has flags that no store has")
         }
     }
 
     /// Verifies a value with its own pages.
     private mutating func verifyLongValue(
-        _ node: PageImage.Node, _ image: PageImage, _ tree: Tree, _ count: inout Count,
-        _ location: String
+        of node: PageImage.Node, image: PageImage, tree: Tree, count: inout Count,
+        at location: String
     ) {
         let first = image.load(node.data, UInt64.self)
         let needed = PageImage.pages(ofValue: node.dataSize, pageSize: pageSize)
@@ -331,11 +331,11 @@ package struct PageVerifier {
         let value = UnsafeRawBufferPointer(
             rebasing: UnsafeRawBufferPointer(bytes)[PageImage.headerSize..<end])
         if tree.hasFreePages { verifyFreePages(value, location) }
-        verifyChecksum(value, node, tree, location)
+        verifyChecksum(of: value, node: node, tree: tree, at: location)
     }
 
     private mutating func verifyChecksum(
-        _ value: UnsafeRawBufferPointer, _ node: PageImage.Node, _ tree: Tree, _ location: String
+        of value: UnsafeRawBufferPointer, node: PageImage.Node, tree: Tree, at location: String
     ) {
         guard let seed = tree.hasTables ? ValueSeal.seed("names") : tree.seed else { return }
         if ValueSeal.isRight(value, ValueSeal.hash(key: node.key), seed) { return }

@@ -24,7 +24,7 @@ package struct TransactionHandle {
             var wrapped = MDB_val(mv_size: 8, mv_data: pointer)
             return mdb_get(self.pointer, table.dbi, &wrapped, &value)
         }
-        return try found(code, value, table, key)
+        return try found(code, value: value, in: table, key: key)
     }
 
     /// Returns the value of a key of bytes.
@@ -35,12 +35,13 @@ package struct TransactionHandle {
         var wrapped = MDB_val(key)
         var value = MDB_val()
         return try found(
-            mdb_get(pointer, table.dbi, &wrapped, &value), value, table, ValueSeal.hash(key: key))
+            mdb_get(pointer, table.dbi, &wrapped, &value), value: value, in: table,
+            key: ValueSeal.hash(key: key))
     }
 
     @inline(__always)
     private func found(
-        _ code: Int32, _ value: MDB_val, _ table: Table, _ key: UInt64
+        _ code: Int32, value: MDB_val, in table: Table, key: UInt64
     ) throws(StorageError) -> UnsafeRawBufferPointer? {
         if code == 0 {
             let stored = UnsafeRawBufferPointer(value)
@@ -71,7 +72,7 @@ package struct TransactionHandle {
     /// Writes a value and its checksum into the space that LMDB has reserved for both.
     @inline(__always)
     private func fill(
-        _ space: MDB_val, _ value: UnsafeRawBufferPointer, _ table: Table, _ key: UInt64
+        _ space: MDB_val, with value: UnsafeRawBufferPointer, in table: Table, key: UInt64
     ) -> UnsafeRawBufferPointer {
         let stored = UnsafeMutableRawBufferPointer(start: space.mv_data, count: space.mv_size)
         stored.copyMemory(from: value)
@@ -162,7 +163,7 @@ package struct TransactionHandle {
                 UInt32(MDB_RESERVE | (append ? MDB_APPEND : 0)))
         }
         try check(code, "mdb_put", environment)
-        let stored = fill(space, value, table, key)
+        let stored = fill(space, with: value, in: table, key: key)
         record { recorder in
             withUnsafeBytes(of: key) { recorder.put(table.dbi, $0, stored) }
         }
@@ -180,7 +181,7 @@ package struct TransactionHandle {
         let flags = UInt32(MDB_RESERVE | (append ? MDB_APPEND : 0))
         try check(
             mdb_put(pointer, table.dbi, &wrappedKey, &space, flags), "mdb_put", environment)
-        let stored = fill(space, value, table, ValueSeal.hash(key: key))
+        let stored = fill(space, with: value, in: table, key: ValueSeal.hash(key: key))
         record { $0.put(table.dbi, key, stored) }
     }
 

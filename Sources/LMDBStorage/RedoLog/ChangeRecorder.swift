@@ -74,13 +74,13 @@ final class ChangeRecorder: @unchecked Sendable {
 
     @inline(__always)
     func put(_ table: UInt32, _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) {
-        guard let target = add(.put, table, key, value.count) else { return }
+        guard let target = add(.put, table: table, key: key, count: value.count) else { return }
         target.copyMemory(from: value)
     }
 
     /// Records a value that the caller writes to `target` before the next change.
     func lend(_ table: UInt32, _ key: UnsafeRawBufferPointer, _ target: UnsafeRawBufferPointer) {
-        guard add(.put, table, key, target.count) != nil else { return }
+        guard add(.put, table: table, key: key, count: target.count) != nil else { return }
         lent = target
         isLent = true
     }
@@ -92,16 +92,18 @@ final class ChangeRecorder: @unchecked Sendable {
             .copyMemory(from: lent)
     }
 
-    func delete(_ table: UInt32, _ key: UnsafeRawBufferPointer) { _ = add(.delete, table, key, 0) }
+    func delete(_ table: UInt32, _ key: UnsafeRawBufferPointer) {
+        _ = add(.delete, table: table, key: key, count: 0)
+    }
 
     func drop(_ table: UInt32) {
-        _ = add(.drop, table, UnsafeRawBufferPointer(start: nil, count: 0), 0)
+        _ = add(.drop, table: table, key: UnsafeRawBufferPointer(start: nil, count: 0), count: 0)
     }
 
     /// Adds a change, and returns the memory for its value; nil if the record would be too large.
     @inline(__always)
     private func add(
-        _ change: Change, _ table: UInt32, _ key: UnsafeRawBufferPointer, _ count: Int
+        _ change: Change, table: UInt32, key: UnsafeRawBufferPointer, count: Int
     ) -> UnsafeMutableRawBufferPointer? {
         let size = Self.headSize + key.count + count
         guard used + size <= bytes.count || reserve(size) else {

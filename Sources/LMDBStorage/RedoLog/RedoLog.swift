@@ -84,8 +84,8 @@ final class RedoLog: CommitStrategy, @unchecked Sendable {
     var greatestLag: UInt64 = 1024
 
     init(
-        _ environment: OpaquePointer, _ dataPath: String, _ tables: [String],
-        _ recorder: ChangeRecorder, isFree: @escaping @Sendable () -> Bool
+        _ environment: OpaquePointer, path dataPath: String, tables: [String],
+        recorder: ChangeRecorder, isFree: @escaping @Sendable () -> Bool
     ) {
         self.isFree = isFree
         self.environment = environment
@@ -225,7 +225,7 @@ final class RedoLog: CommitStrategy, @unchecked Sendable {
             let record = recorder.record
             let extent = LogRecord.extent(record.count - LogRecord.size)
             if let offset = try offset(for: extent, before: new) {
-                try append(record, .changes, new, at: offset, file)
+                try append(record, .changes, version: new, at: offset, to: file)
                 version = new
                 end = offset + extent
                 return
@@ -239,7 +239,7 @@ final class RedoLog: CommitStrategy, @unchecked Sendable {
             throw StorageError(rawCode: ENOSPC, call: "pwrite", file: dataPath)
         }
         version = 0
-        try append(recorder.head, .direct, new, at: offset, file)
+        try append(recorder.head, .direct, version: new, at: offset, to: file)
         mdb_env_set_flags(environment, UInt32(MDB_NOSYNC), 0)
     }
 
@@ -251,8 +251,8 @@ final class RedoLog: CommitStrategy, @unchecked Sendable {
     }
 
     private func append(
-        _ record: UnsafeMutableRawBufferPointer, _ kind: LogRecord.Kind, _ new: UInt64,
-        at offset: Int, _ file: LogFile
+        _ record: UnsafeMutableRawBufferPointer, _ kind: LogRecord.Kind, version new: UInt64,
+        at offset: Int, to file: LogFile
     ) throws(StorageError) {
         LogRecord.seal(record, kind, version: new, salt: salt)
         do throws(StorageError) {
