@@ -94,17 +94,18 @@ struct BytesBlock: IndexBlock {
 
     func compare(_ index: Int, _ value: BytesView) -> Int {
         let shared = Swift.min(value.count, common.count)
-        let order = BytesView.compare(common.start, shared, value.start, shared)
+        let order = BytesView.compare(common.start, count: shared, with: value.start, count: shared)
         if order != 0 { return order }
         if value.count < common.count { return 1 }
         let part = ownPart(index)
         return BytesView.compare(
-            part.start, part.count, value.start + shared, value.count - shared)
+            part.start, count: part.count, with: value.start + shared, count: value.count - shared)
     }
 
     func lowerBound(_ target: BytesView) -> Int {
         let shared = Swift.min(target.count, common.count)
-        let order = BytesView.compare(target.start, shared, common.start, shared)
+        let order = BytesView.compare(
+            target.start, count: shared, with: common.start, count: shared)
         if order < 0 || (order == 0 && target.count < common.count) { return 0 }
         if order > 0 { return count }
         let rest = target.start + shared
@@ -114,7 +115,7 @@ struct BytesBlock: IndexBlock {
         while low < high {
             let middle = (low &+ high) &>> 1
             let part = ownPart(middle)
-            if BytesView.compare(part.start, part.count, rest, restCount) < 0 {
+            if BytesView.compare(part.start, count: part.count, with: rest, count: restCount) < 0 {
                 low = middle &+ 1
             } else {
                 high = middle
@@ -130,7 +131,11 @@ struct BytesBlock: IndexBlock {
         var end = start + 1
         while end < count {
             let part = ownPart(end)
-            if BytesView.compare(part.start, part.count, first.start, first.count) != 0 { break }
+            if BytesView.compare(
+                part.start, count: part.count, with: first.start, count: first.count) != 0
+            {
+                break
+            }
             end += 1
         }
         return end

@@ -50,12 +50,13 @@ struct BytesView: BitwiseCopyable {
     @inline(__always)
     func compare(_ other: BytesView) -> Int {
         if head != other.head { return head < other.head ? -1 : 1 }
-        return Self.compare(start, count, other.start, other.count)
+        return Self.compare(start, count: count, with: other.start, count: other.count)
     }
 
     @inline(__always)
     static func compare(
-        _ left: UnsafeRawPointer, _ leftCount: Int, _ right: UnsafeRawPointer, _ rightCount: Int
+        _ left: UnsafeRawPointer, count leftCount: Int, with right: UnsafeRawPointer,
+        count rightCount: Int
     ) -> Int {
         let order = memcmp(left, right, Swift.min(leftCount, rightCount))
         return order != 0 ? Int(order) : leftCount &- rightCount

@@ -8,7 +8,7 @@ enum InPlaceSort {
     ) {
         guard let base = elements.baseAddress, !isSorted(elements, precedes) else { return }
         let depth = 2 * (Int.bitWidth - elements.count.leadingZeroBitCount)
-        quicksort(base, elements.count, depth, precedes)
+        quicksort(base, count: elements.count, depth: depth, by: precedes)
     }
 
     @inline(__always)
@@ -24,8 +24,8 @@ enum InPlaceSort {
     }
 
     private static func quicksort<Element: BitwiseCopyable>(
-        _ start: UnsafeMutablePointer<Element>, _ count: Int, _ depth: Int,
-        _ precedes: (Element, Element) -> Bool
+        _ start: UnsafeMutablePointer<Element>, count: Int, depth: Int,
+        by precedes: (Element, Element) -> Bool
     ) {
         var (start, count, depth) = (start, count, depth)
         while count > 24 {
@@ -34,11 +34,11 @@ enum InPlaceSort {
             let middle = partition(start, count, precedes)
             // The recursion sorts only the smaller part, so that the stack stays small.
             if middle < count &- middle {
-                quicksort(start, middle, depth, precedes)
+                quicksort(start, count: middle, depth: depth, by: precedes)
                 start += middle
                 count &-= middle
             } else {
-                quicksort(start + middle, count &- middle, depth, precedes)
+                quicksort(start + middle, count: count &- middle, depth: depth, by: precedes)
                 count = middle
             }
         }

@@ -64,7 +64,7 @@ final class RowIndex {
     private func removeEntries(
         _ key: ObjectKey, _ reader: TableReader, in transaction: TransactionHandle
     ) throws(StorageError) {
-        try entries.collect(definition, reader, key, transaction.file)
+        try entries.collect(definition, of: key, from: reader, file: transaction.file)
         try entries.forEach { bytes throws(StorageError) in
             try index.remove(bytes, key, in: transaction)
         }
@@ -96,7 +96,7 @@ final class RowIndex {
     private func addEntries(
         _ key: ObjectKey, _ reader: TableReader, in transaction: TransactionHandle
     ) throws(StorageError) {
-        try entries.collect(definition, reader, key, transaction.file)
+        try entries.collect(definition, of: key, from: reader, file: transaction.file)
         try entries.forEach { bytes throws(StorageError) in
             try index.insert(bytes, key, in: transaction)
         }
@@ -156,7 +156,7 @@ struct RowEntries {
     ///
     /// Throws `memoryLimit` if the script does not have the memory for the terms of a very long text.
     mutating func collect(
-        _ definition: RowIndexDefinition, _ reader: TableReader, _ key: ObjectKey, _ file: String
+        _ definition: RowIndexDefinition, of key: ObjectKey, from reader: TableReader, file: String
     ) throws(StorageError) {
         bytes.truncate(to: 0)
         ends.truncate(to: 0)

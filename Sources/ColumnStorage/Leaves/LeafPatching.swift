@@ -21,9 +21,9 @@ extension LeafPacker {
         case (.double, LeafEncoding.double): return patchDoubles(leaf, marks, origin)
         case (.bool, _), (.int, _), (.link, _), (.list, _):
             return switch origin.encoding {
-            case LeafEncoding.bits8: patchIntegers(leaf, marks, origin, UInt8.self)
-            case LeafEncoding.bits16: patchIntegers(leaf, marks, origin, UInt16.self)
-            case LeafEncoding.bits32: patchIntegers(leaf, marks, origin, UInt32.self)
+            case LeafEncoding.bits8: patchIntegers(leaf, marks, from: origin, as: UInt8.self)
+            case LeafEncoding.bits16: patchIntegers(leaf, marks, from: origin, as: UInt16.self)
+            case LeafEncoding.bits32: patchIntegers(leaf, marks, from: origin, as: UInt32.self)
             default: nil
             }
         default: return nil
@@ -31,7 +31,7 @@ extension LeafPacker {
     }
 
     private func patchIntegers<Offset: FixedWidthInteger & UnsignedInteger>(
-        _ leaf: UnpackedLeaf, _ marks: ClusterBits, _ origin: Leaf, _: Offset.Type
+        _ leaf: UnpackedLeaf, _ marks: ClusterBits, from origin: Leaf, as _: Offset.Type
     ) -> UnsafeRawBufferPointer? {
         let least = origin.minimum
         var greatest = origin.maximum

@@ -137,7 +137,7 @@ extension ListColumn {
         }
         pages.invalidate()
         for (owner, list) in lists {
-            try store(list, owner, transaction, &buffer, isAppending: isAppending)
+            try store(list, of: owner, in: transaction, buffer: &buffer, isAppending: isAppending)
             record(list.edits, owner)
         }
         edited.removeAll()
@@ -147,8 +147,8 @@ extension ListColumn {
     }
 
     private func store(
-        _ list: EditedList, _ owner: Int64, _ transaction: TransactionHandle,
-        _ buffer: inout GrowableBuffer<UInt8>, isAppending: Bool
+        _ list: EditedList, of owner: Int64, in transaction: TransactionHandle,
+        buffer: inout GrowableBuffer<UInt8>, isAppending: Bool
     ) throws(StorageError) {
         for label in list.removedLabels {
             try transaction.delete(

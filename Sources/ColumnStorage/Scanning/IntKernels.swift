@@ -27,9 +27,12 @@ enum IntKernels {
         let first = low <= least ? 0 : UInt64(bitPattern: low &- least)
         let last = UInt64(bitPattern: high &- least)
         switch encoding {
-        case LeafEncoding.bits8: return scan(leaf.payload, first, last, UInt8.self)
-        case LeafEncoding.bits16: return scan(leaf.payload, first, last, UInt16.self)
-        case LeafEncoding.bits32: return scan(leaf.payload, first, last, UInt32.self)
+        case LeafEncoding.bits8:
+            return scan(leaf.payload, from: first, through: last, as: UInt8.self)
+        case LeafEncoding.bits16:
+            return scan(leaf.payload, from: first, through: last, as: UInt16.self)
+        case LeafEncoding.bits32:
+            return scan(leaf.payload, from: first, through: last, as: UInt32.self)
         default:
             // Wide leaves on the heap have the least value 0 and values of either sign.
             return scanSigned(leaf, low, high)
@@ -38,7 +41,7 @@ enum IntKernels {
 
     @inline(__always)
     private static func scan<T: FixedWidthInteger & UnsignedInteger>(
-        _ payload: UnsafeRawPointer, _ first: UInt64, _ last: UInt64, _: T.Type
+        _ payload: UnsafeRawPointer, from first: UInt64, through last: UInt64, as _: T.Type
     ) -> ClusterBits {
         guard first <= UInt64(T.max) else { return .zero }
         let start = T(truncatingIfNeeded: first)
@@ -133,19 +136,19 @@ enum DoubleKernels {
     static func rows(of leaf: Leaf, _ comparison: Comparison, _ value: Double) -> ClusterBits {
         if value.isNaN { return rowsComparedWithNaN(leaf, comparison) }
         return switch comparison {
-        case .equal: scan(leaf, value, value) { $0 == value }
-        case .notEqual: scan(leaf, nil, nil) { $0 != value }
-        case .less: scan(leaf, nil, value) { !($0 >= value) }
-        case .lessOrEqual: scan(leaf, nil, value) { !($0 > value) }
-        case .greater: scan(leaf, value, nil) { $0 > value }
-        case .greaterOrEqual: scan(leaf, value, nil) { $0 >= value }
+        case .equal: scan(leaf, from: value, through: value) { $0 == value }
+        case .notEqual: scan(leaf, from: nil, through: nil) { $0 != value }
+        case .less: scan(leaf, from: nil, through: value) { !($0 >= value) }
+        case .lessOrEqual: scan(leaf, from: nil, through: value) { !($0 > value) }
+        case .greater: scan(leaf, from: value, through: nil) { $0 > value }
+        case .greaterOrEqual: scan(leaf, from: value, through: nil) { $0 >= value }
         }
     }
 
     private static func rowsComparedWithNaN(_ leaf: Leaf, _ comparison: Comparison) -> ClusterBits {
         switch comparison {
-        case .equal, .lessOrEqual: scan(leaf, nil, nil) { $0 != $0 }
-        case .notEqual, .greater: scan(leaf, nil, nil) { $0 == $0 }
+        case .equal, .lessOrEqual: scan(leaf, from: nil, through: nil) { $0 != $0 }
+        case .notEqual, .greater: scan(leaf, from: nil, through: nil) { $0 == $0 }
         case .less: .zero
         case .greaterOrEqual: Cluster.all
         }
@@ -191,7 +194,7 @@ enum DoubleKernels {
         if low.isNaN { return rows(of: leaf, .lessOrEqual, high) }
         // Only NaN is not greater than NaN, and it is less than `low`.
         if high.isNaN { return .zero }
-        return scan(leaf, low, high) { ($0 >= low) && ($0 <= high) }
+        return scan(leaf, from: low, through: high) { ($0 >= low) && ($0 <= high) }
     }
 
     /// Evaluates a test for every row; numbers outside `low` and `high` never match.
@@ -199,7 +202,7 @@ enum DoubleKernels {
     /// A leaf with NaN and other numbers has infinite bounds, so it is never skipped.
     @inline(__always)
     private static func scan(
-        _ leaf: Leaf, _ low: Double?, _ high: Double?, _ test: (Double) -> Bool
+        _ leaf: Leaf, from low: Double?, through high: Double?, _ test: (Double) -> Bool
     ) -> ClusterBits {
         let encoding = leaf.encoding
         if encoding == LeafEncoding.constant {

@@ -73,18 +73,17 @@ extension TableReader {
 
     /// Returns the least float or double that is not NaN; nil if there is none.
     package func minDouble(_ column: ColumnID, _ cluster: Int, among: ClusterBits) -> Double? {
-        extreme(column, cluster, among) { $0 < $1 }
+        extreme(column, cluster, among: among) { $0 < $1 }
     }
 
     /// Returns the greatest float or double that is not NaN; nil if there is none.
     package func maxDouble(_ column: ColumnID, _ cluster: Int, among: ClusterBits) -> Double? {
-        extreme(column, cluster, among) { $0 > $1 }
+        extreme(column, cluster, among: among) { $0 > $1 }
     }
 
     @inline(__always)
     private func extreme(
-        _ column: ColumnID, _ cluster: Int, _ among: ClusterBits,
-        _ isBetter: (Double, Double) -> Bool
+        _ column: ColumnID, _ cluster: Int, among: ClusterBits, _ isBetter: (Double, Double) -> Bool
     ) -> Double? {
         guard let (leaf, rows, isFloat) = doubles(column, cluster, among) else { return nil }
         var best: Double?

@@ -42,7 +42,8 @@ extension TableReader {
         case .float, .double:
             (rows, includesNulls) = matchingDoubles(leaf, test, among, isFloat: kind == .float)
         case .string, .data, .bytes12, .bytes16:
-            return matchingBytes(column, cluster, leaf, test, among: among, nulls: leaf.nulls)
+            return matchingBytes(
+                column, cluster, in: leaf, test: test, among: among, nulls: leaf.nulls)
         }
         guard leaf.hasNulls || kind == .link else { return rows & among }
         let nulls = nulls(leaf, kind)
@@ -100,8 +101,8 @@ extension TableReader {
     }
 
     private func matchingBytes(
-        _ column: ColumnID, _ cluster: Int, _ leaf: Leaf, _ test: ColumnTest,
-        among: ClusterBits, nulls: ClusterBits
+        _ column: ColumnID, _ cluster: Int, in leaf: Leaf, test: ColumnTest, among: ClusterBits,
+        nulls: ClusterBits
     ) -> ClusterBits {
         let rows = among & ~nulls
         @inline(__always)
@@ -110,7 +111,7 @@ extension TableReader {
             _ test: (UnsafeRawBufferPointer, UnsafeRawBufferPointer) -> Bool
         ) -> ClusterBits {
             wanted.withUnsafeBytes { wanted in
-                filter(column, cluster, leaf, chosen ?? rows) { test($0, wanted) }
+                filter(column, cluster, in: leaf, among: chosen ?? rows) { test($0, wanted) }
             }
         }
         switch test {
@@ -128,7 +129,7 @@ extension TableReader {
             let found = with(wanted) { comparison.holds(BytesTest.order($0, $1)) }
             return comparison == .notEqual ? found | nulls & among : found
         case .bytesIn(let wanted):
-            return filter(column, cluster, leaf, rows) { wanted.contains($0) }
+            return filter(column, cluster, in: leaf, among: rows) { wanted.contains($0) }
         default: return .zero
         }
     }
@@ -148,7 +149,7 @@ extension TableReader {
     /// Each entry of a dictionary is tested once.
     @inline(__always)
     private func filter(
-        _ column: ColumnID, _ cluster: Int, _ leaf: Leaf, _ rows: ClusterBits,
+        _ column: ColumnID, _ cluster: Int, in leaf: Leaf, among rows: ClusterBits,
         _ test: (UnsafeRawBufferPointer) -> Bool
     ) -> ClusterBits {
         if leaf.encoding == LeafEncoding.dictionary {
@@ -181,6 +182,6 @@ extension TableReader {
         guard !among.isEmpty, let (leaf, kind) = self.column(column, cluster),
             kind == .string || kind == .data || kind == .bytes12 || kind == .bytes16
         else { return .zero }
-        return filter(column, cluster, leaf, among & ~leaf.nulls) { test($0.bytes) }
+        return filter(column, cluster, in: leaf, among: among & ~leaf.nulls) { test($0.bytes) }
     }
 }

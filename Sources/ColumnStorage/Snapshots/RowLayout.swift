@@ -80,8 +80,8 @@ struct RowLayout {
 
     /// Reads the value of one column from a node into an unpacked leaf, and copies its text to `arena`.
     func read(
-        _ column: Int, _ node: UnsafeRawBufferPointer, into leaf: UnpackedLeaf, _ row: Int,
-        _ arena: TextArena
+        _ column: Int, of node: UnsafeRawBufferPointer, into leaf: UnpackedLeaf, row: Int,
+        arena: TextArena
     ) {
         let offset = offsets[column]
         // because: a valid node is not empty.

@@ -29,13 +29,13 @@ final class TailLeaves {
     func leaf(_ slot: Int) -> UnpackedLeaf {
         if let known = slots[slot] {
             if known.bound < reader.tailBound {
-                takeOver(slot, known.leaf, from: known.bound)
+                takeOver(slot, into: known.leaf, from: known.bound)
                 slots[slot]?.bound = reader.tailBound
             }
             return known.leaf
         }
         let leaf = unpack(slot)
-        takeOver(slot, leaf, from: Int64(cluster * Cluster.rows))
+        takeOver(slot, into: leaf, from: Int64(cluster * Cluster.rows))
         slots[slot] = (leaf, reader.tailBound)
         return leaf
     }
@@ -59,12 +59,12 @@ final class TailLeaves {
         return leaf
     }
 
-    private func takeOver(_ slot: Int, _ leaf: UnpackedLeaf, from first: Int64) {
+    private func takeOver(_ slot: Int, into leaf: UnpackedLeaf, from first: Int64) {
         guard reader.hasTailRows, let transaction = reader.source.reader else { return }
         if reader.tailBound - first <= 2 {
             for key in first..<max(first, reader.tailBound) {
                 if let node = reader.source.tailNode(TableHead.key(reader.id, key)) {
-                    takeOver(slot, leaf, key, node)
+                    takeOver(slot, into: leaf, key: key, from: node)
                 }
             }
             return
@@ -75,19 +75,19 @@ final class TailLeaves {
             let cursor = try transaction.handle.cursor(reader.source.file.tables.tail)
             var entry = try cursor.setRange(keys.lowerBound)
             while let found = entry, found.integerKey < keys.upperBound {
-                takeOver(slot, leaf, Int64(found.integerKey - start), found.value)
+                takeOver(slot, into: leaf, key: Int64(found.integerKey - start), from: found.value)
                 entry = try cursor.next()
             }
         } catch { reader.source.note(error) }
         reader.source.recent.forEach { home, key, node in
             if home == .tail && keys.contains(key) {
-                takeOver(slot, leaf, Int64(key - start), node)
+                takeOver(slot, into: leaf, key: Int64(key - start), from: node)
             }
         }
     }
 
     private func takeOver(
-        _ slot: Int, _ leaf: UnpackedLeaf, _ key: Int64, _ node: UnsafeRawBufferPointer
+        _ slot: Int, into leaf: UnpackedLeaf, key: Int64, from node: UnsafeRawBufferPointer
     ) {
         guard layout.isWhole(node) else {
             reader.source.noteDamage("row \(key) in the tail of table \(reader.id.rawValue)")
@@ -100,7 +100,7 @@ final class TailLeaves {
             if isRow { bits.insert(row) } else { bits.remove(row) }
             leaf.presence = bits
         } else if isRow {
-            layout.read(slot - 1, node, into: leaf, row, arena)
+            layout.read(slot - 1, of: node, into: leaf, row: row, arena: arena)
         }
     }
 }

@@ -131,8 +131,10 @@ extension TableVerifier {
     }
 
     private func verifyBytes(_ column: ColumnDefinition) throws(StorageError) {
-        try verify(bytesIndex(column.id), column.id, "the index", isUnique: column.index == .unique)
-        {
+        try verify(
+            bytesIndex(column.id), of: column.id, named: "the index",
+            isUnique: column.index == .unique
+        ) {
             (key, body) throws(StorageError) in
             if let bytes = reader.borrowedBytes(column.id, key) { try body(bytes) }
         }
@@ -148,16 +150,16 @@ extension TableVerifier {
         case .columns(let composite):
             (column, name) = (composite.columns.first, "the index over several columns")
         }
-        try verify(bytesIndex(index.storedColumn), column, name, isUnique: false) {
+        try verify(bytesIndex(index.storedColumn), of: column, named: name, isUnique: false) {
             (key, body) throws(StorageError) in
-            try entries.collect(index, reader, key, transaction.file)
+            try entries.collect(index, of: key, from: reader, file: transaction.file)
             try entries.forEach(body)
         }
     }
 
     /// Verifies an index of bytes; `entriesOf` returns the entries that a row must have.
     private func verify(
-        _ index: BytesIndex, _ column: ColumnID?, _ name: String, isUnique: Bool,
+        _ index: BytesIndex, of column: ColumnID?, named name: String, isUnique: Bool,
         _ entriesOf: (
             ObjectKey, (UnsafeRawBufferPointer) throws(StorageError) -> Void
         ) throws(StorageError) -> Void

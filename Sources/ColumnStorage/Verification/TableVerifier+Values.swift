@@ -90,7 +90,7 @@ extension TableVerifier {
                 current = (position.value, 0)
             }
             current?.count += chunk.count
-            verifyChunk(chunk, column, element, ObjectKey(position.value), body)
+            verifyChunk(chunk, of: ObjectKey(position.value), in: column, element: element, body)
             entry = try cursor.next()
         }
         if faults.isFull { return }
@@ -120,8 +120,8 @@ extension TableVerifier {
     }
 
     private func verifyChunk(
-        _ chunk: ListChunk, _ column: ColumnDefinition, _ element: ColumnKind,
-        _ owner: ObjectKey, _ body: (_ target: Int64, _ owner: Int64) -> Void
+        _ chunk: ListChunk, of owner: ObjectKey, in column: ColumnDefinition, element: ColumnKind,
+        _ body: (_ target: Int64, _ owner: Int64) -> Void
     ) {
         for index in 0..<chunk.count {
             if chunk.isNull(index) {

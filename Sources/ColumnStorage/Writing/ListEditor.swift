@@ -23,7 +23,7 @@ package struct ListEditor {
     package func append(_ element: ListElement) throws(StorageError) {
         try writer.require(element.pendingBytes)
         try linked(element)
-        session.setListCount(overlay, column.id, key, try writer.append(element))
+        session.setListCount(overlay, column.id, key, to: try writer.append(element))
     }
 
     /// Adds elements at the end.
@@ -31,7 +31,7 @@ package struct ListEditor {
         try writer.require(elements.reduce(0) { $0 + $1.pendingBytes })
         for element in elements { try linked(element) }
         let newCount = try writer.append(contentsOf: elements)
-        if newCount != count { session.setListCount(overlay, column.id, key, newCount) }
+        if newCount != count { session.setListCount(overlay, column.id, key, to: newCount) }
     }
 
     /// Adds links at the end.
@@ -44,7 +44,7 @@ package struct ListEditor {
             for link in links { try index.insert(link.rawValue, key, in: handle) }
         }
         session.setListCount(
-            overlay, column.id, key, try writer.append(words: links.lazy.map(\.rawValue)))
+            overlay, column.id, key, to: try writer.append(words: links.lazy.map(\.rawValue)))
     }
 
     /// Inserts an element before the one at a position, or at the end.
@@ -52,7 +52,7 @@ package struct ListEditor {
         try writer.require(element.pendingBytes)
         try linked(element)
         session.setListCount(
-            overlay, column.id, key, try writer.insert(element, at: position))
+            overlay, column.id, key, to: try writer.insert(element, at: position))
     }
 
     /// Replaces an element.
@@ -60,13 +60,13 @@ package struct ListEditor {
         try writer.require(element.pendingBytes)
         try unlinked(try writer.set(element, at: position))
         try linked(element)
-        session.setListCount(overlay, column.id, key, count)
+        session.setListCount(overlay, column.id, key, to: count)
     }
 
     /// Removes an element.
     package func remove(at position: Int) throws(StorageError) {
         try unlinked(try writer.remove(at: position))
-        session.setListCount(overlay, column.id, key, count - 1)
+        session.setListCount(overlay, column.id, key, to: count - 1)
     }
 
     /// Removes all elements that are equal to one.
@@ -79,7 +79,7 @@ package struct ListEditor {
             removed += 1
         }
         for _ in 0..<removed { try unlinked(element) }
-        session.setListCount(overlay, column.id, key, count - removed)
+        session.setListCount(overlay, column.id, key, to: count - removed)
     }
 
     /// Sets the links with this code in mixed elements to nil; a set loses these elements.
@@ -107,13 +107,13 @@ package struct ListEditor {
     /// Moves an element so that it is at `target` afterwards.
     package func move(from position: Int, to target: Int) throws(StorageError) {
         try writer.move(from: position, to: target)
-        session.setListCount(overlay, column.id, key, count)
+        session.setListCount(overlay, column.id, key, to: count)
     }
 
     /// Exchanges two elements.
     package func swap(_ first: Int, _ second: Int) throws(StorageError) {
         try writer.swap(first, second)
-        session.setListCount(overlay, column.id, key, count)
+        session.setListCount(overlay, column.id, key, to: count)
     }
 
     /// Removes all elements.
@@ -123,7 +123,7 @@ package struct ListEditor {
             for element in try elements() { try unlinked(element) }
         }
         try writer.removeAll()
-        session.setListCount(overlay, column.id, key, 0)
+        session.setListCount(overlay, column.id, key, to: 0)
     }
 
     func elements() throws(StorageError) -> [ListElement] {

@@ -4,11 +4,13 @@ import LMDBStorage
 ///
 /// The affected indexes, lists, long values and columns of other rows are determined once for all rows.
 struct RowRemoval {
+    private typealias Source = (table: TableID, column: ColumnDefinition, index: IntIndex)
+
     private let session: WriteSession
     private let overlay: TableOverlay
     private let reader: TableReader
     /// The columns that may have links to the rows.
-    private let sources: [(table: TableID, column: ColumnDefinition, index: IntIndex)]
+    private let sources: [Source]
     private let hasMixedColumns: Bool
     /// The columns with an index of integers.
     private let indexed: [(column: ColumnDefinition, index: IntIndex)]
@@ -24,7 +26,7 @@ struct RowRemoval {
         overlay = session.overlay(table)
         reader = overlay.reader
         let handle = session.transaction.handle
-        var sources: [(table: TableID, column: ColumnDefinition, index: IntIndex)] = []
+        var sources: [Source] = []
         for (source, column) in session.incoming(table) {
             guard let index = session.snapshot.table(source).intIndex(column.id) else { continue }
             if count > Self.many, try index.isEmpty(in: handle) { continue }
@@ -49,7 +51,7 @@ struct RowRemoval {
     /// Removes a row, which must exist.
     func remove(_ key: ObjectKey) throws(StorageError) {
         let (cluster, row) = session.position(of: key)
-        for source in sources { try unlink(key, source.table, source.column, source.index) }
+        for source in sources { try unlink(key, from: source) }
         if hasMixedColumns { try session.unlinkMixed(overlay.id, key) }
         for index in reader.rowIndexes {
             try index.willDelete(key, reader, in: session.transaction.handle)
@@ -61,21 +63,22 @@ struct RowRemoval {
 
     /// Removes the links to a row: single links and values of maps become null, and lists and sets lose the row.
     private func unlink(
-        _ key: ObjectKey, _ source: TableID, _ column: ColumnDefinition, _ index: IntIndex
+        _ key: ObjectKey, from source: Source
     ) throws(StorageError) {
+        let column = source.column
         var last: ObjectKey?
-        let owners = try index.keys(equalTo: key.rawValue, in: session.transaction.handle)
+        let owners = try source.index.keys(equalTo: key.rawValue, in: session.transaction.handle)
         for owner in owners where owner != last {
             last = owner
             if column.kind == .link {
-                session.set(source, column.id, owner, link: nil)
+                session.set(source.table, column.id, owner, link: nil)
                 continue
             }
             let element = ListElement.int(key.rawValue)
             if column.collection == .map {
-                try session.map(source, column.id, owner).removeValues(equalTo: element)
+                try session.map(source.table, column.id, owner).removeValues(equalTo: element)
             } else {
-                try session.list(source, column.id, owner).removeAll(equalTo: element)
+                try session.list(source.table, column.id, owner).removeAll(equalTo: element)
             }
         }
     }

@@ -75,7 +75,8 @@ extension TableOverlay {
             } else {
                 try withUnsafeBytesTyped(of: &stored) { bytes throws(StorageError) in
                     try session.put(
-                        reader.leaves, id, key.rawValue, bytes, mayBeLast: cluster >= tailCluster)
+                        bytes, at: key.rawValue, of: id, in: reader.leaves,
+                        mayBeLast: cluster >= tailCluster)
                 }
             }
             presence[cluster] = (leaf.marks, bits)
@@ -87,12 +88,13 @@ extension TableOverlay {
                 let kind = kind(of: slot)
                 let long =
                     kind == .string || kind == .data
-                    ? try putLong(leaf, slot, cluster, present) : .zero
+                    ? try putLong(of: leaf, slot: slot, cluster: cluster, present: present) : .zero
                 let packed =
                     session.packer.patch(leaf, kind)
                     ?? session.packer.pack(leaf, kind, present: present, long: long)
                 try session.put(
-                    reader.leaves, id, key.rawValue, packed, mayBeLast: cluster >= tailCluster)
+                    packed, at: key.rawValue, of: id, in: reader.leaves,
+                    mayBeLast: cluster >= tailCluster)
             }
             if !leaf.marks.isEmpty { marks[key.rawValue] = leaf.marks }
             noteOrigin(key, leaf)
@@ -123,7 +125,7 @@ extension TableOverlay {
     ///
     /// Returns the rows with long values.
     private func putLong(
-        _ leaf: UnpackedLeaf, _ slot: Int, _ cluster: Int, _ present: ClusterBits
+        of leaf: UnpackedLeaf, slot: Int, cluster: Int, present: ClusterBits
     ) throws(StorageError) -> ClusterBits {
         var long = ClusterBits.zero
         let table = session.file.tables.values

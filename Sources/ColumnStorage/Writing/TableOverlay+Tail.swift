@@ -49,7 +49,7 @@ extension TableOverlay {
             let isNew = key >= headBefore.keyBound
             if !isNew { isAppended = false }
             if leaves[0].presence.contains(row) {
-                try storeRow(leaves, layout, row, key)
+                try storeRow(row, key: key, from: leaves, layout: layout)
             } else if !isNew {
                 let node = try session.reserveTail(TableHead.key(id, key), count: 1)
                 node[0] = RowLayout.gone
@@ -91,7 +91,7 @@ extension TableOverlay {
     }
 
     private func storeRow(
-        _ leaves: [UnpackedLeaf], _ layout: RowLayout, _ row: Int, _ key: Int64
+        _ row: Int, key: Int64, from leaves: [UnpackedLeaf], layout: RowLayout
     ) throws(StorageError) {
         for column in layout.kinds.indices
         where layout.isText(column) && layout.offsets[column] >= 0 {

@@ -24,7 +24,7 @@ extension WriteSession {
     }
 
     func setListCount(
-        _ overlay: TableOverlay, _ column: ColumnID, _ key: ObjectKey, _ count: Int
+        _ overlay: TableOverlay, _ column: ColumnID, _ key: ObjectKey, to count: Int
     ) {
         let (cluster, row) = position(of: key)
         let leaf = overlay.unpackedLeaf(column.rawValue + 1, cluster)

@@ -67,7 +67,7 @@ extension WriteSession {
         overlay.reader.state.pointee.count += 1
         for column in overlay.reader.definition.columns where !column.isDropped {
             if column.kind == .list {
-                setListCount(overlay, column.id, key, 0)
+                setListCount(overlay, column.id, key, to: 0)
             } else {
                 setNull(table, column.id, key)
             }
@@ -147,7 +147,7 @@ private struct OldValuesReader {
             restored = try Self.restore(session.list(table, column.id, key), hunks, of: count)
         }
         // The count is set even if no elements were replaced, because the collection counts as changed.
-        session.setListCount(overlay, column.id, key, restored)
+        session.setListCount(overlay, column.id, key, to: restored)
     }
 
     /// Restores the elements of a list of `count` elements, and returns their number.

@@ -10,8 +10,8 @@ extension WriteSession {
     /// damaged.
     @inline(__always)
     private func target(
-        _ table: TableID, _ column: ColumnID, _ key: ObjectKey, _ kind: ColumnKind,
-        _ indexed: Int64? = nil, isNew: Bool = false
+        _ table: TableID, _ column: ColumnID, _ key: ObjectKey, kind: ColumnKind,
+        indexed: Int64? = nil, isNew: Bool = false
     ) -> (leaf: UnpackedLeaf, row: Int)? {
         let overlay = overlay(table)
         guard
@@ -42,28 +42,31 @@ extension WriteSession {
 
     /// Sets an integer.
     package func set(_ table: TableID, _ column: ColumnID, _ key: ObjectKey, int value: Int64) {
-        guard let (leaf, row) = target(table, column, key, .int, value) else { return }
+        guard let (leaf, row) = target(table, column, key, kind: .int, indexed: value) else {
+            return
+        }
         leaf.setNull(row, false)
         leaf.setWord(row, UInt64(bitPattern: value))
     }
 
     /// Sets a Boolean value.
     package func set(_ table: TableID, _ column: ColumnID, _ key: ObjectKey, bool value: Bool) {
-        guard let (leaf, row) = target(table, column, key, .bool, value ? 1 : 0) else { return }
+        guard let (leaf, row) = target(table, column, key, kind: .bool, indexed: value ? 1 : 0)
+        else { return }
         leaf.setNull(row, false)
         leaf.setWord(row, value ? 1 : 0)
     }
 
     /// Sets a double.
     package func set(_ table: TableID, _ column: ColumnID, _ key: ObjectKey, double value: Double) {
-        guard let (leaf, row) = target(table, column, key, .double) else { return }
+        guard let (leaf, row) = target(table, column, key, kind: .double) else { return }
         leaf.setNull(row, false)
         leaf.setWord(row, value.bitPattern)
     }
 
     /// Sets a float.
     package func set(_ table: TableID, _ column: ColumnID, _ key: ObjectKey, float value: Float) {
-        guard let (leaf, row) = target(table, column, key, .float) else { return }
+        guard let (leaf, row) = target(table, column, key, kind: .float) else { return }
         leaf.setNull(row, false)
         leaf.setFloat(row, value)
     }
@@ -72,7 +75,8 @@ extension WriteSession {
     package func set(
         _ table: TableID, _ column: ColumnID, _ key: ObjectKey, link value: ObjectKey?
     ) {
-        guard let (leaf, row) = target(table, column, key, .link, value?.rawValue) else { return }
+        guard let (leaf, row) = target(table, column, key, kind: .link, indexed: value?.rawValue)
+        else { return }
         leaf.setNull(row, false)
         leaf.setWord(row, value.map { UInt64(bitPattern: $0.rawValue + 1) } ?? 0)
     }
@@ -97,7 +101,7 @@ extension WriteSession {
         if kind == .data {
             value.withUnsafeBytes { reindexMixed(overlay, column, key, to: $0, isNew: isNew) }
         }
-        guard let (leaf, row) = target(table, column, key, kind, isNew: isNew) else { return }
+        guard let (leaf, row) = target(table, column, key, kind: kind, isNew: isNew) else { return }
         leaf.setNull(row, false)
         value.withUnsafeBytes { bytes in
             switch kind {
@@ -131,7 +135,7 @@ extension WriteSession {
         let kind = overlay.reader.kind(of: column) ?? .int
         reindexBytes(overlay, column, key, to: nil, isNew: false)
         if kind == .data { reindexMixed(overlay, column, key, to: nil, isNew: false) }
-        guard let (leaf, row) = target(table, column, key, kind) else { return }
+        guard let (leaf, row) = target(table, column, key, kind: kind) else { return }
         switch kind {
         case .bool, .int, .double: leaf.setWord(row, 0)
         case .link:

@@ -250,7 +250,7 @@ package final class WriteSession {
 
     /// Stores a leaf; at the end of the shard, without a search.
     func put(
-        _ shard: Table, _ table: TableID, _ key: UInt64, _ bytes: UnsafeRawBufferPointer,
+        _ bytes: UnsafeRawBufferPointer, at key: UInt64, of table: TableID, in shard: Table,
         mayBeLast: Bool
     ) throws(StorageError) {
         let index = FileTables.shard(of: table)
