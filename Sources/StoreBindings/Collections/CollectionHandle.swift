@@ -11,7 +11,7 @@ protocol CollectionHandle: AnyObject, SendableMetatype {
     var frozen: FrozenSpace? { get }
     /// Returns the same collection of an object in another version, or in the live store if the space is nil.
     static func of(
-        _ owner: LiveObject, _ property: String, _ handle: StoreHandle, _ space: FrozenSpace?
+        _ owner: LiveObject, property: String, in handle: StoreHandle, at space: FrozenSpace?
     ) throws -> Self
     static var type: LuaClass<Self> { get }
 }
@@ -65,7 +65,9 @@ extension CollectionHandle {
                 let owner = try handle.handle.store.freeze(
                     collection.source.object(collection.classSchema, collection.owner))
                 return call.answer(
-                    try Self.of(owner, collection.property.name, handle.handle, space), type)
+                    try Self.of(
+                        owner, property: collection.property.name, in: handle.handle, at: space),
+                    type)
             },
             LuaMethod("thaw") { handle, call in
                 let collection = handle.collection
@@ -74,7 +76,9 @@ extension CollectionHandle {
                     collection.source.object(collection.classSchema, collection.owner))
                 guard let owner else { return call.answer(.nil) }
                 return call.answer(
-                    try Self.of(owner, collection.property.name, handle.handle, nil), type)
+                    try Self.of(
+                        owner, property: collection.property.name, in: handle.handle, at: nil), type
+                )
             },
         ]
     }

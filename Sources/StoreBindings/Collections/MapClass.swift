@@ -17,7 +17,7 @@ final class MapHandle: CollectionHandle {
     }
 
     static func of(
-        _ owner: LiveObject, _ property: String, _ handle: StoreHandle, _ space: FrozenSpace?
+        _ owner: LiveObject, property: String, in handle: StoreHandle, at space: FrozenSpace?
     ) throws -> MapHandle {
         MapHandle(try owner.map(property), handle, space)
     }

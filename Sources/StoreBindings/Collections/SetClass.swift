@@ -15,7 +15,7 @@ final class SetHandle: CollectionHandle {
     }
 
     static func of(
-        _ owner: LiveObject, _ property: String, _ handle: StoreHandle, _ space: FrozenSpace?
+        _ owner: LiveObject, property: String, in handle: StoreHandle, at space: FrozenSpace?
     ) throws -> SetHandle {
         SetHandle(try owner.set(property), handle, space)
     }

@@ -59,17 +59,22 @@ package final class MigrationHandle {
         handle.updateClasses()
         if let newClass {
             let type = try handle.objectClass(named: newClass.name)
-            try visitUnpaired(function, .onlyNew, try migration.objects(newClass.name).keys(), type)
+            try visitUnpaired(
+                try migration.objects(newClass.name).keys(), of: type, loop: .onlyNew,
+                with: function)
         } else if let oldClass {
             let (type, anchor) = space.objectClass(oldClass)
             let keys = try Results(.frozen(migration.old), all: oldClass).keys()
-            try withExtendedLifetime(anchor) { try visitUnpaired(function, .onlyOld, keys, type) }
+            try withExtendedLifetime(anchor) {
+                try visitUnpaired(keys, of: type, loop: .onlyOld, with: function)
+            }
         }
     }
 
     /// Calls a function with each object of a new or of a removed class.
     private func visitUnpaired(
-        _ function: LuaFunction, _ loop: Loop, _ keys: some Sequence<ObjectKey>, _ type: ObjectClass
+        _ keys: some Sequence<ObjectKey>, of type: ObjectClass, loop: Loop,
+        with function: LuaFunction
     ) throws {
         var keys = Array(keys).makeIterator()
         var current: ObjectKey?

@@ -262,7 +262,7 @@ final class ObjectClass: LuaLiveClass {
         let property = property(at: slot)
         let isCollection = slot & 15 == Kind.collection || slot & 15 == Kind.wide
         if isCollection, let links = value.liveArray(),
-            try set(key, property, links.type, links.keys)
+            try set(property, of: key, links: links.keys, to: links.type)
         {
             return
         }
@@ -291,7 +291,7 @@ final class ObjectClass: LuaLiveClass {
     ///
     /// Returns false for any other property or class.
     private func set(
-        _ key: Int64, _ property: Property, _ type: LuaLiveClass, _ targets: [Int64]
+        _ property: Property, of key: Int64, links targets: [Int64], to type: LuaLiveClass
     ) throws -> Bool {
         guard let type = type as? ObjectClass, type.handle === handle, type.frozen == nil else {
             return false

@@ -47,7 +47,7 @@ extension ObjectClass {
                 let shape = try ProjectionShape(
                     call, class: type.classSchema, schema: type.source.view.schema)
                 return call.answer(
-                    ProjectionHandle(shape, live.reference, type.handle, type.frozen),
+                    ProjectionHandle(shape, of: live.reference, in: type.handle, at: type.frozen),
                     ProjectionHandle.type)
             },
             LuaMethod("observe") { object, call in

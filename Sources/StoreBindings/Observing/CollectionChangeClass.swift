@@ -174,7 +174,8 @@ final class ChangeHandle {
             return space?.userdata(object) ?? handle.userdata(object)
         }
         return handle.state.userdata(
-            ProjectionHandle(results.shape, object, handle, space), ProjectionHandle.type)
+            ProjectionHandle(results.shape, of: object, in: handle, at: space),
+            ProjectionHandle.type)
     }
 
     /// Returns the changed values of a modified projection; nil for other collections.

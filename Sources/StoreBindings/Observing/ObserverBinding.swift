@@ -30,7 +30,7 @@ struct ObserverBinding {
         function = try call.function(first)
         let known = ["keypaths", "name", "on", "debounce", "throttle"]
         let options = try call.options(first + 1, known)
-        remote = try Self.remote(options, call, first, handle)
+        remote = try Self.remote(options, call: call, first: first, handle: handle)
         pace = try Self.pace(options, call, first + 1)
         name = try Self.name(options, call, first + 1)
         switch options?["keypaths"] ?? .nil {
@@ -48,7 +48,7 @@ struct ObserverBinding {
     }
 
     private static func remote(
-        _ options: LuaTable?, _ call: borrowing LuaCall, _ first: Int, _ handle: StoreHandle
+        _ options: LuaTable?, call: borrowing LuaCall, first: Int, handle: StoreHandle
     ) throws -> Remote? {
         guard let options, !options["on"].isNil else { return nil }
         guard let script = try handle.module.host?.remoteScript(options["on"]) else {

@@ -39,7 +39,8 @@ package final class ProjectedResultsHandle {
 
     private func row(_ reference: ObjectReference) -> LuaValue {
         handle.state.userdata(
-            ProjectionHandle(shape, reference, handle, base.frozen), ProjectionHandle.type)
+            ProjectionHandle(shape, of: reference, in: handle, at: base.frozen),
+            ProjectionHandle.type)
     }
 
     private func row(_ object: LiveObject?) -> LuaValue { object.map { row($0.reference) } ?? .nil }
@@ -135,7 +136,8 @@ package final class ProjectedResultsHandle {
         let rows = try base.references().compactMap { reference -> LuaValue? in
             guard let object = base.results.source.object(reference) else { return nil }
             return .table(
-                try ProjectionHandle(shape, reference, handle, base.frozen).table(object))
+                try ProjectionHandle(shape, of: reference, in: handle, at: base.frozen).table(
+                    object))
         }
         return handle.state.makeTable(rows)
     }

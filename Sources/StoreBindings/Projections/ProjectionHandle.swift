@@ -9,8 +9,8 @@ package final class ProjectionHandle {
     let reference: ObjectReference
 
     init(
-        _ shape: ProjectionShape, _ reference: ObjectReference, _ handle: StoreHandle,
-        _ frozen: FrozenSpace?
+        _ shape: ProjectionShape, of reference: ObjectReference, in handle: StoreHandle,
+        at frozen: FrozenSpace?
     ) {
         self.shape = shape
         self.reference = reference
@@ -109,7 +109,8 @@ package final class ProjectionHandle {
                 _ = try space.userdata(of: object)
                 return call.answer(
                     ProjectionHandle(
-                        projection.shape, projection.reference, projection.handle, space),
+                        projection.shape, of: projection.reference, in: projection.handle, at: space
+                    ),
                     ProjectionHandle.type)
             },
             LuaMethod("thaw") { projection, call in
@@ -119,7 +120,7 @@ package final class ProjectionHandle {
                 else { return call.answer(.nil) }
                 return call.answer(
                     ProjectionHandle(
-                        projection.shape, thawed.reference, projection.handle, nil),
+                        projection.shape, of: thawed.reference, in: projection.handle, at: nil),
                     ProjectionHandle.type)
             },
             LuaMethod("to_table") { projection, call in

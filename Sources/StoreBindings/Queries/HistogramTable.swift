@@ -11,14 +11,14 @@ enum HistogramTable {
             throw call.argumentError(3, "bars must be from 1 to 1000")
         }
         let histogram = try results.results.histogram(path, bars: limit)
-        return call.answer(.table(table(histogram, path, results, call.state)))
+        return call.answer(.table(table(of: histogram, path: path, in: results, state: call.state)))
     }
 
     /// The field of the metatable that holds the chart.
     static let chartKey = "__chart"
 
     private static func table(
-        _ histogram: Histogram, _ path: String, _ results: ResultsHandle, _ state: LuaState
+        of histogram: Histogram, path: String, in results: ResultsHandle, state: LuaState
     ) -> LuaTable {
         let bridge = ValueBridge(results.handle, results.frozen)
         let bars = histogram.bars.map { bar in

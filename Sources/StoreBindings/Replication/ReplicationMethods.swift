@@ -11,7 +11,7 @@ enum ReplicationMethods {
                 let path = try path(handle, call)
                 let given = TransferOptions(try call.options(2, publishing + connecting))
                 if let url = try given.text("url"), PostgresAddress.isAddress(url) {
-                    return try publish(handle, path, to: url, given, call)
+                    return try publish(path, to: url, of: handle, options: given, call: call)
                 }
                 let (servers, stream) = try connection(given)
                 var options = Publisher.Options()
@@ -44,8 +44,8 @@ enum ReplicationMethods {
     }
 
     private static func publish(
-        _ handle: StoreHandle, _ path: String, to database: String, _ given: TransferOptions,
-        _ call: borrowing LuaCall
+        _ path: String, to database: String, of handle: StoreHandle, options given: TransferOptions,
+        call: borrowing LuaCall
     ) throws -> LuaAnswer {
         var options = PostgresPublisher.Options()
         options.schema = try given.text("schema") ?? options.schema

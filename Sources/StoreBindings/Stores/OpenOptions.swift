@@ -57,7 +57,7 @@ struct OpenOptions {
         }
         configuration.drops = try drops(options["drops"], call)
         if configuration.isReadOnly { try checkReadOnly(options, call) }
-        try applyMigrations(options, configuration, call, module)
+        try applyMigrations(options, to: configuration, call: call, module: module)
         return (configuration, options["migration"].function)
     }
 
@@ -87,8 +87,8 @@ struct OpenOptions {
 
     /// Applies the migrations of the folder in `migrations` to the file, before it is opened.
     private static func applyMigrations(
-        _ options: LuaTable, _ configuration: StoreConfiguration, _ call: borrowing LuaCall,
-        _ module: StoreModule
+        _ options: LuaTable, to configuration: StoreConfiguration, call: borrowing LuaCall,
+        module: StoreModule
     ) throws {
         if options["migrations"].isNil { return }
         guard let folder = options["migrations"].text else {

@@ -116,7 +116,9 @@ extension StoreModule {
         let observation = RemoteObservation(state, on: script)
         try host.run(on: script) { module in
             module.answering(callFrom: registeredAt) {
-                module.register(method, parcel, code, at: index, state, for: own, number)
+                module.register(
+                    method, with: parcel, function: code, at: index, state: state, for: own,
+                    number: number)
             }
         }
         if let failure = state.current.failure { throw failure }
@@ -125,8 +127,8 @@ extension StoreModule {
 
     /// Creates the observer on the other thread and retains it until it ends.
     private func register(
-        _ method: String, _ parcel: Parcel, _ code: SentFunction, at index: Int,
-        _ state: RemoteObserverState, for owner: any RemoteScript, _ ownersNumber: Int
+        _ method: String, with parcel: Parcel, function code: SentFunction, at index: Int,
+        state: RemoteObserverState, for owner: any RemoteScript, number ownersNumber: Int
     ) {
         do {
             var arguments = try parcel.open(in: self)

@@ -19,7 +19,7 @@ struct LuaCSVRows {
 
     /// Opens a file and reads its header.
     init(
-        _ path: String, _ options: LuaTable?, _ state: LuaState, _ dates: DateClass
+        _ path: String, options: LuaTable?, state: LuaState, dates: DateClass
     ) throws {
         self.path = path
         self.state = state

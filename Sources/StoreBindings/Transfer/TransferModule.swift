@@ -37,7 +37,7 @@ struct TransferModule {
                 let path = try call.path(1, for: .reading)
                 let options = try call.options(2, LuaCSVRows.options)
                 let rows = try TransferError.wrapping {
-                    try LuaCSVRows(path, options, call.state, dates)
+                    try LuaCSVRows(path, options: options, state: call.state, dates: dates)
                 }
                 return call.answer(
                     Self.iterator("rows", call.state) { try rows.next().map(LuaValue.table) })
@@ -74,7 +74,7 @@ struct TransferModule {
         let path = try call.path(1, for: .reading)
         let options = try call.options(2, LuaCSVRows.options)
         return try TransferError.wrapping {
-            let reader = try LuaCSVRows(path, options, state, dates)
+            let reader = try LuaCSVRows(path, options: options, state: state, dates: dates)
             var rows: [LuaValue] = []
             while let row = try reader.next() { rows.append(.table(row)) }
             let names = state.makeTable(reader.table.names.map(LuaValue.text))

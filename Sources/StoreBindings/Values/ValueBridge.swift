@@ -115,19 +115,22 @@ struct ValueBridge {
             case .list, .set:
                 var memory = try ConvertedMemory(handle.state, elements: table.count)
                 return .list(
-                    try elements(table, property, classSchema).map { element in
+                    try elements(of: table, for: property, in: classSchema).map { element in
                         let value = try self.element(
                             element, of: property, of: classSchema, depth: depth)
                         try memory.add(value)
                         return value
                     })
-            case .map: return .dictionary(try entries(table, property, classSchema, depth))
+            case .map:
+                return .dictionary(
+                    try entries(of: table, for: property, in: classSchema, depth: depth))
             case nil: break
             }
-            return try nested(table, property, classSchema, depth)
+            return try nested(table, for: property, in: classSchema, depth: depth)
         case .userdata(let userdata) where property.type != .mixed:
             if let unmanaged = userdata.object(as: UnmanagedObject.type) {
-                return try stored(unmanaged, userdata, property, classSchema, depth)
+                return try stored(
+                    unmanaged, userdata: userdata, for: property, in: classSchema, depth: depth)
             }
             return try plain(value, "property '\(property.name)' of '\(classSchema.name)'")
         default: return try plain(value, "property '\(property.name)' of '\(classSchema.name)'")
@@ -139,12 +142,14 @@ struct ValueBridge {
         _ value: LuaValue, of property: Property, of classSchema: ClassSchema, depth: Int = 0
     ) throws -> Value {
         if property.type == .mixed { return try mixed(value) }
-        if case .table(let table) = value { return try nested(table, property, classSchema, depth) }
+        if case .table(let table) = value {
+            return try nested(table, for: property, in: classSchema, depth: depth)
+        }
         return try self.value(value, for: property, of: classSchema, depth: depth)
     }
 
     private func elements(
-        _ table: LuaTable, _ property: Property, _ classSchema: ClassSchema
+        of table: LuaTable, for property: Property, in classSchema: ClassSchema
     ) throws -> [LuaValue] {
         let count = Int64(table.count)
         var other: LuaValue?
@@ -162,7 +167,7 @@ struct ValueBridge {
     }
 
     private func entries(
-        _ table: LuaTable, _ property: Property, _ classSchema: ClassSchema, _ depth: Int
+        of table: LuaTable, for property: Property, in classSchema: ClassSchema, depth: Int
     ) throws -> [String: Value] {
         var entries: [String: Value] = [:]
         var memory = try ConvertedMemory(handle.state, entriesOf: table)
@@ -187,7 +192,7 @@ struct ValueBridge {
     }
 
     private func nested(
-        _ table: LuaTable, _ property: Property, _ classSchema: ClassSchema, _ depth: Int
+        _ table: LuaTable, for property: Property, in classSchema: ClassSchema, depth: Int
     ) throws -> Value {
         guard property.type == .object,
             let target = handle.store.view.schema.target(of: property)
@@ -206,8 +211,8 @@ struct ValueBridge {
     ///
     /// The object is stored; if the property owns embedded objects, its values are used.
     private func stored(
-        _ unmanaged: UnmanagedObject, _ userdata: LuaUserdata, _ property: Property,
-        _ classSchema: ClassSchema, _ depth: Int
+        _ unmanaged: UnmanagedObject, userdata: LuaUserdata, for property: Property,
+        in classSchema: ClassSchema, depth: Int
     ) throws -> Value {
         guard depth < Self.deepest else {
             throw StoreError(
