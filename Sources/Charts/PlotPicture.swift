@@ -20,7 +20,10 @@ struct PlotPicture {
         let vertical = Scale(ys, kind: plot.y.kind, count: 7)
         drawAxes(&document, horizontal, vertical)
         for (index, series) in plot.series.enumerated() {
-            draw(series, SVGDocument.palette[index % SVGDocument.palette.count], &document) {
+            draw(
+                series, color: SVGDocument.palette[index % SVGDocument.palette.count],
+                into: &document
+            ) {
                 (
                     x: Self.area.left + horizontal.position($0.x)
                         * (Self.area.right - Self.area.left),
@@ -60,8 +63,8 @@ struct PlotPicture {
     }
 
     private func draw(
-        _ series: Plot.Series, _ color: String, _ document: inout SVGDocument,
-        _ project: ((x: Double, y: Double)) -> (x: Double, y: Double)
+        _ series: Plot.Series, color: String, into document: inout SVGDocument,
+        project: ((x: Double, y: Double)) -> (x: Double, y: Double)
     ) {
         // Points at the same half pixel are drawn once, which keeps the document small.
         var seen: Set<Int64> = []

@@ -21,9 +21,9 @@ extension StoredType {
 
 /// Converts the engine's value of a Lua value, with the typed store of the value.
 private func convert<Engine, Typed: ScriptConvertible>(
-    _ operand: ScriptOperand, _ context: ScriptContext,
+    _ operand: ScriptOperand, in context: ScriptContext,
     _ engine: (Inspection) -> (Engine, ObjectSource)?,
-    _ typed: (Moonpool.Store, Engine) throws -> Typed
+    typed: (Moonpool.Store, Engine) throws -> Typed
 ) throws(ScriptTypeMismatch) -> Typed {
     var mismatch = ScriptTypeMismatch(expected: Typed.scriptTypeName, found: operand.lua)
     guard let (found, source) = context.storeModule.inspect(operand.lua).flatMap(engine) else {
@@ -50,9 +50,9 @@ extension Moonpool.LiveList: ScriptConvertible {
     public static func fromScript(_ operand: ScriptOperand, in conversion: ScriptConversion)
         throws(ScriptTypeMismatch) -> Moonpool.LiveList<Element>
     {
-        try convert(operand, conversion.context) { value in
+        try convert(operand, in: conversion.context) { value in
             if case .list(let list) = value { (list, list.source) } else { nil }
-        } _: { store, list in
+        } typed: { store, list in
             try store.hosted(list)
         }
     }
@@ -73,9 +73,9 @@ extension Moonpool.LiveSet: ScriptConvertible {
     public static func fromScript(_ operand: ScriptOperand, in conversion: ScriptConversion)
         throws(ScriptTypeMismatch) -> Moonpool.LiveSet<Element>
     {
-        try convert(operand, conversion.context) { value in
+        try convert(operand, in: conversion.context) { value in
             if case .set(let set) = value { (set, set.source) } else { nil }
-        } _: { store, set in
+        } typed: { store, set in
             try store.hosted(set)
         }
     }
@@ -96,9 +96,9 @@ extension Moonpool.LiveMap: ScriptConvertible {
     public static func fromScript(_ operand: ScriptOperand, in conversion: ScriptConversion)
         throws(ScriptTypeMismatch) -> Moonpool.LiveMap<Element>
     {
-        try convert(operand, conversion.context) { value in
+        try convert(operand, in: conversion.context) { value in
             if case .map(let map) = value { (map, map.source) } else { nil }
-        } _: { store, map in
+        } typed: { store, map in
             try store.hosted(map)
         }
     }

@@ -148,7 +148,8 @@ extension ScriptEngine {
     ) throws {
         try checkState(State.self)
         try registerCall(
-            signature, annotations(of: repeat (each Argument).self), annotations(of: Value.self)
+            signature, types: annotations(of: repeat (each Argument).self),
+            results: annotations(of: Value.self)
         ) { (call, signature) in
             let (arguments, context) = try call.reader(signature)
             let value = try body(
@@ -165,7 +166,7 @@ extension ScriptEngine {
     ) throws {
         try checkState(State.self)
         try registerCall(
-            signature, annotations(of: repeat (each Argument).self), { [] }
+            signature, types: annotations(of: repeat (each Argument).self), results: { [] }
         ) { (call, signature) in
             let (arguments, context) = try call.reader(signature)
             try body(

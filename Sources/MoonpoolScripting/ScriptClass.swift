@@ -71,8 +71,10 @@ public struct ScriptMember<Object: AnyObject & Sendable>: Sendable {
         _ signature: String,
         _ body: @escaping @Sendable (Object, repeat each Argument) throws -> Value
     ) -> Self {
-        method(signature, annotations(of: repeat (each Argument).self), annotations(of: Value.self))
-        {
+        method(
+            signature, types: annotations(of: repeat (each Argument).self),
+            results: annotations(of: Value.self)
+        ) {
             (object, call, signature) in
             let (arguments, context) = try call.reader(from: 2, signature)
             let value = try body(object, repeat arguments.next((each Argument).self))
@@ -85,7 +87,7 @@ public struct ScriptMember<Object: AnyObject & Sendable>: Sendable {
         _ signature: String,
         _ body: @escaping @Sendable (Object, repeat each Argument) throws -> Void
     ) -> Self {
-        method(signature, annotations(of: repeat (each Argument).self), { [] }) {
+        method(signature, types: annotations(of: repeat (each Argument).self), results: { [] }) {
             (object, call, signature) in
             let (arguments, _) = try call.reader(from: 2, signature)
             try body(object, repeat arguments.next((each Argument).self))
@@ -98,8 +100,10 @@ public struct ScriptMember<Object: AnyObject & Sendable>: Sendable {
         _ signature: String,
         _ body: @escaping @Sendable (Object, repeat each Argument) async throws -> Value
     ) -> Self {
-        method(signature, annotations(of: repeat (each Argument).self), annotations(of: Value.self))
-        {
+        method(
+            signature, types: annotations(of: repeat (each Argument).self),
+            results: annotations(of: Value.self)
+        ) {
             (object, call, signature) in
             let (arguments, context) = try call.reader(from: 2, signature)
             let values = (repeat try arguments.next((each Argument).self))
@@ -141,8 +145,7 @@ public struct ScriptMember<Object: AnyObject & Sendable>: Sendable {
     }
 
     private static func method(
-        _ signature: String, _ types: @escaping Annotations,
-        _ results: @escaping Annotations,
+        _ signature: String, types: @escaping Annotations, results: @escaping Annotations,
         _ body:
             @escaping @Sendable (Object, borrowing LuaCall, FunctionSignature) throws -> LuaAnswer
     ) -> Self {

@@ -16,7 +16,8 @@ extension ScriptEngine {
         _ signature: String, _ body: @escaping @Sendable (repeat each Argument) throws -> Value
     ) throws {
         try registerCall(
-            signature, annotations(of: repeat (each Argument).self), annotations(of: Value.self)
+            signature, types: annotations(of: repeat (each Argument).self),
+            results: annotations(of: Value.self)
         ) { (call, signature) in
             let (arguments, context) = try call.reader(signature)
             let value = try body(repeat arguments.next((each Argument).self))
@@ -29,7 +30,7 @@ extension ScriptEngine {
         _ signature: String, _ body: @escaping @Sendable (repeat each Argument) throws -> Void
     ) throws {
         try registerCall(
-            signature, annotations(of: repeat (each Argument).self), { [] }
+            signature, types: annotations(of: repeat (each Argument).self), results: { [] }
         ) { (call, signature) in
             let (arguments, _) = try call.reader(signature)
             try body(repeat arguments.next((each Argument).self))
@@ -49,7 +50,8 @@ extension ScriptEngine {
         _ body: @escaping @Sendable (repeat each Argument) async throws -> Value
     ) throws {
         try registerCall(
-            signature, annotations(of: repeat (each Argument).self), annotations(of: Value.self)
+            signature, types: annotations(of: repeat (each Argument).self),
+            results: annotations(of: Value.self)
         ) { (call, signature) in
             let (arguments, context) = try call.reader(signature)
             let values = (repeat try arguments.next((each Argument).self))
@@ -64,7 +66,7 @@ extension ScriptEngine {
         _ body: @escaping @Sendable (repeat each Argument) async throws -> Void
     ) throws {
         try registerCall(
-            signature, annotations(of: repeat (each Argument).self), { [] }
+            signature, types: annotations(of: repeat (each Argument).self), results: { [] }
         ) { (call, signature) in
             let (arguments, context) = try call.reader(signature)
             let values = (repeat try arguments.next((each Argument).self))
@@ -74,8 +76,7 @@ extension ScriptEngine {
     }
 
     func registerCall(
-        _ signature: String, _ types: @escaping Annotations,
-        _ results: @escaping Annotations,
+        _ signature: String, types: @escaping Annotations, results: @escaping Annotations,
         _ body: @escaping @Sendable (borrowing LuaCall, FunctionSignature) throws -> LuaAnswer
     ) throws {
         let signature = try FunctionSignature(signature)

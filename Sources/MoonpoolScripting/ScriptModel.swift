@@ -32,8 +32,8 @@ public struct ScriptModel<M: Model> {
         _ body: @escaping @Sendable (Live<M>, repeat each Argument) throws -> Value
     ) {
         add(
-            signature, isMethod: true, annotations(of: repeat (each Argument).self),
-            annotations(of: Value.self)
+            signature, isMethod: true, types: annotations(of: repeat (each Argument).self),
+            results: annotations(of: Value.self)
         ) { call, signature in
             let (arguments, context) = try call.reader(signature.withReceiver)
             let object = try arguments.next(Live<M>.self)
@@ -47,7 +47,10 @@ public struct ScriptModel<M: Model> {
         _ signature: String,
         _ body: @escaping @Sendable (Live<M>, repeat each Argument) throws -> Void
     ) {
-        add(signature, isMethod: true, annotations(of: repeat (each Argument).self), { [] }) {
+        add(
+            signature, isMethod: true, types: annotations(of: repeat (each Argument).self),
+            results: { [] }
+        ) {
             call, signature in
             let (arguments, _) = try call.reader(signature.withReceiver)
             let object = try arguments.next(Live<M>.self)
@@ -61,8 +64,8 @@ public struct ScriptModel<M: Model> {
         _ signature: String, _ body: @escaping @Sendable (repeat each Argument) throws -> Value
     ) {
         add(
-            signature, isMethod: false, annotations(of: repeat (each Argument).self),
-            annotations(of: Value.self)
+            signature, isMethod: false, types: annotations(of: repeat (each Argument).self),
+            results: annotations(of: Value.self)
         ) { call, signature in
             let (arguments, context) = try call.reader(signature)
             let value = try body(repeat arguments.next((each Argument).self))
@@ -92,9 +95,8 @@ public struct ScriptModel<M: Model> {
     }
 
     private mutating func add(
-        _ signature: String, isMethod: Bool, _ types: @escaping Annotations,
-        _ results: @escaping Annotations,
-        _ body: @escaping Body
+        _ signature: String, isMethod: Bool, types: @escaping Annotations,
+        results: @escaping Annotations, _ body: @escaping Body
     ) {
         let signature = FunctionSignature(lenient: signature)
         let stub = FunctionStub(signature, types: types, results: results)

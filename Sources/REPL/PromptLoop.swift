@@ -22,8 +22,7 @@ final class PromptLoop {
     private let style: Style
 
     init(
-        _ script: Script, _ mailbox: Mailbox, _ output: AsyncOutput, _ options: ReplOptions,
-        _ style: Style
+        _ script: Script, mailbox: Mailbox, output: AsyncOutput, options: ReplOptions, style: Style
     ) {
         self.script = script
         self.style = style

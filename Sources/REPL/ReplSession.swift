@@ -82,7 +82,9 @@ package enum ReplSession {
             defer { server?.end() }
             // The transcript is complete when no thread can add to it.
             defer { output.setTap(nil) }
-            return PromptLoop(script, mailbox, output, options, style).run()
+            return PromptLoop(
+                script, mailbox: mailbox, output: output, options: options, style: style
+            ).run()
         } catch {
             ProcessServices.writeError("moonpool: \(error)\n")
             return 1

@@ -118,7 +118,8 @@ package final class RealmFile {
             try tolerate(RealmFileError.damaged("two tables have the same address"))
         }
         if format < 10, format > 0 {
-            try OldTables(reader, content.names, found, tolerate).read(into: &classes)
+            try OldTables(reader, names: content.names, tables: found, tolerate: tolerate).read(
+                into: &classes)
             try readOldPrimaryKeys()
             return
         }

@@ -38,7 +38,7 @@ package final class RequestClient: Sendable {
         _ = try NatsLibrary.functions()
         let code = DetachedThread.start { [self] in
             ThreadIdentity.nameCurrent("moonpool-request")
-            completion(result(subject, body, limit, account))
+            completion(result(of: subject, body: body, within: limit, account: account))
         }
         guard code == 0 else {
             throw ReplicationError.fatal("the system cannot start a thread: error \(code)")
@@ -52,14 +52,15 @@ package final class RequestClient: Sendable {
     }
 
     private func result(
-        _ subject: String, _ body: [UInt8], _ limit: Duration, _ account: MemoryAccount?
+        of subject: String, body: [UInt8], within limit: Duration, account: MemoryAccount?
     ) -> Result<[UInt8], RequestError> {
         let deadline = ContinuousClock.now + limit
         do {
             let shared = try connect(within: limit)
             let charge = MemoryCharge(recording: Self.memory + 2 * body.count, to: account)
             defer { withExtendedLifetime(charge) {} }
-            let reply = try reply(of: shared.connection, subject, body, deadline, limit)
+            let reply = try reply(
+                to: subject, body: body, over: shared.connection, deadline: deadline, limit: limit)
             // The reply exists in the library and in this array, and will soon exist in the script too.
             if let account, account.bytes + 2 * reply.count > account.capacity {
                 throw RequestError(
@@ -91,8 +92,8 @@ package final class RequestClient: Sendable {
     }
 
     private func reply(
-        of connection: NatsConnection, _ subject: String, _ body: [UInt8],
-        _ deadline: ContinuousClock.Instant, _ limit: Duration
+        to subject: String, body: [UInt8], over connection: NatsConnection,
+        deadline: ContinuousClock.Instant, limit: Duration
     ) throws -> [UInt8] {
         guard body.count <= connection.messageLimit else {
             throw RequestError(

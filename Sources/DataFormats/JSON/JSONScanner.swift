@@ -34,7 +34,8 @@ struct JSONScanner {
         guard let base = bytes.baseAddress else {
             return isWhole ? .fault(start, "expected a value") : .incomplete
         }
-        var scanner = JSONScanner(base, bytes.count, start, isWhole, tape)
+        var scanner = JSONScanner(
+            base, count: bytes.count, from: start, isWhole: isWhole, onto: tape)
         tape.pointee.obeysLimit = true
         defer { tape.pointee.obeysLimit = false }
         let outcome = scanner.scan()
@@ -42,8 +43,8 @@ struct JSONScanner {
     }
 
     private init(
-        _ bytes: UnsafePointer<UInt8>, _ count: Int, _ start: Int, _ isWhole: Bool,
-        _ tape: UnsafeMutablePointer<TapeBuffer>
+        _ bytes: UnsafePointer<UInt8>, count: Int, from start: Int, isWhole: Bool,
+        onto tape: UnsafeMutablePointer<TapeBuffer>
     ) {
         self.bytes = bytes
         self.count = count

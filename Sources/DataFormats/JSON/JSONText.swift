@@ -27,11 +27,13 @@ package enum JSONText {
         switch JSONScanner.scan(text, from: start, isWhole: true, onto: tape.buffer) {
         case .value(let end):
             guard let rest = text[end...].firstIndex(where: { !isSpace($0) }) else { return }
-            throw fault(text, rest, "expected the end of the text after the value", line)
+            throw fault(
+                "expected the end of the text after the value", at: rest, in: text, line: line)
         case .fault(let offset, let reason):
             let isEmpty = text[start...].allSatisfy(isSpace)
-            throw fault(text, offset, isEmpty ? "the text is empty" : reason, line)
-        case .incomplete: throw fault(text, text.count, "the text ends too early", line)
+            throw fault(isEmpty ? "the text is empty" : reason, at: offset, in: text, line: line)
+        case .incomplete:
+            throw fault("the text ends too early", at: text.count, in: text, line: line)
         case .exhausted: throw JSONLimits.memoryReached
         }
     }
@@ -42,7 +44,7 @@ package enum JSONText {
     }
 
     private static func fault(
-        _ text: UnsafeBufferPointer<UInt8>, _ offset: Int, _ reason: String, _ line: Int
+        _ reason: String, at offset: Int, in text: UnsafeBufferPointer<UInt8>, line: Int
     ) -> FormatError {
         let position = TextPosition.location(text, offset, line: line, column: 1)
         return FormatError(line: position.line, column: position.column, "not JSON: \(reason)")

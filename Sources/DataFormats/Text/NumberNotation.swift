@@ -41,15 +41,15 @@ package struct NumberNotation: OptionSet, Sendable {
         guard text[position] == 0x2E || text[position] == 0x65 else { return }
         let fraction = UnsafeBufferPointer(rebasing: text[(position + 1)...])
         if text[position] == 0x2E, !fraction.isEmpty, fraction.allSatisfy({ $0 &- 0x30 < 10 }) {
-            add(text, first, digits, fraction)
+            add(text, first: first, digits: digits, fraction: fraction)
         } else {
             addDouble(text)
         }
     }
 
     private mutating func add(
-        _ text: UnsafeBufferPointer<UInt8>, _ first: Int, _ digits: Int,
-        _ fraction: UnsafeBufferPointer<UInt8>
+        _ text: UnsafeBufferPointer<UInt8>, first: Int, digits: Int,
+        fraction: UnsafeBufferPointer<UInt8>
     ) {
         let isBelowOne = text[first] == 0x30
         let leadingZeros = fraction.prefix { $0 == 0x30 }.count

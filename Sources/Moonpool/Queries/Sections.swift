@@ -78,8 +78,8 @@ public struct Sections<Key: OrderedValue, M: Model>: Sequence {
                 let result = Result<Change, any Error> {
                     if case .error(let error) = change.kind { throw error }
                     let sections = FrozenSections<Key, M>(
-                        try FrozenVersion.of(context), content.results.query, content.keyPath,
-                        content.ascending)
+                        try FrozenVersion.of(context), query: content.results.query,
+                        keyPath: content.keyPath, ascending: content.ascending)
                     if case .initial = change.kind { return .initial(sections) }
                     return .update(
                         sections, deletions: change.sectionDeletions,
@@ -185,7 +185,7 @@ public struct FrozenSections<Key: OrderedValue, M: Model>: RandomAccessCollectio
         let ascending: Bool
         private let found = Mutex<[(key: Value, query: Query)]?>(nil)
 
-        init(_ version: FrozenVersion, _ query: Query, _ keyPath: String, _ ascending: Bool) {
+        init(_ version: FrozenVersion, query: Query, keyPath: String, ascending: Bool) {
             self.version = version
             self.query = query
             self.keyPath = keyPath
@@ -212,8 +212,8 @@ public struct FrozenSections<Key: OrderedValue, M: Model>: RandomAccessCollectio
 
     private let content: Content
 
-    init(_ version: FrozenVersion, _ query: Query, _ keyPath: String, _ ascending: Bool) {
-        content = Content(version, query, keyPath, ascending)
+    init(_ version: FrozenVersion, query: Query, keyPath: String, ascending: Bool) {
+        content = Content(version, query: query, keyPath: keyPath, ascending: ascending)
     }
 
     /// 0.

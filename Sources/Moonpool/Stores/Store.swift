@@ -40,7 +40,8 @@ public final class Store {
         migration: ((Migration) throws -> Void)? = nil
     ) throws {
         context = try Self.open(
-            location, models, version, options, isolation, migration: migration)
+            location, models: models, version: version, options: options, on: isolation,
+            migration: migration)
         for model in models { try keepTable(of: model) }
     }
 
@@ -52,9 +53,11 @@ public final class Store {
         options: StoreOptions = StoreOptions(),
         migration: (@Sendable (Migration) throws -> Void)? = nil
     ) async throws -> Store {
-        try await prepare(location, models, version, options, migration)
+        try await prepare(
+            location, models: models, version: version, options: options, migration: migration)
         let context = try open(
-            location, models, version, options, #isolation, migration: migration)
+            location, models: models, version: version, options: options, on: #isolation,
+            migration: migration)
         let store = Store(context)
         for model in models { try store.keepTable(of: model) }
         return store
@@ -63,20 +66,21 @@ public final class Store {
     /// Creates or migrates the file on another thread, with a store that is then closed.
     @concurrent
     private static func prepare(
-        _ location: StoreLocation, _ models: [any ObjectModel.Type], _ version: Int,
-        _ options: StoreOptions, _ migration: (@Sendable (Migration) throws -> Void)?
+        _ location: StoreLocation, models: [any ObjectModel.Type], version: Int,
+        options: StoreOptions, migration: (@Sendable (Migration) throws -> Void)?
     ) async throws {
         // An in-memory store ends with its last reference, and is never migrated.
         guard case .file = location, !options.isReadOnly else { return }
-        let context = try open(location, models, version, options, nil, migration: migration)
+        let context = try open(
+            location, models: models, version: version, options: options, on: nil,
+            migration: migration)
         try context.engine.close()
         context.scheduling?.commitWatch?.cancel()
     }
 
     private static func open(
-        _ location: StoreLocation, _ models: [any ObjectModel.Type], _ version: Int,
-        _ options: StoreOptions, _ isolation: (any Actor)?,
-        migration: ((Migration) throws -> Void)?
+        _ location: StoreLocation, models: [any ObjectModel.Type], version: Int,
+        options: StoreOptions, on isolation: (any Actor)?, migration: ((Migration) throws -> Void)?
     ) throws -> ModelContext {
         guard version >= 0 else {
             throw StoreError(.invalidArgument, "the schema version \(version) is negative")

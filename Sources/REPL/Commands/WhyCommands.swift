@@ -173,7 +173,7 @@ extension Session {
         }
         var lines = ["\(style.paint(token.title, .type)) and \(style.paint(label, .strong)):"]
         var remedies: [String] = []
-        func add(_ holds: Bool, _ kind: String, _ text: String, _ remark: String = "") {
+        func add(_ kind: String, holds: Bool, _ text: String, remark: String = "") {
             let sign = holds ? style.paint("✓", .added) : style.paint("✗", .removed)
             let padding = String(repeating: " ", count: max(1, 10 - kind.count))
             lines.append(
@@ -184,22 +184,24 @@ extension Session {
             let observed = object.source.view.schema.find(table: other.table).map {
                 texts.label(other, $0, object.source.view)
             }
-            add(false, "object", "it observes \(observed ?? "another object") only")
+            add("object", holds: false, "it observes \(observed ?? "another object") only")
             remedies.append("observe \(label)")
         }
         if let name = coverage.otherClass {
-            add(false, "class", "it observes objects of \(name)")
+            add("class", holds: false, "it observes objects of \(name)")
             remedies.append("observe \(object.classSchema.name)")
         }
         for condition in coverage.conditions {
             let values = condition.values.map {
                 "\($0.path) is \(texts.text($0.value, object.source.view))"
             }
-            add(condition.holds, "filter", condition.text, values.joined(separator: ", "))
+            add(
+                "filter", holds: condition.holds, condition.text,
+                remark: values.joined(separator: ", "))
             if !condition.holds { remedies.append("\(condition.text) must be true") }
         }
         if coverage.isCutOff {
-            add(false, "limit", "the object matches, but limit or distinct excludes it")
+            add("limit", holds: false, "the object matches, but limit or distinct excludes it")
             remedies.append("it must come before the limit")
         }
         let changed = lastChange(of: object, handle)
@@ -207,39 +209,43 @@ extension Session {
             let paths = coverage.keyPaths.joined(separator: ", ")
             let covered = changed.filter(coverage.covers)
             if changed.isEmpty {
-                add(true, "key paths", paths)
+                add("key paths", holds: true, paths)
             } else {
                 add(
-                    !covered.isEmpty, "key paths", paths,
-                    "the last commit changed \(changed.joined(separator: ", "))")
+                    "key paths", holds: !covered.isEmpty, paths,
+                    remark: "the last commit changed \(changed.joined(separator: ", "))")
                 if covered.isEmpty {
                     remedies.append("a property on its key paths must change: \(paths)")
                 }
             }
         } else if changed.isEmpty, coverage.otherClass == nil {
             add(
-                false, "change",
+                "change", holds: false,
                 "the last commit, version \(handle.store.version), did not touch the object")
             if remedies.isEmpty { remedies.append("the object must change") }
         }
         if let version = coverage.silencedVersion {
             add(
-                version != handle.store.version, "silent",
+                "silent", holds: version != handle.store.version,
                 "version \(version) was written with without_notifying for this observer")
         }
         switch coverage.pace {
         case .debounce(let time)?:
             add(
-                !coverage.isHolding, "debounce",
+                "debounce", holds: !coverage.isHolding,
                 "it waits for a time without changes: \(Self.text(of: time))")
             if coverage.isHolding { remedies.append("a call is pending") }
         case .throttle(let time)?:
-            add(!coverage.isHolding, "throttle", "at most one call in \(Self.text(of: time))")
+            add(
+                "throttle", holds: !coverage.isHolding, "at most one call in \(Self.text(of: time))"
+            )
             if coverage.isHolding { remedies.append("a call is pending") }
         case nil: break
         }
         if handle.store.isInWrite {
-            add(false, "write", "a write transaction is open; observers run after its commit")
+            add(
+                "write", holds: false, "a write transaction is open; observers run after its commit"
+            )
             remedies.append("commit the open write")
         }
         for line in lines { write(line + "\n") }

@@ -128,7 +128,7 @@ struct Completer {
                 session.context.state.loadedModules?.names(startingWith: content) ?? [])
         default: break
         }
-        if let types = SchemaTypes(content, call, tokens, schema) {
+        if let types = SchemaTypes(content, call: call, tokens: tokens, schema: schema) {
             return make(types.typed, types.candidates)
         }
         // The receiver of `dogs:where "…"` determines the class of the properties.

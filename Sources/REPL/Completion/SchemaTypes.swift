@@ -9,7 +9,7 @@ struct SchemaTypes {
     let candidates: [String]
 
     /// Returns nil if the string is not a property's type.
-    init?(_ content: String, _ call: CallContext?, _ tokens: [LuaToken], _ schema: Schema?) {
+    init?(_ content: String, call: CallContext?, tokens: [LuaToken], schema: Schema?) {
         guard let last = tokens.last, last.isSymbol("="), tokens.count > 2,
             let function = call?.function, ["define", "open"].contains(function)
         else { return nil }

@@ -376,7 +376,8 @@ final class LeafValues {
         case .string, .binary: return try StringLeaf(reader).value(pieces[index], form.type)
         case .mixed:
             if isLost { return .null }
-            return try mixed?.value(number, reader, classes, depth) ?? .null
+            return try mixed?.value(of: number, reader: reader, classes: classes, depth: depth)
+                ?? .null
         }
     }
 }

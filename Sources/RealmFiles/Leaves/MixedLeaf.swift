@@ -40,7 +40,7 @@ struct MixedLeaf {
 
     /// Returns the value of a composite.
     func value(
-        _ composite: Int64, _ reader: NodeReader, _ classes: [Int64: Int], _ depth: Int
+        of composite: Int64, reader: NodeReader, classes: [Int64: Int], depth: Int
     ) throws -> RealmValue {
         if composite == 0 { return .null }
         let payload = composite >> 5 & 7

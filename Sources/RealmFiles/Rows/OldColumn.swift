@@ -217,7 +217,8 @@ struct OldMixed {
         case 4: return .binary(try binary(number))
         case 5:
             let top = try reader.references(data, atLeast: 2)
-            let table = try OldTables(reader, [], [], { throw $0 }).subtable(top.int(0))
+            let table = try OldTables(reader, names: [], tables: [], tolerate: { throw $0 })
+                .subtable(top.int(0))
             return .list(
                 try OldSubtable(reader).objects(top.int(1), table, depth: depth + 1))
         case 7:

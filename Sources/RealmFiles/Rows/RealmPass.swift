@@ -19,7 +19,8 @@ package final class RealmPass {
         _ body: (RealmRows) throws -> Void
     ) throws {
         guard realmClass.rows != 0 else { return }
-        let rows = RealmRows(file, reader, realmClass, properties, backlinks: backlinks)
+        let rows = RealmRows(
+            file, reader: reader, of: realmClass, properties: properties, backlinks: backlinks)
         var isInBody = false
         var found = 0
         func handOver(_ rows: RealmRows) throws {
@@ -100,7 +101,8 @@ package final class RealmLookup {
                 rows = known
             } else {
                 if groups.count >= Self.capacity { groups.removeAll(keepingCapacity: true) }
-                rows = RealmRows(file, reader, realmClass, nil, backlinks: false)
+                rows = RealmRows(
+                    file, reader: reader, of: realmClass, properties: nil, backlinks: false)
                 try rows.fill(cluster)
                 groups[cluster.node.address] = rows
             }

@@ -30,7 +30,7 @@ package final class RealmRows {
     }
 
     init(
-        _ file: RealmFile, _ reader: NodeReader, _ realmClass: RealmClass, _ properties: [Int]?,
+        _ file: RealmFile, reader: NodeReader, of realmClass: RealmClass, properties: [Int]?,
         backlinks: Bool
     ) {
         self.file = file

@@ -120,8 +120,8 @@ struct NewTable {
                 }
                 properties.append(
                     try property(
-                        names[column], storage, attributes.int(column),
-                        target: target, types.int(column) >> 16 & 0xFFFF,
+                        named: names[column], storage: storage, attributes: attributes.int(column),
+                        target: target, keyType: types.int(column) >> 16 & 0xFFFF,
                         hasIndex: searchIndexes?.slot(leaf) ?? 0 != 0))
                 keys.append(columnKey)
             } catch {
@@ -156,8 +156,8 @@ struct NewTable {
     }
 
     private func property(
-        _ propertyName: String, _ storage: ColumnStorage, _ attributes: Int64,
-        target: Int?, _ keyType: Int64, hasIndex: Bool
+        named propertyName: String, storage: ColumnStorage, attributes: Int64, target: Int?,
+        keyType: Int64, hasIndex: Bool
     ) throws -> RealmProperty {
         guard let type = Self.type(storage.code), type != .table, storage.code != 3,
             storage.code != 7

@@ -12,8 +12,8 @@ struct OldTables {
     private let indexes: [Int: Int]
 
     init(
-        _ reader: NodeReader, _ names: [String], _ tables: [(index: Int, reference: Int64)],
-        _ tolerate: @escaping (any Error) throws -> Void
+        _ reader: NodeReader, names: [String], tables: [(index: Int, reference: Int64)],
+        tolerate: @escaping (any Error) throws -> Void
     ) {
         self.reader = reader
         self.names = names

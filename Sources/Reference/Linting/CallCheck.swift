@@ -11,8 +11,8 @@ struct CallCheck {
     private(set) var result: KnownType?
 
     init(
-        _ run: LintRun, _ entry: HelpEntry, _ receiver: KnownType,
-        _ arguments: [SourceExpression], isJudging: Bool
+        _ run: LintRun, of entry: HelpEntry, on receiver: KnownType, arguments: [SourceExpression],
+        isJudging: Bool
     ) {
         self.run = run
         self.entry = entry

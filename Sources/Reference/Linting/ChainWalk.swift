@@ -133,7 +133,8 @@ struct ChainWalk {
             judgeMissing(name, of: type, isMethod: true)
             return .unknown
         }
-        return CallCheck(run, entry, type, arguments, isJudging: isJudging).result
+        return CallCheck(run, of: entry, on: type, arguments: arguments, isJudging: isJudging)
+            .result
             .map(Meaning.value) ?? .unknown
     }
 
@@ -149,12 +150,14 @@ struct ChainWalk {
             return .value(KnownType(type: HelpCatalog.moonpool))
         case .function(let entry, let type, let name, let hasPoint):
             guard hasPoint else {
-                return CallCheck(run, entry, type, arguments, isJudging: isJudging).result
+                return CallCheck(
+                    run, of: entry, on: type, arguments: arguments, isJudging: isJudging
+                ).result
                     .map(Meaning.value) ?? .unknown
             }
             if isJudging {
                 run.check(arguments)
-                judgePoint(entry, type, name, arguments)
+                judgePoint(type, name, arguments)
             }
             return .unknown
         case .unknown, .value, .library:
@@ -209,8 +212,7 @@ struct ChainWalk {
 
     /// Reports `store.create("Dog", …)`, where the first argument shows that a colon was intended.
     private func judgePoint(
-        _ entry: HelpEntry, _ type: KnownType, _ name: LuaToken,
-        _ arguments: [SourceExpression]
+        _ type: KnownType, _ name: LuaToken, _ arguments: [SourceExpression]
     ) {
         switch arguments.first {
         case nil, .string?, .constant?, .function?, .table?: break

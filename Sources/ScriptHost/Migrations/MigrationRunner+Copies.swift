@@ -6,28 +6,28 @@ import StoreBindings
 extension MigrationRunner {
     /// Makes a backup of the current store if the due migrations can overwrite data; returns its path.
     func makeBackup(
-        _ handle: StoreHandle, _ log: MigrationLog, _ due: [MigrationScript], _ choice: Backup
+        of handle: StoreHandle, log: MigrationLog, due: [MigrationScript], choice: Backup
     ) throws -> String? {
         guard !due.isEmpty else { return nil }
-        return try makeBackup(handle, log, choice) {
+        return try makeBackup(of: handle, log: log, choice: choice) {
             try due.contains { try mayOverwrite($0, handle.store) }
         }
     }
 
     /// Makes a backup of the current store before a migration is reversed; returns its path.
     func makeBackup(
-        _ handle: StoreHandle, _ log: MigrationLog, takingBack script: MigrationScript,
-        to classes: [ClassSchema], _ choice: Backup
+        of handle: StoreHandle, log: MigrationLog, takingBack script: MigrationScript,
+        to classes: [ClassSchema], choice: Backup
     ) throws -> String? {
-        try makeBackup(handle, log, choice) {
+        try makeBackup(of: handle, log: log, choice: choice) {
             try (script.down != nil && !script.onlyRenames && handle.store.hasObjects)
                 || SchemaLint.loses(handle.store, for: classes)
         }
     }
 
     private func makeBackup(
-        _ handle: StoreHandle, _ log: MigrationLog, _ choice: Backup,
-        _ mayOverwrite: () throws -> Bool
+        of handle: StoreHandle, log: MigrationLog, choice: Backup,
+        mayOverwrite: () throws -> Bool
     ) throws -> String? {
         guard choice != .never, handle.store.path != nil, try choice == .always || mayOverwrite()
         else {

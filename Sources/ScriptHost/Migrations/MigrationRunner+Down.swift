@@ -85,7 +85,7 @@ extension MigrationRunner {
                 var log = transaction.log
                 guard log.entries.last?.number == file.number else { throw migratedMeanwhile }
                 attempt.backup = try makeBackup(
-                    handle, log, takingBack: script, to: classes, backup)
+                    of: handle, log: log, takingBack: script, to: classes, choice: backup)
                 attempt.hasMadeBackup = attempt.backup != nil
                 attempt.writtenSince = try writtenValues(
                     handle.store, since: entry?.version ?? 0, missingIn: classes)

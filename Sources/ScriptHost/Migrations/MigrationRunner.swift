@@ -180,7 +180,8 @@ package final class MigrationRunner {
                     if attempt.isInterrupted(handle.store) {
                         attempt.backup = lastBackup(log)
                     } else {
-                        attempt.backup = try makeBackup(handle, log, copying.due, copying.choice)
+                        attempt.backup = try makeBackup(
+                            of: handle, log: log, due: copying.due, choice: copying.choice)
                         attempt.hasMadeBackup = attempt.backup != nil
                     }
                     let migrated = try transaction.migrate(
@@ -190,7 +191,11 @@ package final class MigrationRunner {
                         try call(script.up, of: script, with: migration, on: handle, attempt)
                     }
                     log.replaceEntries(history.recorded)
-                    log.apply([entry(file, attempt, migrated.differences, handle.store)])
+                    log.apply([
+                        entry(
+                            of: file, attempt: attempt, differences: migrated.differences,
+                            in: handle.store)
+                    ])
                     return attempt.finished(try migrated.commit(recording: log))
                 }
             }
@@ -232,8 +237,8 @@ package final class MigrationRunner {
     }
 
     private func entry(
-        _ file: MigrationFile, _ attempt: MigrationAttempt, _ differences: [SchemaDifference],
-        _ store: Store
+        of file: MigrationFile, attempt: MigrationAttempt, differences: [SchemaDifference],
+        in store: Store
     ) -> MigrationLog.Entry {
         var entry = MigrationLog.Entry(of: file)
         entry.backup = attempt.backup.map(Self.fileName)
