@@ -5,12 +5,12 @@ import PackageDescription
 let strict: [SwiftSetting] =
     Context.environment["MOONPOOL_STRICT"] == nil ? [] : [.treatAllWarnings(as: .error)]
 
-/// Modules that may not touch a pointer: an unsafe construct there is a build error.
+/// Modules without pointers: an unsafe construct in them is a build error.
 let safe: [SwiftSetting] =
     strict + [.strictMemorySafety(), .treatWarning("StrictMemorySafety", as: .error)]
 
-/// The few modules where pointers live: SystemCalls, StructLayouts, LMDBStorage, ColumnStorage, DataFormats, Decimals,
-/// RealmFiles, EventLoops, LuaHost and LineEditing.
+/// The few modules that may use pointers: SystemCalls, StructLayouts, LMDBStorage, ColumnStorage, DataFormats,
+/// Decimals, RealmFiles, EventLoops, LuaHost and LineEditing.
 let unsafeZone: [SwiftSetting] = strict
 
 let package = Package(

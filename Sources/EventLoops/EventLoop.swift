@@ -42,7 +42,7 @@ package final class EventLoop: @unchecked Sendable {
 
     /// Runs at the end of each turn, before the loop decides whether to continue.
     ///
-    /// Hosts can acquire or release a hold in it.
+    /// Hosts can acquire or release a hold in this handler.
     package var didTurn: (() -> Void)?
 
     /// The clock of timers and deadlines.

@@ -50,6 +50,6 @@ final class LoopSignal: @unchecked Sendable {
 }
 
 extension UnsafeMutablePointer<uv_handle_t> {
-    /// Keeps this handle from keeping `uv_run` running.
+    /// Excludes this handle from those that keep `uv_run` running.
     func unreference() { uv_unref(self) }
 }

@@ -5,15 +5,15 @@ import MemoryAccounts
 ///
 /// Unless a file is written through its map, LMDB keeps changed pages in separate memory until the commit: up to 131,071
 /// of them, which takes 512 MB, and more if long values have their own pages. Beyond that, it writes some to the file
-/// early and reads them in the map. This object makes it do so when the pages take an eighth of the script's limit, or
-/// when the script's account grants no more. LMDB compares the space in its list of changed pages with what a step may
-/// need, so the object lowers the recorded space for one step.
+/// early and reads them in the map. This object makes LMDB write pages early when they take an eighth of the script's
+/// limit, or when the script's account grants no more. LMDB compares the space in its list of changed pages with what a
+/// step may need, so the object lowers the recorded space for one step.
 ///
 /// The values on a page that is written early get other addresses, even if their table has not changed. The owners of
 /// addresses are notified, also in a write without a limit.
 ///
-/// Pages can be written early for the reason that they can be written by a commit that fails: no version contains them,
-/// and the redo log does not need them.
+/// Pages can be written early for the same reason as by a commit that fails: no version contains them, and the redo log
+/// does not need them.
 ///
 /// Only the thread that holds LMDB's write lock may use it.
 final class DirtyPages: @unchecked Sendable {

@@ -192,7 +192,7 @@ final class DiskReservation: @unchecked Sendable {
         }
     }
 
-    /// Removes the pages that a failed write has added to the file, so that a full device has the space again.
+    /// Removes the pages that a failed write has added to the file, which returns their space to a full device.
     ///
     /// Only the thread that holds the write lock can call it. The write may still be open: LMDB does not access those
     /// pages when it aborts.

@@ -337,7 +337,7 @@ package final class Environment: Sendable {
 
     /// Returns the version of the newest commit of any process.
     ///
-    /// Takes a few loads from the map.
+    /// Takes a few memory reads.
     package func latestVersion() -> UInt64 {
         var info = MDB_envinfo()
         mdb_env_info(pointer, &info)

@@ -18,7 +18,7 @@ import Synchronization
 extension EnvironmentRegistry {
     private static let scratchCount = Atomic<UInt64>(0)
 
-    /// Opens a file that is open already a second time, for writes that are rolled back.
+    /// Opens a file that is already open a second time, for writes that are rolled back.
     ///
     /// The environment has no locks. The caller must hold a version with a read transaction of `lease` while it uses
     /// this environment, and must not commit. Throws `procMissing`, and the system's error if the address space is

@@ -34,7 +34,7 @@ package enum PanelTerminal {
     ///
     /// `frame` is called when the output's pipe is woken and returns nil until there is a frame. `press` receives each
     /// key, and `resize` is called when the size of the window has changed. While `isAnswered` returns false, the next
-    /// key waits for at most 300 ms, because it can be intended for the prompt after the panel.
+    /// key waits for at most 300 ms, because the user may have intended it for the prompt after the panel.
     package static func run(
         _ output: AsyncOutput, input: Int32 = 0, frame: () -> PanelFrame?,
         press: (PanelKey) -> Void, isAnswered: () -> Bool, resize: () -> Void

@@ -97,7 +97,7 @@ package final class LuaClass<Object: AnyObject>: Sendable {
     ///
     /// `index` and `setIndex` handle integer keys. `other` and `setOther` handle keys that are neither integers nor
     /// members, and return false for unknown keys. `resolve` returns the live class with a name, for methods declared
-    /// with `fastCreate`. It receives the address of the interned name, which stays the same while the class is
+    /// with `fastCreate`. `resolve` receives the address of the interned name, which stays the same while the class is
     /// registered, and can request the text.
     package init(
         name: String, methods: [LuaMethod<Object>] = [],

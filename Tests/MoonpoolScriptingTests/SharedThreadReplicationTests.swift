@@ -8,7 +8,7 @@ private struct Parcel: Model {
     static let options = ModelOptions<Parcel>(primaryKey: \.id)
 }
 
-/// Waits for a stream by engines that share a thread.
+/// Engines that share a thread wait for a stream.
 @Suite(.enabled(if: NatsServer.isInstalled, NatsServer.missing))
 struct SharedThreadReplicationTests {
     private let gates = Gates()

@@ -8,7 +8,7 @@ private struct Parcel: Model {
     static let options = ModelOptions<Parcel>(primaryKey: \.id)
 }
 
-/// Code that waits at the gate `first` in the middle of something.
+/// Code that waits at the gate `first` in the middle of an operation.
 private struct WaitingCode: Sendable, CustomTestStringConvertible {
     let place: String
     let result: String

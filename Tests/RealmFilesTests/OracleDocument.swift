@@ -50,7 +50,7 @@ indirect enum JSON: Hashable, Comparable {
     }
 }
 
-/// Writes what a file holds in the JSON form of the expected contents.
+/// Writes the contents of a file in the JSON form of the expected contents.
 struct OracleDocument {
     private let file: RealmFile
 

@@ -184,7 +184,7 @@ package struct RealmWriter {
 
     // MARK: - Leaves
 
-    /// Writes texts or byte strings: short, medium or large, by the longest.
+    /// Writes texts or byte strings: short, medium or large, depending on the longest one.
     mutating func strings(_ values: [[UInt8]?], isText: Bool = true, isOld: Bool = false) -> Int64 {
         let longest = values.map { $0?.count ?? 0 }.max() ?? 0
         if isText, longest < 16 {

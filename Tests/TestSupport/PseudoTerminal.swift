@@ -20,7 +20,7 @@ public final class PseudoTerminal {
     }
 
     private let master: Int32
-    /// The end for the tested program, which is its input and output.
+    /// The end of the pseudo-terminal that the tested program uses as its input and output.
     public let descriptor: Int32
     private let name: String
     private var process: pid_t?

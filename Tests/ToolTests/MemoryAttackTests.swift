@@ -12,7 +12,7 @@ import Testing
         let testDescription: String
         /// Runs until it fails, or ends.
         let code: String
-        /// What the attack ends with: the code of its error.
+        /// The code of the error with which the attack ends.
         let result: String
 
         init(_ description: String, _ code: String, result: String = "limit_exceeded") {

@@ -156,8 +156,8 @@ package final class ColumnFile: Sendable {
 
     /// Returns whether another thread or process holds the write lock at each of several checks.
     ///
-    /// This is a hint. It costs a few loads if the lock is free; otherwise twenty checks take a millisecond or two,
-    /// which is longer than most writes take.
+    /// This is a hint. It takes a few memory reads if the lock is free; otherwise twenty checks take a millisecond or
+    /// two, which is longer than most writes take.
     package func isLocked(forChecks checks: Int) -> Bool {
         guard let environment, environment.isLockedByOthers else { return false }
         return environment.isLocked(forChecks: checks)
@@ -190,7 +190,7 @@ package final class ColumnFile: Sendable {
 
     /// Returns the version of the newest commit of any process; 0 after the file was closed.
     ///
-    /// Takes a few loads from the map.
+    /// Takes a few memory reads.
     package func latestVersion() -> UInt64 {
         // The lease keeps the map, even if another thread closes the file now.
         let lease = held.withLock { $0 }

@@ -2,9 +2,9 @@ import LMDBStorage
 
 /// The newest nodes of the history and of the tails, in one node next to the names of the tables.
 ///
-/// Every commit writes the page of the names anyway. With the entry of the history and the rows of the tail there, a
-/// commit of one row dirties no page of their tables, until the space is full and all rows move to their tables
-/// together. A node in the buffer replaces the one with the same key in its table.
+/// Every commit writes the page of the names anyway. With the history entry and the tail rows on this page, a commit of
+/// one row changes no page of their tables. When the page is full, all rows move to their tables together. A node in
+/// the buffer replaces the one with the same key in its table.
 ///
 ///     u8   the node's table
 ///     u64  the node's key

@@ -1,8 +1,8 @@
 extension ChangeSet {
     /// Reports rows that were deleted and restored as modified, after change sets were merged.
     ///
-    /// The merged sets have them as deleted and as inserted. They exist in both versions, so every column of them
-    /// counts as modified.
+    /// The merged sets list these rows as both deleted and inserted. The rows exist in both versions, so each of their
+    /// columns counts as modified.
     mutating func markRevived(_ definitions: [TableID: TableDefinition]) {
         for (id, changes) in tables
         where !changes.inserted.isEmpty && !changes.deleted.isEmpty

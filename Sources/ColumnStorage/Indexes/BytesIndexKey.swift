@@ -1,10 +1,11 @@
 /// The keys of blocks of a bytes index: the column's prefix, then a separator.
 ///
-/// A separator is any position greater than everything in the block before and not greater than anything in its own.
-/// Between different values, it is the shortest prefix of the greater value that separates them; between equal values,
-/// it is the whole value, an end mark and the row's key. Zero bytes are escaped (0 as 0 255, the end mark is 0 1), so
-/// that the order of the keys is the order of the positions. LMDB accepts 511 bytes: entries that only a longer key
-/// could separate are in one block, and a longer position is truncated for a search, which finds the same block.
+/// A separator is any position that is greater than all entries of the previous block and not greater than any entry of
+/// its own block. Between different values, it is the shortest prefix of the greater value that separates them; between
+/// equal values, it is the whole value, an end mark and the row's key. Zero bytes are escaped (0 as 0 255, the end mark
+/// is 0 1), so that the order of the keys is the order of the positions. LMDB accepts 511 bytes: entries that only a
+/// longer key could separate are in one block, and a longer position is truncated for a search, which finds the same
+/// block.
 struct BytesIndexKey: IndexBlockKey {
     static let maximumBytes = 511
     private let memory: UnsafeMutableRawPointer

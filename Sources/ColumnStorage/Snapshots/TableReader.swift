@@ -228,7 +228,7 @@ package final class TableReader {
 
     /// Finds a leaf in the file, checks it, and adds it to the directory.
     ///
-    /// Releases nothing that a caller holds, so that a read on the fast path does not retain its objects for this call.
+    /// Releases no object that a caller references, so callers on the fast path need not retain their objects.
     @usableFromInline @inline(never) @_effects(releasenone)
     func load(_ slot: Int, _ cluster: Int) -> UnsafeRawPointer {
         let address = find(slot, cluster)
@@ -272,7 +272,7 @@ package final class TableReader {
         state.pointee.directory[slot * state.pointee.capacity + cluster] = 0
     }
 
-    /// Removes a leaf from the directory if it is still the one at this address.
+    /// Removes a leaf from the directory if the directory still contains this address.
     func forget(_ slot: Int, _ cluster: Int, at address: UnsafeRawPointer) {
         guard slot <= state.pointee.columnCount, cluster < state.pointee.capacity else { return }
         let entry = state.pointee.directory[slot * state.pointee.capacity + cluster]

@@ -92,7 +92,7 @@ extension ModelContext {
 extension ModelTable {
     /// Registers a read of a property on the fast path, which does not use the engine.
     ///
-    /// Releases nothing that a caller holds: the registrar runs no code of the program when it registers a read.
+    /// Releases no object that a caller references: the registrar runs no code of the program when it registers a read.
     @usableFromInline @inline(never) @_effects(releasenone)
     func noteRead(of key: ObjectKey, at offset: Int) {
         // A property without a column is a collection, whose reads the engine registers.

@@ -290,8 +290,8 @@ extension Results {
 
 /// The next keys of an iterator, read a few at a time.
 ///
-/// The buffer does not contain the table. Otherwise, the call that fills the buffer could replace the table, and each
-/// object of a loop would retain and release it.
+/// The buffer does not contain the table. If it did, the call that fills the buffer could replace the table, and each
+/// object of a loop would have to retain and release the table.
 @usableFromInline
 struct ObjectKeyBuffer {
     @usableFromInline var keys: [ObjectKey] = []

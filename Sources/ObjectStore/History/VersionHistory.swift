@@ -32,7 +32,8 @@ struct VersionHistory {
         return "version \(version) was written with history = 0, or has replaced too many values"
     }
 
-    /// Returns the version whose data a version has, and the versions to reverse for a redo.
+    /// Returns the version with the same data as a given version, and the versions to reverse for a
+    /// redo.
     ///
     /// The returned version is an older one if the given version is an undo, a redo or a restoration, or changed no
     /// data; otherwise it is the given version. The last element of the list is the next version to reverse.

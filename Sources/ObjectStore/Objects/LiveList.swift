@@ -118,7 +118,7 @@ extension LiveList {
         if let old { try writer.deleteTree(old) }
     }
 
-    /// Moves an element to another index of the list, counted without the element.
+    /// Moves an element to an index in the list without this element.
     ///
     /// Throws the errors of ``append(_:)``, and `out_of_range`.
     public func move(from: Int, to destination: Int) throws {

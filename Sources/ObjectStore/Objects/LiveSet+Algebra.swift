@@ -3,28 +3,29 @@ import ColumnStorage
 // Values that a set cannot contain, such as those of another type, are not part of an intersection or a difference;
 // unions throw for them.
 extension LiveSet {
-    /// Returns the values that are in the set or among the others, in order and without duplicates.
+    /// Returns the values that are in the set or among the given values, in order and without
+    /// duplicates.
     ///
     /// Throws `type_mismatch` for a value that the set cannot contain, `invalid_object` if the owner was deleted.
     package func union(_ others: [Value]) throws -> [Value] {
         order.normalized(try elements() + accepted(others)).map(value)
     }
 
-    /// Returns the values of the set that are among the others, in order.
+    /// Returns the values of the set that are among the given values, in order.
     ///
     /// Throws `invalid_object` if the owner was deleted.
     package func intersection(_ others: [Value]) throws -> [Value] {
         try partition(others).inBoth.map(value)
     }
 
-    /// Returns the values of the set that are not among the others, in order.
+    /// Returns the values of the set that are not among the given values, in order.
     ///
     /// Throws `invalid_object` if the owner was deleted.
     package func subtracting(_ others: [Value]) throws -> [Value] {
         try partition(others).onlyHere.map(value)
     }
 
-    /// Returns the values that are in the set or among the others, but not both, in order.
+    /// Returns the values that are in the set or among the given values, but not both, in order.
     ///
     /// Throws the errors of ``union(_:)``.
     package func symmetricDifference(_ others: [Value]) throws -> [Value] {
@@ -33,30 +34,31 @@ extension LiveSet {
         return order.normalized(onlyHere + onlyThere).map(value)
     }
 
-    /// Returns whether all values of the set are among the others.
+    /// Returns whether all values of the set are among the given values.
     ///
     /// Throws `invalid_object` if the owner was deleted.
     package func isSubset(of others: [Value]) throws -> Bool {
         try partition(others).onlyHere.isEmpty
     }
 
-    /// Returns whether all of the others are in the set.
+    /// Returns whether all of the given values are in the set.
     ///
     /// Throws `invalid_object` if the owner was deleted.
     package func isSuperset(of others: [Value]) throws -> Bool {
         try others.allSatisfy { try contains($0) }
     }
 
-    /// Returns whether any of the others is in the set.
+    /// Returns whether any of the given values is in the set.
     ///
     /// Throws `invalid_object` if the owner was deleted.
     package func intersects(_ others: [Value]) throws -> Bool {
         try others.contains { try contains($0) }
     }
 
-    /// Adds the others; returns false if the set contained all of them.
+    /// Adds the given values; returns false if the set contained all of them.
     ///
-    /// The set is unchanged if it cannot contain one of them. Throws the errors of ``insert(_:)``.
+    /// The set is unchanged if it cannot contain one of the values. Throws the errors of
+    /// ``insert(_:)``.
     @discardableResult  // because: most callers only need the values to be present afterwards
     package func formUnion(_ others: [Value]) throws -> Bool {
         let writer = try objectWriter()
@@ -68,7 +70,7 @@ extension LiveSet {
         return isChanged
     }
 
-    /// Keeps only values that are among the others.
+    /// Keeps only the values that are among the given values.
     ///
     /// Throws the errors of ``insert(_:)``.
     package func formIntersection(_ others: [Value]) throws {
@@ -84,9 +86,10 @@ extension LiveSet {
         for element in others.compactMap(elementToFind) { _ = try remove(element, set) }
     }
 
-    /// Removes the elements that the set contains, and inserts the others.
+    /// Removes those of the given values that the set contains, and inserts the rest.
     ///
-    /// The set is unchanged if one of them cannot be added. Throws the errors of ``insert(_:)``.
+    /// The set is unchanged if one of the values cannot be added. Throws the errors of
+    /// ``insert(_:)``.
     package func formSymmetricDifference(_ others: [Value]) throws {
         let writer = try objectWriter()
         let set = editor(writer)
@@ -101,7 +104,7 @@ extension LiveSet {
         return try writer.undoingCreation { writer in try values.map { try element($0, writer) } }
     }
 
-    /// Converts the others to elements of this set.
+    /// Converts the given values to elements of this set.
     ///
     /// Throws `type_mismatch` with the first value that the set cannot contain.
     private func accepted(_ others: [Value]) throws -> [ListElement] {
@@ -112,7 +115,8 @@ extension LiveSet {
         }
     }
 
-    /// Divides the elements into those of the set alone, of both, and of the others alone; each part is in order.
+    /// Divides the elements into those of the set alone, those of both, and the given values alone; each part is in
+    /// order.
     private func partition(
         _ others: [Value]
     ) throws -> (onlyHere: [ListElement], inBoth: [ListElement], onlyThere: [ListElement]) {

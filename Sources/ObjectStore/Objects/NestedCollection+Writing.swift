@@ -36,7 +36,7 @@ extension NestedCollection {
         }
     }
 
-    /// Moves an element of a list to another index, counted without the element.
+    /// Moves an element of a list to an index in the list without this element.
     ///
     /// Throws the errors of ``set(_:at:)``.
     package func move(from: Int, to destination: Int) throws {

@@ -36,7 +36,7 @@ package final class CommitReader {
     /// back, the file cannot be opened a second time, or is written to without a pause.
     ///
     /// The cost is proportional to the commits, not to the store. Throws `closed`, `wrong_thread`, `file_corrupt`, and
-    /// what `body` throws.
+    /// the errors of `body`.
     package func forEachNewestFirst(
         after since: UInt64, _ body: (Commit) throws -> Void
     ) throws -> Bool {

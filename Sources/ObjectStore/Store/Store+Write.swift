@@ -4,7 +4,7 @@ extension Store {
     /// Runs `body` in a write transaction, commits when it returns, and returns its result.
     ///
     /// An error in `body` rolls the transaction back and is rethrown unchanged. If `body` itself has committed or
-    /// cancelled the write, this function does neither. Waits while another thread or process writes. Throws the errors
+    /// canceled the write, this function does neither. Waits while another thread or process writes. Throws the errors
     /// of ``beginWrite()`` and ``commitWrite(withoutNotifying:)``.
     @discardableResult  // because most writes have no result
     public func write<Result>(

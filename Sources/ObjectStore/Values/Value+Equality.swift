@@ -7,7 +7,7 @@ extension Value {
     ///
     /// This equality is stricter than that of predicates, for which the int 1 equals the double 1.0, because a mixed
     /// property keeps the type. NaN equals itself, and -0.0 equals 0.0. Strings are compared by their bytes, unlike
-    /// Swift's strings, which are equal if they only look the same ("é" as one scalar or as two).
+    /// Swift's strings, which are equal if they are canonically equivalent ("é" as one scalar or as two).
     public static func == (left: Value, right: Value) -> Bool {
         switch (left, right) {
         case (.null, .null): true

@@ -34,7 +34,8 @@ enum PlainValue: Hashable {
         }
     }
 
-    /// NaN comes first; a double beyond all integers comes at its end.
+    /// NaN comes first; a double outside of the range of integers comes before or after all
+    /// integers.
     private static func wholeOrder(_ a: Int64, _ b: Double) -> Int {
         if b.isNaN || b < -0x1p63 { return 1 }
         if b >= 0x1p63 { return -1 }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import ObjectStore
 
-/// What scripts with a memory limit may take while they query and write.
+/// The memory that scripts with a limit may use while they query and write.
 @Suite struct LimitedMemoryTests {
     private let folder = TemporaryFolder.inMemory()
     private let store: Store

@@ -129,7 +129,7 @@ final class Soak {
     }
 }
 
-/// The growth of a figure in the steady part of a run.
+/// The growth of a measured value in the steady part of a run.
 private struct Growth {
     let line: String
     let isTooMuch: Bool

@@ -1,6 +1,6 @@
 import Glibc
 
-/// The figures of the soak test at one time.
+/// The measurements of the soak test at one time.
 struct SoakSample {
     var second: Double
     var commits: Int
