@@ -270,7 +270,7 @@ if Context.environment["MOONPOOL_BENCHMARKS"] != nil {
             path: "scripts/benchmarks", swiftSettings: unsafeZone))
 }
 
-// `MOONPOOL_TESTS=ObjectStoreTests,LuaHostTests` leaves those tests and what they need: quick rounds of one part.
+// `MOONPOOL_TESTS=ObjectStoreTests,LuaHostTests` builds only these tests and the targets that they need.
 if let names = Context.environment["MOONPOOL_TESTS"] {
     var kept = Set(names.split(separator: ",").map(String.init))
     var isGrowing = true

@@ -1,4 +1,4 @@
--- Querying: a tour of the predicate language over cities, countries and travellers.
+-- Querying: a tour of the predicate language over cities, countries and travelers.
 --
 -- Prints:
 --

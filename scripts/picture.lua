@@ -30,7 +30,7 @@ local function source_pieces(text)
   return pieces
 end
 
---- Returns the pieces of one line of a session: a prompt with source, labelled output of an observer, or output.
+--- Returns the pieces of one line of a session: a prompt with source, labeled output of an observer, or output.
 local function line_pieces(line)
   local name, version, rest, code = line:match "^(%l+) (v%d+)([^>]*)> (.*)$"
   if name then

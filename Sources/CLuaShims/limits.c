@@ -48,7 +48,7 @@ void shim_instruction_limit(lua_State *L, int64_t count) {
 
 // ---- time
 
-// Only the system's clock is available for waiting everywhere; when it jumps, one wait is too long or too short.
+// Only the system clock can be used for waits on all systems; if it jumps, one wait is too long or too short.
 static struct timespec after(int64_t nanoseconds) {
     struct timespec time;
     clock_gettime(CLOCK_REALTIME, &time);
@@ -110,7 +110,8 @@ static void *watch_time(void *unused) {
     return NULL;
 }
 
-// Starts the thread that watches the time; it lives as long as the process. Returns false if the system has none left.
+// Starts the thread that watches the time; it lives as long as the process. Returns false if the system cannot create a
+// thread.
 static bool start_watch(void) {
     if (watch.has_thread) return true;
     pthread_attr_t attributes;

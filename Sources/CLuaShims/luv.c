@@ -10,7 +10,7 @@ typedef void (*luv_set_callback_function)(lua_State *L, luv_protected_call call)
 typedef void *(*luv_loop_function)(lua_State *L);
 typedef void (*luv_set_loop_function)(lua_State *L, void *loop);
 
-static const char failures_key = 0;  // its address leads to the list of errors in the registry
+static const char failures_key = 0;  // its address is the registry key of the list of errors
 
 // Pops an error and appends it to the list, with a traceback of the code that raised it.
 static void keep_failure(lua_State *L, host *h) {

@@ -1,5 +1,5 @@
-// The command line of the process, as `main` of lua.c receives it. Swift's `CommandLine` reads it from /proc, and is
-// empty if /proc is not mounted.
+// The command line of the process, as `main` of lua.c receives it. Swift's `CommandLine` reads the command line from
+// /proc, and is empty if /proc is not mounted.
 #include "CLuaShims.h"
 
 static int count;

@@ -19,7 +19,7 @@ extension ScriptContext {
         }
         if let output { capture(output) }
         if limits.instructions != nil, let debug = state.globals["debug"].table {
-            debug["sethook"] = .nil  // a script could remove its instruction limit with it
+            debug["sethook"] = .nil  // could remove the limit of instructions
         }
         state.setInstructionLimit(limits.instructions)
         state.setTimeLimit(limits.time)

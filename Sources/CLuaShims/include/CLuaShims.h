@@ -30,7 +30,8 @@ typedef struct {
 } shim_value;
 
 // ---- lifetime of a state
-// How memory is charged: the account may refuse it; it may not; or only if the limit is exceeded by more than a little.
+// How memory is charged: the account may refuse it, may not refuse it, or may refuse it only if the limit is exceeded
+// by more than a little.
 enum { SHIM_CHARGE, SHIM_CHARGE_FORCED, SHIM_CHARGE_OVERDRAFT };
 // The action before a host call: nothing; collect garbage; refuse the call.
 enum { SHIM_PRESSURE_NONE, SHIM_PRESSURE_COLLECT, SHIM_PRESSURE_EXHAUSTED };
@@ -153,7 +154,8 @@ int32_t shim_thread_status(lua_State *L, lua_State *co);              // 0 suspe
 typedef int32_t (*shim_function)(const void *object, lua_State *L);
 void shim_push_function(lua_State *L, const void *object, shim_function f);  // takes over one reference to object
 
-// ---- classes: userdata {magic, payload, class}. A live object's payload is a key, a box's a retained Swift object.
+// ---- classes: userdata {magic, payload, class}. The payload of a live object is a key; that of a box is a retained
+// Swift object.
 typedef struct {
     int32_t (*get)(const void *context, lua_State *L, int64_t payload, int32_t slot, shim_value *out);
     int32_t (*set)(const void *context, lua_State *L, int64_t payload, int32_t slot, const shim_value *in);
@@ -203,7 +205,7 @@ bool shim_interrupt_request(shim_interrupt *i, bool catchable, int32_t reason);
 bool shim_interrupt_pending(shim_interrupt *i);  // a request for the current run
 bool shim_interrupt_due(shim_interrupt *i);  // state's thread: the same; false while the code cleans up
 bool shim_is_running(lua_State *L);
-// For a thread that switches between stacks: the states that have code on the current one. Returns those before.
+// For a thread that switches between stacks: the states that have code on the current one. Returns the previous value.
 void *shim_exchange_running(void *states);
 int64_t shim_time_left(lua_State *L);  // nanoseconds until the deadline of the current run; INT64_MAX: it has none
 bool shim_stop_asked(lua_State *L);              // a stop of the current run was requested

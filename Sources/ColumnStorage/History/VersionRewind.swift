@@ -40,8 +40,8 @@ package final class VersionRewind {
     /// Throws `damaged`, `closed`.
     package func begin(at newest: UInt64) throws(StorageError) -> Bool {
         _ = try snapshot.beginWrite()
-        // LMDB has copied the header without a lock. It was complete, because an earlier reader has used it. It was not
-        // replaced, because it was still the newest version when the snapshot was taken.
+        // LMDB has copied the header without a lock. The header was complete, because an earlier reader has used it.
+        // The header was not replaced, because it was still the newest version when the snapshot was taken.
         guard let write = snapshot.write, write.transaction.handle.version == newest + 1,
             snapshot.version == newest
         else {

@@ -67,7 +67,8 @@ final class SortedIndex<Value: IndexedValue> {
         let tail = delta.pointee.tail
         if let last = tail.last, last.value.compare(value) < 0 { return nil }
         let index = delta.pointee.tailIndex(atOrAfter: value)
-        // Values less than the first one of the tail can only be stored; a value equal to it may also be.
+        // A value less than the first one of the tail can exist only in the stored blocks; a value equal to it can
+        // exist in both.
         if index == 0, let stored = try findStored(value, transaction) { return stored }
         guard index < tail.count, tail[index].value.compare(value) == 0 else { return nil }
         return ObjectKey(tail[index].key)

@@ -36,7 +36,8 @@ package final class ModelContext {
         self.source = source
         self.scheduling = scheduling
         self.isHosted = isHosted
-        // Effects and computed values of scripts follow what functions of the host read.
+        // Effects and computed values of scripts depend on the data that functions of the host
+        // read.
         isObservable = isHosted
     }
 

@@ -66,7 +66,7 @@ public final class Transaction {
     /// Inserts values as objects.
     ///
     /// Throws the errors of ``insert(_:_:)``.
-    @inlinable  // so that the sequence is one that the compiler knows
+    @inlinable  // so that the compiler knows the type of the sequence
     public func insert<M: Model>(
         contentsOf values: some Sequence<M>, _ mode: InsertMode = .new
     ) throws {

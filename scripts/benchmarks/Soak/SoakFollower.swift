@@ -78,7 +78,7 @@ final class ObjectFollower: SoakFollower {
     {
         self.title = title
         self.object = object
-        // A missed change would be noticed by its value.
+        // A missed change would be detected by the value.
         for property in object.classSchema.properties
         where property.isSingle && !property.isBacklinks {
             told[property.name] = try object.value(property.name)

@@ -49,7 +49,7 @@ enum SoakWorld {
         }
     }
 
-    @discardableResult  // most callers need no more than that it is there
+    @discardableResult  // most callers only need the object to exist
     static func create(_ person: Person, in store: Store) throws -> LiveObject {
         try store.create(
             "Person",

@@ -168,7 +168,7 @@ struct ScanPlanner {
         guard asked * 4 * Self.costOfVisit > Double(element.count + rows.count) * 4 else {
             return nil
         }
-        // `all` also holds without elements, so this searches for the elements that fail.
+        // `all` is also true without elements, so this searches for the elements that fail.
         let isAll = node.quantifier == .all
         let inner: any PredicateNode = rest.simplified
         let wanted: any PredicateNode = isAll ? NegationNode(part: inner) : inner
