@@ -93,7 +93,7 @@ import Testing
     }
 
     @Test(arguments: 1...10 as ClosedRange<UInt64>)
-    func `behaves like a sorted multiset through writes, commits, aborts and reopening`(
+    func `a bytes index behaves like a sorted multiset through writes and reopening`(
         seed: UInt64
     ) throws {
         var generator = SeededGenerator(seed: seed)
@@ -215,7 +215,7 @@ import Testing
     }
 
     @Test(arguments: [0, 1, 500])
-    func `finds exactly the entries of early merges`(before: Int) throws {
+    func `a bytes index finds exactly the entries of early merges`(before: Int) throws {
         var generator = SeededGenerator(seed: UInt64(before))
         let environment = try TemporaryEnvironment()
         let pages = IndexPages(environment.blocks)
@@ -262,7 +262,7 @@ import Testing
         #expect(!model.isEmpty)
     }
 
-    @Test func `removes all entries of its column only`() throws {
+    @Test func `a bytes index removes all entries of its column only`() throws {
         let environment = try TemporaryEnvironment()
         let pages = IndexPages(environment.blocks)
         let one = BytesIndex(table: TableID(1), column: ColumnID(1), pages: pages)
@@ -282,7 +282,8 @@ import Testing
     }
 
     @Test(arguments: 1...30 as ClosedRange<UInt64>)
-    func `reports damaged blocks and never reads outside of them`(seed: UInt64) throws {
+    func `a bytes index reports damaged blocks and never reads outside of them`(seed: UInt64) throws
+    {
         var generator = SeededGenerator(seed: seed)
         let environment = try TemporaryEnvironment()
         let pages = IndexPages(environment.blocks)

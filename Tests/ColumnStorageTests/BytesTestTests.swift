@@ -10,7 +10,7 @@ import Testing
             || value.indices.contains { value[$0...].prefix(part.count).elementsEqual(part) }
     }
 
-    @Test func `finds long parts of texts, also with many partial matches`() {
+    @Test func `a text search finds long parts of texts, also with many partial matches`() {
         var random = SeededGenerator(seed: 7)
         var found = 0
         for _ in 0..<400 {
@@ -33,7 +33,7 @@ import Testing
         #expect(found > 50 && found < 350)
     }
 
-    @Test func `takes linear time for adversarial texts`() {
+    @Test func `a text search takes linear time for adversarial texts`() {
         let value = [UInt8](repeating: 97, count: 2_000_000)
         let part = [UInt8](repeating: 97, count: 1_000_000) + [98]
         // Comparing at every offset would take 10¹² steps.

@@ -100,7 +100,7 @@ private struct Model {
     }
 
     @Test(arguments: 1...40 as ClosedRange<UInt64>)
-    func `reads its own output, and detects damage`(seed: UInt64) throws {
+    func `a change set reads its own output, and detects damage`(seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
         var tables = startingTables()
         var changes = ChangeSet()
@@ -125,7 +125,7 @@ private struct Model {
         }
     }
 
-    @Test func `refuses bytes of another form`() {
+    @Test func `a change set refuses bytes of another form`() {
         for bytes: [UInt8] in [
             [], [0], [2, 0], [1], [1, 200], [1, 0, 0], [1, 1, 0, 0], [0x31, 0],
         ] {
@@ -135,7 +135,7 @@ private struct Model {
         }
     }
 
-    @Test func `uses a few bytes for one property`() {
+    @Test func `a change set uses a few bytes for one property`() {
         let record = TableChanges(modified: [ColumnID(rawValue: 2): [ObjectKey(rawValue: 1000)]])
         let changes = ChangeSet(tables: [TableID(rawValue: 1): record])
         #expect(changes.encode().count <= 10)

@@ -86,7 +86,7 @@ import Testing
         } catch { #expect(error.code == .readOnly) }
     }
 
-    @Test func `distinguishes foreign, truncated and newer files`() throws {
+    @Test func `foreign, truncated and newer files are different errors`() throws {
         let path = folder.file()
         try make(path, rows: 5000)
         let whole = bytes(path)
@@ -122,7 +122,7 @@ import Testing
     }
 
     @Test(arguments: 1...8)
-    func `reads damaged leaves as empty and reports them`(seed: UInt64) throws {
+    func `damaged leaves are read as empty and reported`(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
         let path = folder.file("damaged-\(seed)")
         try make(path, rows: 1500)

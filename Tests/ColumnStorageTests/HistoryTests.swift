@@ -10,7 +10,7 @@ import Testing
 
     /// Commits one version for each key, which its change set inserts, and returns the first of the
     /// versions.
-    @discardableResult  // because: some tests only need the versions to be there
+    @discardableResult  // because: some tests only need the versions to exist
     private func commit(
         _ keys: Range<Int64>, _ environment: TemporaryEnvironment, limit: Int = 1000,
         needed: UInt64 = .max
@@ -39,7 +39,7 @@ import Testing
             after: from, through: to, in: environment.history, .none, read.handle)
     }
 
-    @Test func `merges any range of versions`() throws {
+    @Test func `the history merges any range of versions`() throws {
         let environment = try TemporaryEnvironment()
         let first = try commit(0..<40, environment)
         for from in UInt64(0)..<40 {
@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    @Test func `keeps the history when the file is reopened`() throws {
+    @Test func `the history survives reopening the file`() throws {
         let environment = try TemporaryEnvironment()
         let first = try commit(0..<3, environment)
         try environment.reopen()
@@ -62,7 +62,7 @@ import Testing
         #expect(merged?.tables[TableID(1)]?.inserted == [ObjectKey(1), ObjectKey(2)])
     }
 
-    @Test func `reports a version before its beginning`() throws {
+    @Test func `the history reports a version before its beginning`() throws {
         let environment = try TemporaryEnvironment()
         let first = try commit(0..<100, environment, limit: 10)
         let last = first + 99
@@ -74,7 +74,7 @@ import Testing
         #expect(try reader.handle.statistics(environment.history).entries <= 10 + 16)
     }
 
-    @Test func `keeps the changes that a snapshot needs`() throws {
+    @Test func `the history keeps the changes that a snapshot needs`() throws {
         let environment = try TemporaryEnvironment()
         let first = try commit(0..<1, environment)
         try commit(1..<100, environment, limit: 10, needed: first + 5)
@@ -84,7 +84,7 @@ import Testing
         #expect(try read(environment, after: first + 90, through: first + 99) != nil)
     }
 
-    @Test func `reports a damaged entry by the name of the file`() throws {
+    @Test func `the history reports a damaged entry by the name of the file`() throws {
         let environment = try TemporaryEnvironment()
         let first = try commit(0..<3, environment)
         let write = try environment.beginWrite()

@@ -100,7 +100,7 @@ import Testing
     }
 
     @Test(arguments: 1...12 as ClosedRange<UInt64>)
-    func `behaves like a sorted multiset through writes, commits, aborts and reopening`(
+    func `an integer index behaves like a sorted multiset through writes and reopening`(
         seed: UInt64
     ) throws {
         var generator = SeededGenerator(seed: seed)
@@ -179,7 +179,7 @@ import Testing
         }
     }
 
-    @Test func `keeps any number of equal entries`() throws {
+    @Test func `an integer index keeps any number of equal entries`() throws {
         let environment = try TemporaryEnvironment()
         let index = IntIndex(
             table: TableID(1), column: ColumnID(1), pages: IndexPages(environment.blocks))
@@ -195,7 +195,7 @@ import Testing
         #expect(keys.count { $0 == ObjectKey(9) } == 11)
     }
 
-    @Test func `frees the space of removed entries`() throws {
+    @Test func `an integer index frees the space of removed entries`() throws {
         let environment = try TemporaryEnvironment()
         let index = IntIndex(
             table: TableID(1), column: ColumnID(1), pages: IndexPages(environment.blocks))
@@ -221,7 +221,9 @@ import Testing
     }
 
     @Test(arguments: 1...30 as ClosedRange<UInt64>)
-    func `reports damaged blocks and never reads outside of them`(seed: UInt64) throws {
+    func `an integer index reports damaged blocks and never reads outside of them`(seed: UInt64)
+        throws
+    {
         var generator = SeededGenerator(seed: seed)
         let environment = try TemporaryEnvironment()
         let pages = IndexPages(environment.blocks)

@@ -26,7 +26,7 @@ import Testing
     }
 
     @Test(arguments: 1...40 as ClosedRange<UInt64>)
-    func `behaves like a plain set under insertion and removal`(seed: UInt64) {
+    func `a key set behaves like a plain set under insertion and removal`(seed: UInt64) {
         var generator = SeededGenerator(seed: seed)
         var set = KeySet()
         var model: Set<Int64> = []
@@ -54,7 +54,7 @@ import Testing
     }
 
     @Test(arguments: 1...200 as ClosedRange<UInt64>)
-    func `does set algebra like a plain set`(seed: UInt64) {
+    func `a key set does set algebra like a plain set`(seed: UInt64) {
         var generator = SeededGenerator(seed: seed)
         let left = randomKeys(&generator)
         let right = randomKeys(&generator)
@@ -71,7 +71,7 @@ import Testing
     }
 
     @Test(arguments: 1...50 as ClosedRange<UInt64>)
-    func `returns rank, position and membership`(seed: UInt64) {
+    func `a key set returns rank, position and membership`(seed: UInt64) {
         var generator = SeededGenerator(seed: seed)
         let model = randomKeys(&generator)
         let set = set(model)
@@ -84,7 +84,7 @@ import Testing
     }
 
     @Test(arguments: 1...50 as ClosedRange<UInt64>)
-    func `adds the bitmap of a cluster`(seed: UInt64) {
+    func `a key set adds the bitmap of a cluster`(seed: UInt64) {
         var generator = SeededGenerator(seed: seed)
         var set = KeySet()
         var model: Set<Int64> = []
@@ -108,7 +108,7 @@ import Testing
     }
 
     @Test(arguments: 1...100 as ClosedRange<UInt64>)
-    func `reads its own output, and detects damage`(seed: UInt64) throws {
+    func `a key set reads its own output, and detects damage`(seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
         var set = set(randomKeys(&generator))
         if seed % 3 == 0 { set.insert(rawRange: 1 << 40...(1 << 40) + 5) }

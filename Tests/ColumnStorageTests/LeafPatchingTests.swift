@@ -108,7 +108,7 @@ import Testing
         }
     }
 
-    @Test func `new bounds are known`() {
+    @Test func `a patched leaf has its new bounds, or is packed again`() {
         let words = (0..<Cluster.rows).map { UInt64($0 % 200) }
         let within = Pair(words, nulls: [], .int, self)
         within.set(7, 255)

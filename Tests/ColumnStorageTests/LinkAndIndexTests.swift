@@ -27,7 +27,7 @@ import Testing
         return snapshot
     }
 
-    @Test func `finds rows by index, inside the write and after it`() throws {
+    @Test func `a lookup finds rows by index, inside the write and after it`() throws {
         let snapshot = try open()
         let table = snapshot.table(dogs.id)
         _ = try snapshot.beginWrite()
@@ -55,7 +55,7 @@ import Testing
         #expect(table.keys(ColumnID(0), from: 290, through: 310).count == 5)
     }
 
-    @Test func `finds rows by their bytes, inside the write and after it`() throws {
+    @Test func `a lookup finds rows by their bytes, inside the write and after it`() throws {
         let names = TableDefinition(
             id: TableID(3),
             columns: [ColumnDefinition(id: ColumnID(0), kind: .string, index: .unique)])

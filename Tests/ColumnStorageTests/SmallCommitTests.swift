@@ -88,7 +88,7 @@ import Testing
         frozen.close()
     }
 
-    @Test func `finds text by a prefix in leaves of every form`() throws {
+    @Test func `text is found by a prefix in leaves of every form`() throws {
         var random = SeededGenerator(seed: 7)
         let live = try open()
         _ = try live.beginWrite()
@@ -117,7 +117,7 @@ import Testing
         }
     }
 
-    @Test func `adds the doubles of some rows, regardless of the others`() throws {
+    @Test func `the sum of some rows does not depend on the other rows`() throws {
         let kinds = TableDefinition(
             id: TableID(4), columns: [ColumnDefinition(id: ColumnID(0), kind: .double)])
         let live = try open()

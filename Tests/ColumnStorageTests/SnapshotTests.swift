@@ -69,7 +69,7 @@ extension TableReader {
         }
     }
 
-    @Test func `reads its own changes, inside the write and after it`() throws {
+    @Test func `a snapshot reads its own changes, inside the write and after it`() throws {
         let snapshot = try open()
         try define(snapshot)
         let reader = snapshot.table(table)

@@ -104,7 +104,7 @@ struct ModelRow: Equatable {
     }
 
     @Test(arguments: 1...4)
-    func `behaves like a dictionary of rows`(seed: UInt64) throws {
+    func `a table behaves like a dictionary of rows`(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
         let path = folder.file("model-\(seed)")
         // Flushing slows down all other tests, so only one seed tests recovery from the log.

@@ -35,7 +35,7 @@ import Testing
         #expect(pread(file, &byte, 1, 0) == 1)
     }
 
-    @Test func `reports each read of the file until the watch ends`() throws {
+    @Test func `a watch reports each read of the file until the watch ends`() throws {
         let watch = try watch()
         #expect(!loop.isAlive)
         for _ in 1...3 {
@@ -49,7 +49,7 @@ import Testing
         loop.close()
     }
 
-    @Test func `combines many accesses into one call`() throws {
+    @Test func `a watch combines many accesses into one call`() throws {
         let watch = try watch()
         for _ in 1...1000 { readByte() }
         #expect(isCalled())
@@ -57,7 +57,7 @@ import Testing
         watch.cancel()
     }
 
-    @Test func `calls all watches of the file, and no others`() throws {
+    @Test func `an access calls all watches of the file, and no others`() throws {
         let other = "\(path)-other"
         close(open(other, O_CREAT | O_RDWR | O_CLOEXEC, 0o600))
         defer { unlink(other) }
@@ -81,7 +81,7 @@ import Testing
         watches[2].cancel()
     }
 
-    @Test func `uses one system instance for all watches of a loop`()
+    @Test func `all watches of a loop use one system instance`()
         throws
     {
         func instances() throws -> Int {
@@ -96,14 +96,14 @@ import Testing
         watches.forEach { $0.cancel() }
     }
 
-    @Test func `is not called for writes`() throws {
+    @Test func `a watch is not called for writes`() throws {
         let watch = try watch()
         #expect(pwrite(file, "def", 3, 0) == 3)
         #expect(!isCalled(within: .milliseconds(5)))
         watch.cancel()
     }
 
-    @Test func `reports the end of a process that is killed with the file open`() throws {
+    @Test func `a watch reports the end of a process that is killed with the file open`() throws {
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
@@ -120,7 +120,7 @@ import Testing
         watch.cancel()
     }
 
-    @Test func `reports the name of a missing file`() throws {
+    @Test func `a watch reports the name of a missing file`() throws {
         let error = #expect(throws: LoopError.self) {
             try AccessWatch(path: "/nowhere/zoo.moonpool-lock", on: loop) {}
         }

@@ -11,19 +11,19 @@ import Testing
         loop.attach()
     }
 
-    @Test func `returns immediately if nothing keeps it alive`() {
+    @Test func `a loop returns immediately if nothing keeps it alive`() {
         loop.run()
         #expect(!loop.isAlive)
     }
 
-    @Test func `runs jobs in the order they were posted`() {
+    @Test func `a loop runs jobs in the order they were posted`() {
         let log = Log()
         for number in 1...5 { loop.post { log.add("\(number)") } }
         loop.run()
         #expect(log.lines == ["1", "2", "3", "4", "5"])
     }
 
-    @Test func `runs a job that a job posts in the next turn, after wakeups and timers`() {
+    @Test func `a loop runs a job that a job posts in the next turn, after wakeups and timers`() {
         let log = Log()
         let wakeup = loop.makeWakeup { log.add("wake-up") }
         let loop = loop
@@ -37,7 +37,7 @@ import Testing
         #expect(log.lines == ["first", "wake-up", "timer", "second"])
     }
 
-    @Test func `combines many wakeups into one call`() {
+    @Test func `a loop combines many wakeups into one call`() {
         let log = Log()
         let wakeup = loop.makeWakeup { log.add("called") }
         for _ in 1...10 { wakeup.wake() }
@@ -49,7 +49,7 @@ import Testing
         #expect(log.lines == ["called"])
     }
 
-    @Test func `calls a wakeup that was signaled while a handler waited`() {
+    @Test func `a loop calls a wakeup that was signaled while a handler waited`() {
         let log = Log()
         let loop = loop
         let wakeup = loop.makeWakeup {
@@ -73,7 +73,7 @@ import Testing
         #expect(log.lines == ["true", "wake-up"])
     }
 
-    @Test func `is kept alive by a hold until its release, once`() {
+    @Test func `a loop is kept alive by a hold until its release, once`() {
         let hold = loop.hold()
         let second = loop.hold()
         #expect(loop.isAlive)
@@ -84,7 +84,7 @@ import Testing
         #expect(!loop.isAlive)
     }
 
-    @Test func `ends when the last hold is dropped`() {
+    @Test func `a loop ends when the last hold is dropped`() {
         var hold: LoopHold? = loop.hold()
         #expect(loop.isAlive)
         _ = hold
@@ -92,7 +92,7 @@ import Testing
         #expect(!loop.isAlive)
     }
 
-    @Test func `stops after the requesting job and keeps the others`() {
+    @Test func `a loop stops after the requesting job and keeps the others`() {
         let log = Log()
         let loop = loop
         loop.post {
@@ -115,7 +115,7 @@ import Testing
         #expect(!loop.isStopped)
     }
 
-    @Test func `waits inside a job while other jobs run`() {
+    @Test func `a loop waits inside a job while other jobs run`() {
         let log = Log()
         let loop = loop
         loop.post {
@@ -128,7 +128,7 @@ import Testing
         #expect(log.lines == ["later", "inner", "waited true at depth 1"])
     }
 
-    @Test func `stops waiting at the deadline`() {
+    @Test func `a loop stops waiting at the deadline`() {
         let loop = loop
         let clock = clock
         let outcome = Log()
@@ -140,7 +140,7 @@ import Testing
         #expect(outcome.lines == ["false"])
     }
 
-    @Test func `drops jobs when it is closed and accepts no more`() throws {
+    @Test func `a loop drops jobs when it is closed and accepts no more`() throws {
         let other = try EventLoop()
         let log = Log()
         other.post { log.add("never") }
@@ -149,7 +149,7 @@ import Testing
         #expect(log.lines.isEmpty)
     }
 
-    @Test func `ignores wakeups and releases after its end`() throws {
+    @Test func `a loop ignores wakeups and releases after its end`() throws {
         let other = try EventLoop()
         let wakeup = other.makeWakeup {}
         let hold = other.hold()
@@ -159,7 +159,7 @@ import Testing
         hold.release()
     }
 
-    @Test func `refuses a second thread`() async {
+    @Test func `a loop refuses a second thread`() async {
         await #expect(processExitsWith: .failure) {
             let loop = try EventLoop()
             let thread = try LoopThread(name: "second") { _ in loop.attach() }

@@ -8,7 +8,7 @@ import Testing
 #endif
 
 @Suite struct FileWatchTests {
-    @Test func `reports a write to the file`() throws {
+    @Test func `a watch reports a write to the file`() throws {
         let path = "/tmp/moonpool-watch-\(getpid())-\(UInt32.random(in: 0 ... .max))"
         let file = open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0o600)
         defer {
@@ -30,7 +30,7 @@ import Testing
         loop.close()
     }
 
-    @Test func `reports the name of a missing file`() throws {
+    @Test func `a watch reports the name of a missing file`() throws {
         let loop = try EventLoop()
         loop.attach()
         let error = #expect(throws: LoopError.self) {
@@ -54,7 +54,7 @@ import Testing
         access.cancel()
     }
 
-    @Test func `receives a signal`() throws {
+    @Test func `a watch receives a signal`() throws {
         let loop = try EventLoop()
         loop.attach()
         let log = Log()

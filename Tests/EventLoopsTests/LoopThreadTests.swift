@@ -9,7 +9,7 @@ import Testing
 #endif
 
 @Suite struct LoopThreadTests {
-    @Test func `runs jobs from another thread and ends when released`() throws {
+    @Test func `a thread runs jobs from another thread and ends when released`() throws {
         let log = Log()
         let hold = Mutex<LoopHold?>(nil)
         let thread = try LoopThread(name: "worker-0123456789") { loop in
@@ -24,7 +24,7 @@ import Testing
         #expect(log.lines.filter { $0 != "ready" } == (1...100).map(String.init) + ["end"])
     }
 
-    @Test func `has its name, shortened to the kernel's limit`() throws {
+    @Test func `a thread has its name, shortened to the kernel's limit`() throws {
         let log = Log()
         let thread = try LoopThread(name: "zoo-3f2a5c1e-77aa") { _ in
             log.add(LoopThread.currentKernelName)
@@ -34,7 +34,7 @@ import Testing
         #expect(log.lines == ["zoo-3f2a5c1e-77"])
     }
 
-    @Test func `has a stack for deep recursion`() throws {
+    @Test func `a thread has a stack for deep recursion`() throws {
         let log = Log()
         let thread = try LoopThread(name: "deep") { _ in
             func descend(_ depth: Int) -> Int {
@@ -49,7 +49,9 @@ import Testing
         #expect(log.lines == ["9000"])
     }
 
-    @Test func `blocks the terminal's signals and lets the interrupt signal through`() throws {
+    @Test func `a thread blocks the terminal's signals and lets the interrupt signal through`()
+        throws
+    {
         let log = Log()
         let thread = try LoopThread(name: "signals") { _ in
             var mask = sigset_t()
@@ -60,7 +62,7 @@ import Testing
         #expect(log.lines == ["INT 1 URG 0"])
     }
 
-    @Test func `calls real timers no earlier than their times`() throws {
+    @Test func `a thread calls real timers no earlier than their times`() throws {
         let log = Log()
         let thread = try LoopThread(name: "timers") { loop in
             let start = loop.clock.now()
@@ -75,7 +77,7 @@ import Testing
         #expect(log.lines.first == "beat")
     }
 
-    @Test func `calls due timers before the loop waits`() throws {
+    @Test func `a thread calls due timers before the loop waits`() throws {
         let log = Log()
         let thread = try LoopThread(name: "hurried") { loop in
             for round in 0..<40 {
@@ -91,7 +93,7 @@ import Testing
         #expect(log.lines.count == 40)
     }
 
-    @Test func `coalesces wakeups of several threads and loses none`() throws {
+    @Test func `a thread coalesces wakeups of several threads and loses none`() throws {
         let end = Exchange()
         let thread = try LoopThread(name: "woken") { loop in
             end.shared.withLock { $0.hold = loop.hold() }

@@ -17,7 +17,7 @@ import Testing
         loop.runOnce()
     }
 
-    @Test func `calls a due timer once`() {
+    @Test func `a loop calls a due timer once`() {
         let log = log
         let timer = loop.timer(after: .seconds(1)) { log.add("due") }
         advance(.milliseconds(999))
@@ -31,7 +31,7 @@ import Testing
         #expect(!loop.isAlive)
     }
 
-    @Test func `calls timers in the order of their times and creation`() {
+    @Test func `a loop calls timers in the order of their times and creation`() {
         let log = log
         loop.timer(after: .seconds(2)) { log.add("late") }
         loop.timer(after: .seconds(1)) { log.add("older") }
@@ -40,7 +40,7 @@ import Testing
         #expect(log.lines == ["older", "younger", "late"])
     }
 
-    @Test func `repeats until canceled, keeps its interval and skips missed calls`() {
+    @Test func `a timer repeats until canceled, keeps its interval and skips missed calls`() {
         let log = log
         let clock = clock
         let timer = loop.timer(after: .seconds(1), every: .seconds(1)) {
@@ -57,7 +57,7 @@ import Testing
         #expect(!loop.isAlive)
     }
 
-    @Test func `can be canceled inside its own handler`() {
+    @Test func `a timer can be canceled inside its own handler`() {
         let log = log
         var timer: LoopTimer?
         timer = loop.timer(after: .zero, every: .seconds(1)) {
@@ -68,7 +68,7 @@ import Testing
         #expect(log.lines == ["once"])
     }
 
-    @Test func `is not called while its own handler waits`() {
+    @Test func `a timer is not called while its own handler waits`() {
         let log = log
         let loop = loop
         let clock = clock
@@ -82,13 +82,13 @@ import Testing
         #expect(log.lines == ["in", "out"])
     }
 
-    @Test func `does not keep the loop alive if this is requested`() {
+    @Test func `a timer does not keep the loop alive if this is requested`() {
         loop.timer(after: .seconds(1), keepsAlive: false) {}
         #expect(!loop.isAlive)
         loop.run()
     }
 
-    @Test func `does not call a timer that was created in the same turn`() {
+    @Test func `a loop does not call a timer that was created in the same turn`() {
         let log = log
         let loop = loop
         loop.timer(after: .zero) {
@@ -101,7 +101,7 @@ import Testing
         #expect(log.lines == ["first", "second"])
     }
 
-    @Test func `supports a hundred thousand timers, half of which are canceled`() {
+    @Test func `a loop supports a hundred thousand timers, half of which are canceled`() {
         let log = log
         let timers = (0..<100_000).map { number in
             loop.timer(after: .milliseconds(number % 977)) {
@@ -115,7 +115,7 @@ import Testing
         #expect(!loop.isAlive)
     }
 
-    @Test func `agrees with a plain list of times over random timers`() {
+    @Test func `random timers are called as in a plain list of times`() {
         var generator = SeededGenerator(seed: 7)
         for _ in 0..<200 {
             var expected: [(time: Int, age: Int)] = []

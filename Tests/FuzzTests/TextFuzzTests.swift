@@ -9,7 +9,7 @@ import Transfer
     init() throws { world = try FuzzWorld() }
 
     @Test(.timeLimit(.minutes(600)))
-    func `a predicate is a result or an error in the query`() throws {
+    func `a predicate is evaluated or rejected with an error in the query`() throws {
         let store = try FuzzWorld.memoryStore()
         for number in 0..<6 { try FuzzWorld.commit(number, in: store) }
         let words = [

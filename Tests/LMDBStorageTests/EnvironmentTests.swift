@@ -18,14 +18,14 @@ import Testing
         unlink(path + "-lock")
     }
 
-    @Test func `shares one environment per file`() throws {
+    @Test func `a file has one shared environment`() throws {
         defer { remove() }
         let first = try open()
         let second = try open()
         #expect(first.environment === second.environment)
     }
 
-    @Test func `keeps committed and discards uncommitted changes`() throws {
+    @Test func `committed changes are kept, and uncommitted ones discarded`() throws {
         defer { remove() }
         let lease = try open()
         let table = lease.environment.tables[0]
@@ -43,7 +43,7 @@ import Testing
         #expect(try cursor.next() == nil)
     }
 
-    @Test func `refuses a second write on the same thread`() throws {
+    @Test func `a second write on the same thread is refused`() throws {
         defer { remove() }
         let lease = try open()
         let write = try WriteTransaction(lease, durability: .full)

@@ -27,7 +27,7 @@ import Testing
             pwrite(file, &number, MemoryLayout<Number>.size, offset) == MemoryLayout<Number>.size)
     }
 
-    @Test func `detects the owner of the write lock`() throws {
+    @Test func `the lock region detects the owner of the write lock`() throws {
         let region = LockRegion(of: path)
         #expect(!region.isTaken)
         let write = try WriteTransaction(lease, durability: .memory)
@@ -36,7 +36,7 @@ import Testing
         #expect(!region.isTaken)
     }
 
-    @Test func `distinguishes readers of this process from others`() throws {
+    @Test func `the lock region distinguishes readers of this process from others`() throws {
         let region = LockRegion(of: path)
         let readers = try (0..<3).map { _ in try ReadTransaction(lease) }
         #expect(!region.isShared)
@@ -49,14 +49,15 @@ import Testing
         withExtendedLifetime(readers) {}
     }
 
-    @Test func `ignores a number of readers that exceeds the file`() throws {
+    @Test func `the lock region ignores a number of readers that exceeds the file`() throws {
         let region = LockRegion(of: path)
         store(UInt32.max, at: 56)
         #expect(!region.isShared)
         store(UInt32(1), at: 56)
     }
 
-    @Test func `treats a file of another layout as a file with readers and without a writer`()
+    @Test
+    func `a lock file of another layout counts as one with readers and without a writer`()
         throws
     {
         store(UInt32(7), at: 4)
@@ -68,7 +69,7 @@ import Testing
         region.callOthers()
     }
 
-    @Test func `signals other processes only if they exist`() throws {
+    @Test func `the lock region signals other processes only if they exist`() throws {
         let watch = inotify_init1(Int32(IN_NONBLOCK | IN_CLOEXEC))
         defer { close(watch) }
         #expect(lease.environment.commitSignalPath == path + "-lock")

@@ -9,7 +9,7 @@ import Testing
         try body(folder.appending(path: "state/moonpool/history").path)
     }
 
-    @Test func `keeps whole entries from session to session`() {
+    @Test func `the history keeps whole entries from session to session`() {
         withFile { file in
             let entries = ["x = 1", "do\n  y()\nend", "'\\n' .. \"\\\\\"", "日本語"]
             let first = EditHistory(file: file)
@@ -18,7 +18,7 @@ import Testing
         }
     }
 
-    @Test func `skips blank entries and repetitions`() {
+    @Test func `the history skips blank entries and repetitions`() {
         let history = EditHistory(file: nil)
         for entry in ["", "  ", "a", "a", "a  ", "b", "a"] { history.add(entry) }
         #expect(history.entries == ["a", "b", "a"])
@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    @Test func `works without a writable file`() {
+    @Test func `the history works without a writable file`() {
         let history = EditHistory(file: "/proc/moonpool/history")
         history.add("x")
         #expect(history.entries == ["x"])

@@ -6,7 +6,7 @@ import Testing
 private typealias Key = PseudoTerminal.Key
 
 @Suite(.serialized) struct LineEditorTests {
-    @Test func `returns the typed line`() throws {
+    @Test func `the editor returns the typed line`() throws {
         let session = try EditingSession()
         #expect(try session.answer("print(1)\r", number: 1) == .line("print(1)"))
         #expect(try session.answer("\r", number: 2) == .line(""))
@@ -14,7 +14,7 @@ private typealias Key = PseudoTerminal.Key
         #expect(session.terminal.screen.unknown == [])
     }
 
-    @Test func `edits wide and combining characters in the middle of a line`() throws {
+    @Test func `the editor edits wide and combining characters in the middle of a line`() throws {
         let session = try EditingSession()
         let keys = "日本x語é" + Key.left + Key.left + Key.backspace + "ö" + Key.enter
         #expect(try session.answer(keys, number: 1) == .line("日本ö語é"))
@@ -22,7 +22,7 @@ private typealias Key = PseudoTerminal.Key
         try session.end()
     }
 
-    @Test func `ends at Ctrl-D on an empty line only`() throws {
+    @Test func `the editor ends at Ctrl-D on an empty line only`() throws {
         let session = try EditingSession()
         session.terminal.type("ab" + Key.lineStart + Key.end)
         try session.terminal.wait(for: "the deletion") { $0.text.hasSuffix("> b") }
@@ -30,7 +30,7 @@ private typealias Key = PseudoTerminal.Key
         #expect(try session.answer(Key.end, number: 2) == .endOfInput)
     }
 
-    @Test func `discards the line at Ctrl-C and continues`() throws {
+    @Test func `the editor discards the line at Ctrl-C and continues`() throws {
         let session = try EditingSession()
         session.terminal.type("half a li")
         try session.terminal.wait(forText: "half a li")
@@ -40,7 +40,7 @@ private typealias Key = PseudoTerminal.Key
         try session.end()
     }
 
-    @Test func `prints above the typed line`() throws {
+    @Test func `the editor prints above the typed line`() throws {
         let session = try EditingSession()
         session.terminal.type("half" + Key.left + Key.left)
         try session.terminal.wait(forText: "> half")
@@ -56,7 +56,9 @@ private typealias Key = PseudoTerminal.Key
         try session.end()
     }
 
-    @Test func `prints above a line that wraps, with the cursor in any of its rows`() throws {
+    @Test func `the editor prints above a line that wraps, with the cursor in any of its rows`()
+        throws
+    {
         let session = try EditingSession(columns: 20)
         let text = "日本語のとても長い行 and its end"
         session.terminal.type(text)
@@ -77,7 +79,7 @@ private typealias Key = PseudoTerminal.Key
         #expect(session.terminal.screen.unknown == [])
     }
 
-    @Test(arguments: 16...24) func `prints above a line that ends near the right edge`(
+    @Test(arguments: 16...24) func `the editor prints above a line that ends near the right edge`(
         _ length: Int
     )
         throws
@@ -96,7 +98,7 @@ private typealias Key = PseudoTerminal.Key
         try session.end()
     }
 
-    @Test func `draws the line again when the window is resized`() throws {
+    @Test func `the editor draws the line again when the window is resized`() throws {
         let session = try EditingSession(columns: 40)
         session.terminal.type("a line of some thirty letters")
         try session.terminal.wait(forText: "letters")
@@ -132,7 +134,7 @@ private typealias Key = PseudoTerminal.Key
         try session.end()
     }
 
-    @Test func `prints above an entry of several lines`() throws {
+    @Test func `the editor prints above an entry of several lines`() throws {
         let session = try EditingSession()
         session.terminal.type(Key.paste("do\n  x()\nend"))
         try session.terminal.wait(forText: "end")
@@ -143,7 +145,7 @@ private typealias Key = PseudoTerminal.Key
         try session.end()
     }
 
-    @Test func `recalls entries of an earlier session with all lines`() throws {
+    @Test func `the editor recalls entries of an earlier session with all lines`() throws {
         let file = FileManager.default.temporaryDirectory.appending(path: "\(UUID())/a/history")
             .path
         defer { try? FileManager.default.removeItem(atPath: file) }
@@ -164,7 +166,7 @@ private typealias Key = PseudoTerminal.Key
         try next.end()
     }
 
-    @Test func `completes the common part and lists the candidates`() throws {
+    @Test func `the editor completes the common part and lists the candidates`() throws {
         let session = try EditingSession { before, _ in
             let word = before.split(separator: " ").last ?? ""
             let found = ["store", "store_all", "string"].filter { $0.hasPrefix(word) }
@@ -180,7 +182,7 @@ private typealias Key = PseudoTerminal.Key
         try session.end()
     }
 
-    @Test func `does not count colors as columns`() throws {
+    @Test func `the editor does not count colors as columns`() throws {
         let prompt = "\u{1}\u{1B}[32m\u{1}green\u{1}\u{1B}[0m\u{1}> "
         let session = try EditingSession(columns: 20, prompt: prompt)
         session.terminal.type("0123456789abcdefgh")
@@ -194,7 +196,7 @@ private typealias Key = PseudoTerminal.Key
         try session.end()
     }
 
-    @Test func `shortens a flood of output to its first and last lines`() throws {
+    @Test func `the editor shortens a flood of output to its first and last lines`() throws {
         let session = try EditingSession(columns: 40, rows: 10)
         session.terminal.type("half")
         try session.terminal.wait(forText: "> half")

@@ -3,7 +3,8 @@ import LineEditing
 import Testing
 
 @Suite struct PlainLineReaderTests {
-    @Test func `returns one line after the other, and a last line without a line break`() {
+    @Test func `the reader returns one line after the other, and a last line without a line break`()
+    {
         let pipe = Pipe()
         pipe.fileHandleForWriting.write(Data("one\n\ntwo \u{E9}\nend".utf8))
         pipe.fileHandleForWriting.closeFile()

@@ -92,7 +92,7 @@ private struct Refused: Error, Equatable { let what: String }
         await engine.close()
     }
 
-    @Test func `an engine in ten lines`() async throws {
+    @Test func `an engine runs a script that calls a Swift function`() async throws {
         let engine = try ScriptEngine(.sandboxed(limits: .none))
         try engine.register("add(a, b)") { (a: Int, b: Int) in a + b }
         let sum = try await engine.run("return add(1, 2)", as: Int.self)

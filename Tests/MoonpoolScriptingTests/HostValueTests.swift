@@ -197,7 +197,7 @@ private struct Tenant: Sendable, Equatable {
         await engine.close()
     }
 
-    @Test func `a value without a Lua form is an error of the library`() async throws {
+    @Test func `a value that Lua cannot represent is an error with a code`() async throws {
         struct Limits: Codable {
             var names = ["a"]
             var most = [1, UInt64.max]

@@ -185,7 +185,7 @@ private struct WaitingCode: Sendable, CustomTestStringConvertible {
     }
 
     @Test(arguments: WaitingCode.all)
-    fileprivate func `code waits in a place that no coroutine of Lua could leave`(
+    fileprivate func `code waits where a coroutine of Lua could not yield`(
         code: WaitingCode
     ) async throws {
         let (first, second) = (try engine(), try engine())
@@ -331,7 +331,8 @@ private struct WaitingCode: Sendable, CustomTestStringConvertible {
                     let pause = Double((number * 7 + round * 13) % 19) / 500
                     tasks.addTask {
                         let code = Self.anyWait((number + round) % 4, pause)
-                        // because: every outcome is right; what counts is that the run ends.
+                        // because: every outcome is valid; the test only requires that the run
+                        // ends.
                         try? await engine.run(code)
                     }
                 }

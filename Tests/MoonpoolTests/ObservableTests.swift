@@ -101,7 +101,9 @@ private actor Tracker {
         await writer.close()
     }
 
-    @MainActor @Test func `links, collections, results and look-ups register`() async throws {
+    @MainActor @Test func `reads of links, collections and results, and lookups, are registered`()
+        async throws
+    {
         let store = try open(.memory("observable-kinds"))
         defer { store.close() }
         let (dune, emma) = (

@@ -57,7 +57,7 @@ private struct Swapped: Projection {
                 ))
     }
 
-    @Test func `assigning a projected property of the object writes through`() throws {
+    @Test func `assigning a projected property sets the property of the object`() throws {
         let store = try store("projection-write")
         defer { store.close() }
         let dune = try store.writeNow { tx in try tx.insert(Book(isbn: 1, title: "Dune")) }
@@ -71,7 +71,9 @@ private struct Swapped: Projection {
         #expect(error?.message.contains("author.name") == true)
     }
 
-    @Test func `only the projected paths notify, with projected names`() async throws {
+    @Test func `only changes of the projected paths are reported, with projected names`()
+        async throws
+    {
         let store = try store("projection-changes")
         defer { store.close() }
         let dune = try await store.write { tx in
@@ -107,7 +109,7 @@ private struct Swapped: Projection {
         #expect(try await changes.next() == nil)
     }
 
-    @Test func `only chosen properties notify`() async throws {
+    @Test func `only changes of the chosen properties are reported`() async throws {
         let store = try store("projection-chosen")
         defer { store.close() }
         let dune = try await store.write { tx in try tx.insert(Book(isbn: 1, title: "Dune")) }
@@ -158,7 +160,7 @@ private struct Swapped: Projection {
         #expect(rows.map(\.title) == ["Book 1", "Book 2", "Book 3"])
     }
 
-    @Test func `values begins with the current values`() async throws {
+    @Test func `the sequence of values begins with the current values`() async throws {
         let store = try store("projection-values")
         defer { store.close() }
         let dune = try await store.write { tx in try tx.insert(Book(isbn: 1, title: "Dune")) }

@@ -86,7 +86,7 @@ import Testing
         #expect(ann.books.count == 2)
     }
 
-    @Test func `collections change in place and by literals`() throws {
+    @Test func `collections are changed in place and by literals`() throws {
         let store = try open()
         defer { store.close() }
         let book = try store.writeNow { tx in
@@ -140,7 +140,7 @@ import Testing
         #expect(book.place == nil)
     }
 
-    @Test func `a detached value has all properties and inserts again`() throws {
+    @Test func `a detached value has all properties and can be inserted again`() throws {
         let store = try open()
         defer { store.close() }
         var first = Book(

@@ -32,7 +32,7 @@ enum GuardedPages {
                 GuardedPages.count.add(1, ordering: .sequentiallyConsistent)
                 mprotect(UnsafeMutableRawPointer(bitPattern: low), Int(size), PROT_READ)
             } else {
-                // Another fault occurs again, and ends the process.
+                // A fault of another kind occurs again, and ends the process.
                 signal(SIGSEGV, SIG_DFL)
             }
         }

@@ -64,11 +64,11 @@ import Testing
             | 2 |  |  | [] |
             """
         ),
-    ]) func `writes objects as`(_ mode: String, _ expected: String) throws {
+    ]) func `every mode writes objects in its format`(_ mode: String, _ expected: String) throws {
         #expect(try session(mode).run("store:objects('Dog'):sorted 'id'") == expected)
     }
 
-    @Test func `writes single values, tables and nothing`() throws {
+    @Test func `single values, tables and empty results are written`() throws {
         let session = try session("json")
         #expect(try session.run("1.5, 'a', nil, true") == "1.5\n\"a\"\nnull\ntrue")
         #expect(try session.run("{ b = { 1, 2 }, a = 'x' }") == "{\"a\":\"x\",\"b\":[1,2]}")
@@ -81,7 +81,7 @@ import Testing
         #expect(try session.run("7") == "value\n7")
     }
 
-    @Test func `shows values without a format like the prompt`() throws {
+    @Test func `values without a format are shown as at the prompt`() throws {
         let session = try session("jsonl")
         #expect(try session.run("print").hasPrefix("function"))
         #expect(try session.run("store").hasPrefix("store"))

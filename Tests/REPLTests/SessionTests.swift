@@ -15,7 +15,7 @@ import Testing
         end)
         """
 
-    @Test func `shows the values of expressions and numbers them`() throws {
+    @Test func `a session shows the values of expressions and numbers them`() throws {
         let session = try TestSession()
         #expect(try session.run("1 + 1") == "2")
         #expect(try session.run("= 'a', nil, 2.5") == "\"a\"\nnil\n2.5")
@@ -25,7 +25,7 @@ import Testing
         #expect(try session.run("'one\\ntwo'") == "[[\none\ntwo]]")
     }
 
-    @Test func `reports errors with their location`() throws {
+    @Test func `a session reports errors with their location`() throws {
         let session = try TestSession()
         #expect(
             try session.run("nothing.x")
@@ -58,7 +58,7 @@ import Testing
                 """)
     }
 
-    @Test func `shows sets, maps and values of collections`() throws {
+    @Test func `a session shows sets, maps and values of collections`() throws {
         let session = try TestSession(columns: 76, rows: 14)
         _ = try session.run(
             """
@@ -92,7 +92,7 @@ import Testing
         #expect(try session.run("notes") == "map Dog.notes (invalid)")
     }
 
-    @Test func `shows objects, results and lists`() throws {
+    @Test func `a session shows objects, results and lists`() throws {
         let session = try TestSession(columns: 60, rows: 14)
         _ = try session.run(Self.dogs)
         let dog = try session.run("store:object('Dog', 2)")
@@ -252,7 +252,9 @@ import Testing
         #expect(try session.run("1").hasPrefix("1\n"))
     }
 
-    @Test func `completes names, members, classes and key paths without running code`() throws {
+    @Test func `a session completes names, members, classes and key paths without running code`()
+        throws
+    {
         let session = try TestSession()
         _ = try session.run(Self.dogs)
         _ = try session.run(
@@ -318,7 +320,7 @@ import Testing
         #expect(try session.complete("dofile \"/etc/pass").contains("passwd"))
     }
 
-    @Test func `loads a file like typed entries`() throws {
+    @Test func `a session loads a file like typed entries`() throws {
         let session = try TestSession()
         let path = "/tmp/\(UInt64.random(in: 0 ... .max)).lua"
         _ = try session.run(

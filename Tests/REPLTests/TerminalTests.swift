@@ -85,7 +85,7 @@ final class TerminalSession {
 }
 
 @Suite(.serialized) struct TerminalTests {
-    @Test func `a first session`() throws {
+    @Test func `a first session runs entries, continues lines, and creates an object`() throws {
         let session = try TerminalSession()
         defer { session.remove() }
         try session.run("local n = 20")

@@ -3,7 +3,7 @@ import Testing
 @testable import REPL
 
 @Suite struct TranscriptTextTests {
-    @Test func `parses entries, their output, and the width`() {
+    @Test func `the entries, their output, and the width are parsed`() {
         let text = TranscriptText(
             """
             -- A session of moonpool in 100 columns; `moonpool transcript FILE` runs it again.
@@ -30,7 +30,7 @@ import Testing
     @Test(arguments: [
         "> 1 | x", "a > b", "x = 3> 2", "moonpool", "", ">> more", "v4> x", "> x", "zoo 4> x",
         "moonpool>x",
-    ]) func `accepts no other line as an entry`(_ line: String) {
+    ]) func `no other line is an entry`(_ line: String) {
         #expect(TranscriptText(line).steps.isEmpty)
     }
 
@@ -49,7 +49,9 @@ import Testing
         (["a…a"], ["a"], false), (["…b…"], ["abc"], true), (["…b…b"], ["ab"], false),
         (["..."], [], true), (["...", "z"], ["x", "y", "z"], true), (["...", "z"], ["x"], false),
         (["a", "..."], ["a", "b", "c"], true), (["...", "b", "..."], ["a", "b"], true),
-    ]) func `compares with gaps`(_ expected: [String], _ shown: [String], _ isSame: Bool) {
+    ]) func `outputs with gaps are compared`(
+        _ expected: [String], _ shown: [String], _ isSame: Bool
+    ) {
         #expect(TranscriptText.matches(expected, shown) == isSame)
     }
 }

@@ -28,7 +28,9 @@ import Testing
         ("setmetatable({}, {__tostring = function() error('x', 0) end})", "<table: x>"),
         ("setmetatable({1}, {__name = 'Point'})", "Point { 1 }"),
         ("{[true] = 1, [print] = 2}", "{ [true] = 1, [function: builtin] = 2 }"),
-    ]) func `prints`(_ expression: String, _ expected: String) throws {
+    ]) func `a value prints as Lua source or a description`(
+        _ expression: String, _ expected: String
+    ) throws {
         let text = try print(expression)
         if expression.contains("print") {
             return #expect(text.hasPrefix("{ [true] = 1, [function"))
@@ -39,7 +41,7 @@ import Testing
         #expect(text == expected)
     }
 
-    @Test func `marks cycles and shows shared tables`() throws {
+    @Test func `the printer marks cycles and shows shared tables`() throws {
         #expect(
             try print("(function() local t = {} t.self = t return t end)()") == "{ self = <cycle> }"
         )
@@ -47,7 +49,7 @@ import Testing
             try print("(function() local s = {1} return {s, s} end)()") == "{ { 1 }, { 1 } }")
     }
 
-    @Test func `breaks lines that do not fit`() throws {
+    @Test func `the printer breaks lines that do not fit`() throws {
         let text = try print(
             "{ name = 'a rather long string', list = {1, 2, 3}, other = { deep = 'another string' } }",
             PrintLimits(columns: 40))
@@ -61,7 +63,7 @@ import Testing
                 """)
     }
 
-    @Test func `respects its limits and marks omitted parts`() throws {
+    @Test func `the printer respects its limits and marks omitted parts`() throws {
         let limits = PrintLimits(depth: 2, items: 3, string: 5, columns: 60)
         #expect(try print("{1, 2, 3, 4, 5}", limits) == "{ 1, 2, 3, … 2 more }")
         #expect(try print("{{{1}}}", limits) == "{ { { … 1 item } } }")

@@ -176,7 +176,8 @@ struct FormatTests {
             var next = 0
             try pass.read(file.classes[0]) { rows in
                 for row in 0..<rows.count {
-                    // The object of another node, before and after the values of this one.
+                    // The lookup of an object in another node, before and after reading the values
+                    // of this one.
                     let other = tables[0].rows[(next * 37) % 130]
                     for property in tables[0].properties.indices {
                         let value = try rows.value(row, property)

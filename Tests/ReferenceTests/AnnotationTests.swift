@@ -37,7 +37,7 @@ import Testing
         "---@return self\nfunction Object:freeze() end",
         "---@param ... any\nfunction MixedList:append(...) end",
     ])
-    func `types are types of the language server`(line: String) {
+    func `types are written in the notation of the language server`(line: String) {
         #expect(text.contains(line), "\(line)")
     }
 

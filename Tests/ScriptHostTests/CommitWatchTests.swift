@@ -36,7 +36,9 @@ import Testing
         return loop.wait(for: time) { store.version > before }
     }
 
-    @Test func `receives the commit of a process that was killed before it could signal`() throws {
+    @Test func `a watch receives the commit of a process that was killed before it could signal`()
+        throws
+    {
         let followed = try follow()
         defer { followed.close() }
         let process = try spawnHolding(path + "-lock")
@@ -48,7 +50,7 @@ import Testing
         waitpid(process, &status, 0)
     }
 
-    @Test func `polls if the system cannot watch files`() throws {
+    @Test func `a watch polls if the system cannot watch files`() throws {
         // Keeps the file open, so that its lock file is not created again.
         let other = try follow()
         defer { other.close() }
@@ -61,7 +63,7 @@ import Testing
         }
     }
 
-    @Test func `does not keep the loop alive, and can be ended`() throws {
+    @Test func `a watch does not keep the loop alive, and can be ended`() throws {
         let followed = try follow()
         #expect(!loop.isAlive)
         followed.close()

@@ -36,7 +36,7 @@ import Testing
         return script
     }
 
-    @Test func `copies plain values, nested tables and shared ones`() throws {
+    @Test func `a message copies plain values, nested tables and shared ones`() throws {
         let script = try run(
             """
             local shared = { 1 }
@@ -55,7 +55,7 @@ import Testing
         #expect(script.log == ["6", "true", "integer float", "4", "true", "here"])
     }
 
-    @Test func `copies dates, identifiers, decimals, data and null`() throws {
+    @Test func `a message copies dates, identifiers, decimals, data and null`() throws {
         let script = try run(
             """
             local w = moonpool.worker("w", function(date, uuid, id, decimal, data, null)
@@ -76,7 +76,7 @@ import Testing
             ])
     }
 
-    @Test func `copies the change of an object's observer as a plain table`()
+    @Test func `a message copies the change of an object's observer as a plain table`()
         throws
     {
         let script = try run(
@@ -98,7 +98,7 @@ import Testing
         #expect(script.log == ["change Max name Rex Max", "6"])
     }
 
-    @Test func `refuses values that cannot be sent, with their path`() throws {
+    @Test func `a message refuses values that cannot be sent, with their path`() throws {
         let script = try run(
             """
             local w = moonpool.worker("w", function() moonpool.on_message(print) end)
@@ -133,7 +133,9 @@ import Testing
             ])
     }
 
-    @Test func `resolves objects, collections and stores in the receiver's own store`() throws {
+    @Test func `a message resolves objects, collections and stores in the receiver's own store`()
+        throws
+    {
         let script = try run(
             """
             local w = moonpool.worker("w", function(t)
@@ -163,7 +165,8 @@ import Testing
             ])
     }
 
-    @Test func `resolves an object that is deleted meanwhile to nil, and refuses a deleted one`()
+    @Test
+    func `an object that is deleted meanwhile arrives as nil, and a deleted one is refused`()
         throws
     {
         let script = try run(
@@ -189,7 +192,7 @@ import Testing
             ])
     }
 
-    @Test func `refuses objects of an open write until it is committed`() throws {
+    @Test func `a message refuses objects of an open write until it is committed`() throws {
         let script = try run(
             """
             local w = moonpool.worker("w", function()
@@ -238,7 +241,7 @@ import Testing
         #expect(script.log == ["already_in_write", "already_in_write", "New", "nil"])
     }
 
-    @Test func `advances the receiver to the commits before the message`() throws {
+    @Test func `a message advances the receiver to the commits before the message`() throws {
         let script = try run(
             """
             local w = moonpool.worker("w", function(store)
@@ -253,7 +256,7 @@ import Testing
         #expect(script.log == (10...20).map { "N\($0)" })
     }
 
-    @Test func `passes frozen values unchanged`() throws {
+    @Test func `a message passes frozen values unchanged`() throws {
         let script = try run(
             """
             local frozen, list, results = rex:freeze(), rex.toys:freeze(), store:objects("Toy"):freeze()
@@ -279,7 +282,7 @@ import Testing
             ])
     }
 
-    @Test func `reads one frozen version on many threads at once`() throws {
+    @Test func `many threads read one frozen version at once`() throws {
         let script = try run(
             """
             store:write(function()
@@ -305,7 +308,7 @@ import Testing
         #expect(script.log == ["\(sum * 5 * 8)"])
     }
 
-    @Test func `resolves explicit references once, in the same file`() throws {
+    @Test func `a message resolves explicit references once, in the same file`() throws {
         let script = try run(
             """
             local other = moonpool.open { in_memory = "crossing other", schema = schema }
@@ -332,7 +335,7 @@ import Testing
             ])
     }
 
-    @Test func `keeps an in-memory store alive for messages in transit`() throws {
+    @Test func `a message in transit keeps an in-memory store alive`() throws {
         let script = try run(
             """
             moonpool.on_message(function(dog) log(dog.name) end)
@@ -344,7 +347,7 @@ import Testing
         #expect(script.log == ["Traveller"])
     }
 
-    @Test func `opens a file for the receiver with any path of the sender`() throws {
+    @Test func `a message opens a file for the receiver with any path of the sender`() throws {
         let folder = try Folder()
         let script = try run(
             """
@@ -359,7 +362,7 @@ import Testing
         #expect(script.log == ["Filed true"])
     }
 
-    @Test func `continues when its parent closes the store during a call`() throws {
+    @Test func `a worker continues when its parent closes the store during a call`() throws {
         let script = try run(
             """
             local w = moonpool.worker("w", function(dog)

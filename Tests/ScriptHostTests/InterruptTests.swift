@@ -16,7 +16,7 @@ import Testing
         "moonpool.wait_until(function() return false end)",
         "local t <close> = setmetatable({}, {__close = function() while true do end end}) while true do end",
     ])
-    func `stops the main part in any state, with code 130`(code: String) throws {
+    func `an interrupt stops the main part in any state, with code 130`(code: String) throws {
         let script = try ScriptFixture("log 'ready' \(code) log 'never'")
         #expect(script.logs("ready"))
         // The code may not have reached its loop yet, so a request that finds no running code is repeated.
@@ -54,7 +54,7 @@ import Testing
         "local _ = all:where('l.l.l.l.l.l.l.l.@count > 0'):observe(print) moonpool.wait_until(function() end)",
         "local long = all:where 'l.l.l.l.l.l.l.l.@count > 0' while true do pcall(long.first, long) end",
     ])
-    func `stops the evaluation of a query that would never end`(code: String) throws {
+    func `an interrupt stops the evaluation of a query that would never end`(code: String) throws {
         let script = try ScriptFixture(
             Self.nodes + "log 'ready' \(code) log 'never'")
         #expect(script.logs("ready"))
@@ -63,7 +63,7 @@ import Testing
         #expect(!script.log.contains("never"))
     }
 
-    @Test func `discards the results of a stopped query`() throws {
+    @Test func `an interrupt discards the results of a stopped query`() throws {
         let script = try ScriptFixture(
             Self.nodes + """
                 local long = all:where "l.l.l.l.l.l.l.l.@count > 0"
@@ -77,7 +77,7 @@ import Testing
         #expect(script.log.last == "30 30")
     }
 
-    @Test func `stops a timer's function and ends the script`() throws {
+    @Test func `an interrupt stops a timer's function and ends the script`() throws {
         let script = try ScriptFixture(
             "moonpool.after(0, function() log 'ready' while true do pcall(error) end end)")
         #expect(script.logs("ready"))
@@ -86,14 +86,14 @@ import Testing
         #expect(script.reports.isEmpty)
     }
 
-    @Test func `ends a script that waits for events`() throws {
+    @Test func `an interrupt ends a script that waits for events`() throws {
         let script = try ScriptFixture("moonpool.after(3600, log) log 'ready'")
         #expect(script.logs("ready"))
         script.script.interrupt()
         #expect(script.finish() == 130)
     }
 
-    @Test func `stops only the running code of an interactive script`() throws {
+    @Test func `an interrupt stops only the running code of an interactive script`() throws {
         let script = try ScriptFixture("log 'ready'", isInteractive: true)
         #expect(script.logs("ready"))
         let outcome = Flag()

@@ -6,7 +6,7 @@ import Testing
         try LuaCommandLine(["moonpool"] + words)
     }
 
-    @Test func `uses the first word that is not an option as the script`() throws {
+    @Test func `the parser uses the first word that is not an option as the script`() throws {
         let line = try read("-W", "a.lua", "-e", "x")
         #expect(line.source == .file("a.lua"))
         #expect(line.arguments == ["-e", "x"])
@@ -14,7 +14,7 @@ import Testing
         #expect(line.script == 2)
     }
 
-    @Test func `keeps the order of chunks and modules`() throws {
+    @Test func `the parser keeps the order of chunks and modules`() throws {
         let line = try read("-ex=1", "-l", "g=mod", "-e", "y=2", "-lutf8")
         #expect(
             line.steps == [
@@ -25,13 +25,13 @@ import Testing
         #expect(line.hasChunks)
     }
 
-    @Test func `distinguishes standard input from a file called dash`() throws {
+    @Test func `the parser distinguishes standard input from a file called dash`() throws {
         #expect(try read("-", "a").source == .standardInput)
         #expect(try read("--", "-").source == .file("-"))
         #expect(try read("--").source == .none)
     }
 
-    @Test func `reads options and a script after a file of data`() throws {
+    @Test func `the parser reads options and a script after a file of data`() throws {
         var line = try read("-W", "zoo.moonpool", "-e", "x", "a.lua", "-e")
         try line.readAfterSource()
         #expect(line.steps == [.warnings, .execute("x")])
@@ -43,7 +43,7 @@ import Testing
         #expect(alone.source == .none && alone.arguments.isEmpty && alone.script == 2)
     }
 
-    @Test func `shows the version with -v and -i`() throws {
+    @Test func `the parser shows the version with -v and -i`() throws {
         #expect(try read("-v").showsVersion)
         #expect(try read("-i").showsVersion)
         #expect(try read("-i").isInteractive)
@@ -52,7 +52,7 @@ import Testing
     }
 
     @Test(arguments: ["-x", "-vv", "-Ee", "--nonsense"])
-    func `refuses words that are not options`(word: String) {
+    func `the parser refuses words that are not options`(word: String) {
         let error = #expect(throws: LuaCommandLine.UsageError.self) {
             try LuaCommandLine(["moonpool", word])
         }
@@ -61,7 +61,7 @@ import Testing
     }
 
     @Test(arguments: [["-e"], ["-l"], ["-e", "-l"], ["-l", "-"]])
-    func `reports a missing argument of an option`(words: [String]) {
+    func `the parser reports a missing argument of an option`(words: [String]) {
         let error = #expect(throws: LuaCommandLine.UsageError.self) {
             try LuaCommandLine(["moonpool"] + words)
         }

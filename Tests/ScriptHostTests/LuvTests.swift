@@ -13,7 +13,7 @@ enum Luv {
 /// Needs the Debian package lua-luv, which `scripts/setup` installs.
 @Suite(.enabled(if: Luv.isInstalled, "lua-luv is not installed"))
 struct LuvTests {
-    @Test func `keeps the script running while a handle is active, and calls it between timers`()
+    @Test func `an active handle keeps the script running, and is called between timers`()
         throws
     {
         let script = try ScriptFixture(
@@ -31,7 +31,7 @@ struct LuvTests {
         #expect(script.log.sorted() == ["luv 1", "luv 2", "luv 3", "own"])
     }
 
-    @Test func `communicates with a server on loopback`() throws {
+    @Test func `luv communicates with a server on loopback`() throws {
         let script = try ScriptFixture(
             """
             local uv = require "luv"
@@ -55,7 +55,8 @@ struct LuvTests {
         #expect(script.log == ["nil", "echo hello"])
     }
 
-    @Test func `reports an error in a callback like one of an observer, and continues`() throws {
+    @Test func `luv reports an error in a callback like one of an observer, and continues`() throws
+    {
         let script = try ScriptFixture(
             """
             local uv = require "luv"
@@ -70,7 +71,7 @@ struct LuvTests {
         #expect(script.reports.first?.traceback?.contains("script:3") == true)
     }
 
-    @Test func `passes errors to on_error, with Moonpool's codes`() throws {
+    @Test func `luv passes errors to on_error, with Moonpool's codes`() throws {
         let script = try ScriptFixture(
             """
             moonpool.on_error = function(err) log(type(err) == "userdata" and err.code or err) end
@@ -121,7 +122,7 @@ struct LuvTests {
         #expect(script.log == ["own", "slept", "false"])
     }
 
-    @Test func `stops a callback that never ends`() throws {
+    @Test func `a callback that never ends is stopped`() throws {
         let script = try ScriptFixture(
             """
             local uv = require "luv"
@@ -133,7 +134,7 @@ struct LuvTests {
         #expect(script.finish() == 130)
     }
 
-    @Test func `ends with handles of every kind still active`() throws {
+    @Test func `a script ends with handles of every kind still active`() throws {
         let script = try ScriptFixture(
             """
             local uv = require "luv"
@@ -149,7 +150,7 @@ struct LuvTests {
         #expect(!script.log.contains("never"))
     }
 
-    @Test func `hides the handles of the host from uv walk`() throws {
+    @Test func `luv hides the handles of the host from uv walk`() throws {
         let folder = try Folder()
         let script = try ScriptFixture(
             """
@@ -168,7 +169,7 @@ struct LuvTests {
         #expect(script.log == ["1", "seen"])
     }
 
-    @Test func `runs on many workers at once`() throws {
+    @Test func `luv runs on many workers at once`() throws {
         let script = try ScriptFixture(
             """
             local total = 0
@@ -191,7 +192,7 @@ struct LuvTests {
         #expect(script.log == ["36"])
     }
 
-    @Test func `updates its time after the script was idle`() throws {
+    @Test func `luv updates its time after the script was idle`() throws {
         let script = try ScriptFixture(
             """
             local uv = require "luv"

@@ -27,7 +27,7 @@ import Testing
         return script
     }
 
-    @Test func `calls the function on the worker, with its own store`() throws {
+    @Test func `a remote observer calls the function on the worker, with its own store`() throws {
         let script = try run(
             """
             local token = store:objects("Dog"):observe(function(change)
@@ -71,7 +71,7 @@ import Testing
         #expect(script.log == ["false", "written", "pong"])
     }
 
-    @Test func `receives every change after observe has returned`() throws {
+    @Test func `a remote observer receives every change after observe has returned`() throws {
         let script = try run(
             """
             for i = 1, 20 do
@@ -104,7 +104,7 @@ import Testing
         #expect(script.log.filter { $0 == "pong" }.count == 1)
     }
 
-    @Test func `observes lists, values and the store, with key paths`() throws {
+    @Test func `a remote observer observes lists, values and the store, with key paths`() throws {
         let script = try run(
             """
             local a = rex.marks:observe(function(change)
@@ -137,7 +137,7 @@ import Testing
         #expect(script.log.count == 5)
     }
 
-    @Test func `returns statistics and the reason of the last call`() throws {
+    @Test func `a remote observer returns statistics and the reason of the last call`() throws {
         let script = try run(
             """
             local token = rex:observe(function(change) moonpool.post_to_parent("called") end, { on = w })
@@ -153,7 +153,7 @@ import Testing
         #expect(script.log.filter { $0 != "called" } == ["0", "nil", "1", "age Rex", "script:12"])
     }
 
-    @Test func `ends with its token, its object or its worker`() throws {
+    @Test func `a remote observer ends with its token, its object or its worker`() throws {
         let script = try run(
             """
             local function observe() return rex:observe(function() end, { on = w }) end
@@ -172,7 +172,10 @@ import Testing
         #expect(script.log == ["false", "false"])
     }
 
-    @Test func `receives the last call when its object is deleted, like other observers`() throws {
+    @Test
+    func `a remote observer receives the last call when its object is deleted`()
+        throws
+    {
         let script = try run(
             """
             local observed = store:write(function()
@@ -205,7 +208,10 @@ import Testing
         #expect(script.log == ["initial, list update 2 false, object deleted", "false"])
     }
 
-    @Test func `keeps the worker and the script running while the token is valid`() throws {
+    @Test
+    func `a remote observer keeps the worker and the script running while the token is valid`()
+        throws
+    {
         let script = try run(
             """
             local brief = moonpool.worker("brief", function() moonpool.sleep(0.2) end)
@@ -219,7 +225,7 @@ import Testing
         #expect(script.log == ["true", "seen"])
     }
 
-    @Test func `refuses invalid arguments immediately`() throws {
+    @Test func `a remote observer refuses invalid arguments immediately`() throws {
         let script = try run(
             """
             local n = 0
@@ -247,7 +253,7 @@ import Testing
             ])
     }
 
-    @Test func `reports an error in the function as one of the worker`() throws {
+    @Test func `a remote observer reports an error in the function as one of the worker`() throws {
         let script = try run(
             """
             local token = rex:observe(function() error "broken" end, { on = w, name = "bad" })
@@ -262,7 +268,9 @@ import Testing
         #expect(script.reports.map(\.source) == ["worker 'w', 'bad'"])
     }
 
-    @Test func `is reported with the line that registered it if it has no name`() throws {
+    @Test func `a remote observer is reported with the line that registered it if it has no name`()
+        throws
+    {
         let script = try run(
             """
             local token = rex:observe(function() error "broken" end, { on = w })
@@ -292,7 +300,9 @@ import Testing
         #expect(script.log == ["invalid_argument"])
     }
 
-    @Test func `can write on the worker while the script observes the changes`() throws {
+    @Test func `a remote observer can write on the worker while the script observes the changes`()
+        throws
+    {
         let script = try run(
             """
             local token = store:objects("Dog"):where("name == 'Rex'"):observe(function(change)

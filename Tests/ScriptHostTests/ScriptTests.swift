@@ -12,7 +12,7 @@ import Testing
 #endif
 
 @Suite struct ScriptTests {
-    @Test func `ends with code 0 after its main part without tokens and timers`() throws {
+    @Test func `a script ends with code 0 after its main part without tokens and timers`() throws {
         let script = try ScriptFixture("log(1)")
         #expect(script.finish() == 0)
         #expect(script.log == ["1"])
@@ -37,7 +37,7 @@ import Testing
         #expect(statuses.withLock { $0 } == [7, 7, 7, 7])
     }
 
-    @Test func `has a thread named after itself and a uuid`() throws {
+    @Test func `a script has a thread named after itself and a uuid`() throws {
         let script = try ScriptFixture("")
         let name = script.script.name
         #expect(name.hasPrefix("test-"))
@@ -45,13 +45,15 @@ import Testing
         #expect(script.finish() == 0)
     }
 
-    @Test func `ends with code 1 when its main part fails, without waiting for timers`() throws {
+    @Test func `a script ends with code 1 when its main part fails, without waiting for timers`()
+        throws
+    {
         let script = try ScriptFixture("moonpool.after(3600, log) error('broken', 0)")
         #expect(script.finish() == 1)
         #expect(script.log == ["error: broken"])
     }
 
-    @Test func `lives as long as a timer is pending`() throws {
+    @Test func `a script lives as long as a timer is pending`() throws {
         let script = try ScriptFixture(
             """
             local count = 0
@@ -67,7 +69,7 @@ import Testing
         #expect(script.log == ["true", "1", "2", "3", "false"])
     }
 
-    @Test func `calls timers by its configured clock`() throws {
+    @Test func `a script calls timers by its configured clock`() throws {
         let clock = ManualClock()
         let script = try ScriptFixture(
             """
@@ -86,7 +88,7 @@ import Testing
         #expect(script.log == ["ready", "minute", "hour"])
     }
 
-    @Test func `sleeps while its timers run`() throws {
+    @Test func `a script sleeps while its timers run`() throws {
         let script = try ScriptFixture(
             """
             moonpool.after(0, function() log 'timer' end)
@@ -97,7 +99,7 @@ import Testing
         #expect(script.log == ["timer", "awake"])
     }
 
-    @Test func `waits until a condition is true or the time limit is reached`() throws {
+    @Test func `a script waits until a condition is true or the time limit is reached`() throws {
         let script = try ScriptFixture(
             """
             local done = false
@@ -110,7 +112,7 @@ import Testing
         #expect(script.log == ["true", "false", "in condition"])
     }
 
-    @Test func `stops its loop on request, with timers pending`() throws {
+    @Test func `a script stops its loop on request, with timers pending`() throws {
         let script = try ScriptFixture(
             "moonpool.every(3600, log) moonpool.after(0, function() moonpool.stop() end)")
         #expect(script.finish() == 0)
@@ -123,13 +125,16 @@ import Testing
         ("moonpool.after(0, function() os.exit(5) end) moonpool.every(3600, log)", 5),
         ("moonpool.after(0, function() os.exit(6) end) moonpool.sleep(3600) log 'never'", 6),
     ])
-    func `ends immediately with the status of os.exit`(source: String, status: Int32) throws {
+    func `a script ends immediately with the status of os.exit`(source: String, status: Int32)
+        throws
+    {
         let script = try ScriptFixture(source)
         #expect(script.finish() == status)
         #expect(!script.log.contains("never"))
     }
 
-    @Test func `reports an error of a timer with its location, continues and ends with code 1`()
+    @Test
+    func `a script reports an error of a timer with its location, continues and ends with code 1`()
         throws
     {
         let script = try ScriptFixture(
@@ -144,7 +149,7 @@ import Testing
         #expect(script.reports.first?.traceback?.hasPrefix("stack traceback:") == true)
     }
 
-    @Test func `passes errors of timers to moonpool.on_error`() throws {
+    @Test func `a script passes errors of timers to moonpool.on_error`() throws {
         let script = try ScriptFixture(
             """
             moonpool.on_error = function(err, token) log(err) log(token) end
@@ -155,7 +160,8 @@ import Testing
         #expect(script.reports.isEmpty)
     }
 
-    @Test func `reports a moonpool.on_error that is not a function, and the error`() throws {
+    @Test func `a script reports a moonpool.on_error that is not a function, and the error`() throws
+    {
         let script = try ScriptFixture(
             """
             moonpool.on_error = 5
@@ -170,7 +176,7 @@ import Testing
         #expect(script.reports.last?.source == "moonpool.on_error")
     }
 
-    @Test func `reports both errors when moonpool.on_error fails itself`() throws {
+    @Test func `a script reports both errors when moonpool.on_error fails itself`() throws {
         let script = try ScriptFixture(
             """
             moonpool.on_error = function() error('second', 0) end
@@ -181,14 +187,14 @@ import Testing
     }
 
     @Test(arguments: ["moonpool.after(-1, log)", "moonpool.after(0/0, log)", "moonpool.sleep('1')"])
-    func `refuses invalid times`(call: String) throws {
+    func `a script refuses invalid times`(call: String) throws {
         let script = try ScriptFixture(
             "local ok, err = pcall(function() \(call) end) log(ok) log(err.code)")
         #expect(script.finish() == 0)
         #expect(script.log == ["false", "invalid_argument"])
     }
 
-    @Test func `runs posted jobs between callbacks, and none after its end`() throws {
+    @Test func `a script runs posted jobs between callbacks, and none after its end`() throws {
         let script = try ScriptFixture("moonpool.every(0.001, function() end)")
         let flag = Flag()
         script.script.post { context in
@@ -200,7 +206,7 @@ import Testing
         #expect(!script.script.post { _ in })
     }
 
-    @Test func `shows the lines around an error`() throws {
+    @Test func `a script shows the lines around an error`() throws {
         let path = "/tmp/moonpool-excerpt-\(UInt32.random(in: 0 ... .max)).lua"
         let file = try #require(fopen(path, "w"))
         fputs("moonpool.after(0, function()\n  local t\n  t.x = 1\nend)\n", file)

@@ -24,7 +24,7 @@ import Testing
             """
     }
 
-    @Test func `lives as long as a token is valid`() throws {
+    @Test func `a script lives as long as a token is valid`() throws {
         let script = try ScriptFixture(
             open + """
                 token = store:objects("Dog"):observe(function(change)
@@ -37,7 +37,7 @@ import Testing
         #expect(script.log == ["initial", "update"])
     }
 
-    @Test func `receives commits of another script`() throws {
+    @Test func `a script receives commits of another script`() throws {
         let reader = try ScriptFixture(
             open + """
                 token = store:objects("Dog"):observe(function(change)
@@ -57,7 +57,7 @@ import Testing
         #expect(reader.log == ["initial 0", "update 2"])
     }
 
-    @Test func `ends when its last token is collected`() throws {
+    @Test func `a script ends when its last token is collected`() throws {
         let script = try ScriptFixture(
             open + """
                 moonpool.after(0, function()
@@ -67,7 +67,7 @@ import Testing
         #expect(script.finish() == 0)
     }
 
-    @Test func `reports an error of an observer with its name and continues`() throws {
+    @Test func `a script reports an error of an observer with its name and continues`() throws {
         let script = try ScriptFixture(
             open + """
                 token = store:objects("Dog"):observe(function(change)
@@ -82,7 +82,7 @@ import Testing
         #expect(script.reports.first?.message.hasSuffix("broken") == true)
     }
 
-    @Test func `passes errors of observers to moonpool.on_error with the token`() throws {
+    @Test func `a script passes errors of observers to moonpool.on_error with the token`() throws {
         let script = try ScriptFixture(
             open + """
                 moonpool.on_error = function(err, which) log(err) log(which == token) which:invalidate() end
@@ -92,7 +92,7 @@ import Testing
         #expect(script.log == ["broken", "true"])
     }
 
-    @Test func `rolls back an interrupted write`() throws {
+    @Test func `a script rolls back an interrupted write`() throws {
         let checkpointer = try ScriptFixture(open + "moonpool.every(3600, log) log 'ready'")
         #expect(checkpointer.logs("ready"))
         let script = try ScriptFixture(
@@ -112,7 +112,7 @@ import Testing
         #expect(checkpointer.finish() == 0)
     }
 
-    @Test func `does not commit a write whose code has caught its interrupt`() throws {
+    @Test func `a script does not commit a write whose code has caught its interrupt`() throws {
         let script = try ScriptFixture(
             open + """
                 local succeeded = pcall(store.write, store, function()
@@ -128,7 +128,7 @@ import Testing
         #expect(script.log == ["writing", "false0"])
     }
 
-    @Test func `rolls back an open write at os.exit and calls no more observers`() throws {
+    @Test func `a script rolls back an open write at os.exit and calls no more observers`() throws {
         let script = try ScriptFixture(
             open + """
                 token = store:objects("Dog"):observe(function() log "called" end)
@@ -141,7 +141,7 @@ import Testing
         #expect(script.log.filter { $0 == "called" }.count == 1)
     }
 
-    @Test func `releases all descriptors and threads`() async {
+    @Test func `a script releases all descriptors and threads`() async {
         await #expect(processExitsWith: .success) {
             func count(_ folder: String) -> Int {
                 guard let directory = opendir(folder) else { return -1 }
@@ -169,7 +169,9 @@ import Testing
         }
     }
 
-    @Test func `keeps the write of an earlier entry when a later one is interrupted`() throws {
+    @Test func `a script keeps the write of an earlier entry when a later one is interrupted`()
+        throws
+    {
         let script = try ScriptFixture(
             open.replacing("local store", with: "store") + "log 'ready'", isInteractive: true)
         #expect(script.logs("ready"))

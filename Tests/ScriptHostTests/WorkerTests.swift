@@ -12,7 +12,7 @@ import Testing
         private let work = ""
     #endif
 
-    @Test func `runs a function with arguments on its own thread and ends`() throws {
+    @Test func `a worker runs a function with arguments on its own thread and ends`() throws {
         let script = try ScriptFixture(
             """
             local w = moonpool.worker("adder", function(a, b) moonpool.post_to_parent(a + b) end, 2, 3)
@@ -27,7 +27,7 @@ import Testing
         #expect(script.reports.isEmpty)
     }
 
-    @Test func `keeps the script running until the worker has ended`() throws {
+    @Test func `a script runs until its worker has ended`() throws {
         let script = try ScriptFixture(
             """
             moonpool.worker("slow", function() moonpool.sleep(0.05) moonpool.post_to_parent "done" end)
@@ -37,7 +37,7 @@ import Testing
         #expect(script.log == ["done"])
     }
 
-    @Test func `exchanges messages in order until it is stopped`() throws {
+    @Test func `a worker exchanges messages in order until it is stopped`() throws {
         let script = try ScriptFixture(
             """
             local w = moonpool.worker("echo", function()
@@ -53,7 +53,7 @@ import Testing
         #expect(script.log == ["true", "true", "true", "10", "20", "30"])
     }
 
-    @Test func `handles messages that were posted before a stop`() throws {
+    @Test func `a worker handles messages that were posted before a stop`() throws {
         let script = try ScriptFixture(
             """
             local w = moonpool.worker("late", function()
@@ -69,7 +69,7 @@ import Testing
         #expect(script.log == ["1", "2", "3", "4", "5", "true", "false"])
     }
 
-    @Test func `lets sleeping handlers finish before it is stopped`() throws {
+    @Test func `a worker lets sleeping handlers finish before it is stopped`() throws {
         let script = try ScriptFixture(
             """
             local ready = 0
@@ -112,7 +112,7 @@ import Testing
         #expect(script.reports.isEmpty)
     }
 
-    @Test func `stops a handler that sleeps again when the worker ends`() throws {
+    @Test func `a handler that sleeps again when the worker ends is stopped`() throws {
         let script = try ScriptFixture(
             """
             local w = moonpool.worker("poll", function()
@@ -130,7 +130,9 @@ import Testing
         #expect(script.reports.isEmpty)
     }
 
-    @Test func `keeps messages until there is a handler, which a later one replaces`() throws {
+    @Test func `a worker keeps messages until there is a handler, which a later one replaces`()
+        throws
+    {
         let script = try ScriptFixture(
             """
             local w = moonpool.worker("early", function()
@@ -148,7 +150,7 @@ import Testing
         #expect(script.log == ["first 1", "own 2", "own 3"])
     }
 
-    @Test func `reports unhandled messages at its end`() throws {
+    @Test func `a worker reports unhandled messages at its end`() throws {
         let script = try ScriptFixture(
             "moonpool.worker('chatty', function() moonpool.post_to_parent(1) end)")
         #expect(script.finish() == 0)
@@ -158,7 +160,7 @@ import Testing
             ])
     }
 
-    @Test func `does not call a handler again while it sleeps`() throws {
+    @Test func `a worker does not call a handler again while it sleeps`() throws {
         let script = try ScriptFixture(
             """
             local w = moonpool.worker("two", function() moonpool.post_to_parent(1) moonpool.post_to_parent(2) end)
@@ -168,7 +170,7 @@ import Testing
         #expect(script.log == ["begin 1", "end 1", "begin 2", "end 2"])
     }
 
-    @Test func `refuses a function that captures a local, with its name`() throws {
+    @Test func `a worker refuses a function that captures a local, with its name`() throws {
         let script = try ScriptFixture(
             """
             local count = 0
@@ -196,7 +198,7 @@ import Testing
             ])
     }
 
-    @Test func `refuses invalid names and code immediately`() throws {
+    @Test func `a worker refuses invalid names and code immediately`() throws {
         let script = try ScriptFixture(
             """
             for _, arguments in ipairs { {}, { 1 }, { "" }, { "a\\nb", function() end }, { "w" }, { "w", 42 } } do
@@ -208,7 +210,7 @@ import Testing
         #expect(script.log == Array(repeating: "invalid_argument", count: 6))
     }
 
-    @Test func `runs a file with arguments, and reports its errors immediately`() throws {
+    @Test func `a worker runs a file with arguments, and reports its errors immediately`() throws {
         let folder = try Folder()
         try folder.write("moonpool.post_to_parent(select('#', ...), ...)", to: "job.lua")
         try folder.write("this is not Lua", to: "broken.lua")
@@ -227,7 +229,9 @@ import Testing
             ])
     }
 
-    @Test func `reports an error of its main part at the parent, which ends with code 1`() throws {
+    @Test func `a worker reports an error of its main part to the parent, which ends with code 1`()
+        throws
+    {
         let script = try ScriptFixture(
             """
             local w = moonpool.worker("bad", function() error "broken" end)
@@ -242,7 +246,9 @@ import Testing
             script.reports.first?.traceback?.contains("script:1: in function <script:1>") == true)
     }
 
-    @Test func `reports errors of its timers and handlers at the parent and continues`() throws {
+    @Test func `a worker reports errors of its timers and handlers to the parent and continues`()
+        throws
+    {
         let script = try ScriptFixture(
             """
             local w = moonpool.worker("bad", function()
@@ -260,7 +266,7 @@ import Testing
             ])
     }
 
-    @Test func `passes its errors to on_error, its own or its parent's`() throws {
+    @Test func `a worker passes its errors to on_error, its own or its parent's`() throws {
         let script = try ScriptFixture(
             """
             moonpool.on_error = function(err, token)
@@ -280,7 +286,7 @@ import Testing
             script.log == ["value", "nil", "invalid_argument", "nil", "own in timer"])
     }
 
-    @Test func `ends with its parent in any state`() throws {
+    @Test func `a worker ends with its parent in any state`() throws {
         let script = try ScriptFixture(
             """
             moonpool.worker("busy", function() while true do \(work) end end)
@@ -305,7 +311,7 @@ import Testing
         #expect(script.finish() == 130)
     }
 
-    @Test func `can be stopped during its work after a grace period`() throws {
+    @Test func `a worker can be stopped during its work after a grace period`() throws {
         let script = try ScriptFixture(
             """
             local w = moonpool.worker("busy", function() while true do \(work) end end)
@@ -323,7 +329,7 @@ import Testing
         #expect(script.reports.isEmpty)
     }
 
-    @Test func `stops on time even if its script is busy`() throws {
+    @Test func `a worker stops on time even if its script is busy`() throws {
         let script = try ScriptFixture(
             """
             local w = moonpool.worker("busy", function()
@@ -344,7 +350,7 @@ import Testing
         #expect(script.log == ["false", "true"])
     }
 
-    @Test func `its parent waits while the worker is in a native function`() throws {
+    @Test func `a parent waits while its worker is in a native function`() throws {
         let script = try ScriptFixture(
             """
             local w = moonpool.worker("native", function()
@@ -375,7 +381,7 @@ import Testing
         #expect(script.log == ["already_in_write"])
     }
 
-    @Test func `can start workers, which end with it`() throws {
+    @Test func `a worker can start workers, which end with it`() throws {
         let script = try ScriptFixture(
             """
             moonpool.on_message(log)
@@ -434,7 +440,7 @@ import Testing
             ])
     }
 
-    @Test func `searches modules like its parent, and has require 'moonpool'`() throws {
+    @Test func `a worker searches modules like its parent, and has require 'moonpool'`() throws {
         let folder = try Folder()
         try folder.write("return { answer = 42 }", to: "helper.lua")
         let script = try ScriptFixture(
@@ -458,7 +464,7 @@ import Testing
         #expect(script.log == ["this script is not allowed to start workers"])
     }
 
-    @Test func `has the limits of its parent, and reports a reached limit to it`() throws {
+    @Test func `a worker has the limits of its parent, and reports a reached limit to it`() throws {
         let script = try ScriptFixture(
             """
             local w = moonpool.worker("w", function() while true do \(work) end end)

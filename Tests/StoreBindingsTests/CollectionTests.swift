@@ -184,7 +184,7 @@ import Testing
             """)
     }
 
-    @Test func `mixed values in sets and maps`() throws {
+    @Test func `sets and maps contain mixed values`() throws {
         let session = try session()
         session.expect(
             """
@@ -250,7 +250,10 @@ import Testing
             """)
     }
 
-    @Test func `handles of a deleted owner, of frozen objects and of a closed store`() throws {
+    @Test
+    func `handles of a deleted owner or closed store report errors, frozen ones stay`()
+        throws
+    {
         let session = try session()
         session.expect(
             """

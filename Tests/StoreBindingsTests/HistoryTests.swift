@@ -122,7 +122,8 @@ import Testing
             """)
     }
 
-    @Test func `history = 0 keeps nothing, and another number is a different option`() {
+    @Test
+    func `history = 0 keeps no versions, and another number is an error while the store is open`() {
         session.expect(
             """
             local s = moonpool.open { in_memory = "h0", history = 0, schema = { A = { x = "int" } } }

@@ -253,7 +253,7 @@ import Testing
             """)
     }
 
-    @Test func `a file can be emptied instead`() {
+    @Test func `an option empties a file instead of migrating it`() {
         session.expect(
             """
             fill()

@@ -24,7 +24,7 @@ import Testing
             """)
     }
 
-    @Test func `lists: elements, sizes, whole lists`() {
+    @Test func `predicates test elements, sizes and whole lists`() {
         session.expect(
             """
             assert(ids(dogs:where "toys[1].price == 1") == "2 3 4 5 6")
@@ -38,7 +38,7 @@ import Testing
             """)
     }
 
-    @Test func `sorting by counts and sums`() {
+    @Test func `objects are sorted by counts and sums`() {
         session.expect(
             """
             assert(ids(dogs:sorted("toys.@count", "desc")) == "6 5 4 3 2 1")
@@ -67,7 +67,7 @@ import Testing
             """)
     }
 
-    @Test func `many values from a list, a query or a plain array`() {
+    @Test func `the values of 'in' come from a list, a query or a plain array`() {
         session.expect(
             """
             local many = {}

@@ -38,7 +38,7 @@ import Testing
             """)
     }
 
-    @Test func `predicates, shorthand, order, distinct and limit`() {
+    @Test func `predicates, shorthands, orders, distinct and limit select objects`() {
         session.expect(
             """
             assert(#dogs:where("age > $1 and name beginswith $2", 2, "Dog 1") == 4)
@@ -54,7 +54,7 @@ import Testing
             """)
     }
 
-    @Test func `aggregates`() {
+    @Test func `aggregates of results have exact values, and of no objects nil or 0`() {
         session.expect(
             """
             assert(dogs:sum "id" == 210 and dogs:min "score" == 0.5 and dogs:max "score" == 10.0 and dogs:average "id" == 10.5)

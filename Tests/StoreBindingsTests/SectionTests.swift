@@ -89,7 +89,7 @@ import Testing
             """)
     }
 
-    @Test func `indexes over several properties`() {
+    @Test func `indexes over several properties are declared and used`() {
         session.expect(
             """
             store:define { Cat = { name = "string", age = "int", indexes = { {"name", "age"} } } }
@@ -107,7 +107,7 @@ import Testing
             """)
     }
 
-    @Test func `full-text search`() {
+    @Test func `a full-text search finds, ranks and excludes words`() {
         session.expect(
             """
             local found = dogs:where("about text 'dog'")

@@ -132,7 +132,7 @@ import Testing
         }
     }
 
-    @Test func `dates, identifiers and data`() {
+    @Test func `dates, identifiers and data are created, compared and printed`() {
         session.expect(
             """
             local d = moonpool.date { year = 2026, month = 2, day = 28, hour = 23 }

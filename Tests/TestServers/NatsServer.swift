@@ -96,7 +96,7 @@ package final class NatsServer {
             let log = Self.contents(of: folder + "/out")
             if log.contains("Server is ready") { return }
             let isPortTaken = log.contains("address already in use")
-            // The server's output contains the reason of its end.
+            // The server's output contains the reason for its end.
             guard !isPortTaken, !log.contains("[FTL]"), ContinuousClock.now < deadline else {
                 throw NotStarted(isPortTaken: isPortTaken, log: log)
             }

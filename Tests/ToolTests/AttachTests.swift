@@ -82,7 +82,7 @@ import Testing
         "h\u{7f}\u{7f}\u{7f}\u{7f}", "\u{0}\u{0}\u{0}", "",
         "h\u{0}\u{0}\u{0}\u{2}-1x\u{0}\u{0}\u{0}\u{5}))((.o",
     ])
-    func `ignores invalid input on its socket`(_ bytes: String) throws {
+    func `an attachable script ignores invalid input on its socket`(_ bytes: String) throws {
         let script = try Running(Self.observing)
         for _ in 0..<12 {
             let socket = try LocalSocket.connect(to: script.socket)

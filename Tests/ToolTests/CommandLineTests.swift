@@ -19,7 +19,9 @@ import Testing
     }
     private static let canHideProc = (try? withoutProc(["true"]).exitCode) == 0
 
-    @Test(.enabled(if: canHideProc)) func `gets its arguments without a mounted /proc`() throws {
+    @Test(.enabled(if: canHideProc)) func `the tool gets its arguments without a mounted /proc`()
+        throws
+    {
         let outcome = try Self.withoutProc([Tool.path, "-e", "print('out', ...)"])
         #expect(outcome.output == "out\n", "\(outcome.error)")
         #expect(try Self.withoutProc([Tool.path, "--version"]).output.contains("Moonpool"))
@@ -62,22 +64,22 @@ import Testing
         #expect(TemporaryFolder.names(in: temporary).isEmpty)
     }
 
-    @Test func `runs statements given with -e`() throws {
+    @Test func `the tool runs statements given with -e`() throws {
         try expectAsLua(["-e", "print(1 + 1, 'x' .. 2)"])
         try expectAsLua(["-e", "x = 1", "-e", "print(x)"])
         try expectAsLua(["-e", "print(7 // 2, 7 / 2, 1 << 62, 2^53)"])
     }
 
-    @Test func `runs a script from standard input with its arguments`() throws {
+    @Test func `the tool runs a script from standard input with its arguments`() throws {
         try expectAsLua(["-", "a", "b"], input: "print(..., #arg, arg[1], arg[2])")
         try expectAsLua(["-"], input: "#!/usr/bin/env lua\nprint 'first line is skipped'")
     }
 
-    @Test func `loads a library with -l`() throws {
+    @Test func `the tool loads a library with -l`() throws {
         try expectAsLua(["-l", "string", "-e", "print(string == require 'string')"])
     }
 
-    @Test func `passes arguments and the script's name`() throws {
+    @Test func `the tool passes arguments and the script's name`() throws {
         let folder = try TemporaryFolder()
         let script = try folder.write("print(#arg, ...) print(arg[0]:match '[^/]*$')", to: "s.lua")
         try expectAsLua([script])
@@ -85,7 +87,7 @@ import Testing
         try expectAsLua(["--", script, "-e"])
     }
 
-    @Test func `ends with the script's own exit code`() throws {
+    @Test func `the tool ends with the script's own exit code`() throws {
         for code in ["os.exit(3)", "os.exit(true)", "os.exit(false)", "os.exit(0, true)", "return"]
         {
             try expectAsLua(["-e", code])
@@ -177,7 +179,7 @@ import Testing
         #expect(outcome.exitCode == 0)
     }
 
-    @Test func `reports an error with a traceback and exit code 1`() throws {
+    @Test func `the tool reports an error with a traceback and exit code 1`() throws {
         let folder = try TemporaryFolder()
         let script = try folder.write(
             "local function f()\n  error 'broken'\nend\nf()\n", to: "bad.lua")
@@ -188,19 +190,19 @@ import Testing
         #expect(outcome.error.contains("stack traceback:"))
     }
 
-    @Test func `reports a syntax error with its line`() throws {
+    @Test func `the tool reports a syntax error with its line`() throws {
         let outcome = try Tool.run(["-e", "x = = 1"])
         #expect(outcome.exitCode == 1)
         #expect(outcome.error.contains("unexpected symbol near '='"))
     }
 
-    @Test func `reports a missing script`() throws {
+    @Test func `the tool reports a missing script`() throws {
         let outcome = try Tool.run(["/no-such-folder/script.lua"])
         #expect(outcome.exitCode == 1)
         #expect(outcome.error.contains("/no-such-folder/script.lua"))
     }
 
-    @Test func `shows help and version`() throws {
+    @Test func `the tool shows help and version`() throws {
         let help = try Tool.run(["--help"])
         #expect(help.exitCode == 0)
         #expect(help.output.contains("USAGE: moonpool"))

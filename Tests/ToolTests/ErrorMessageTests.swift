@@ -142,7 +142,7 @@ import Testing
     ]
 
     @Test(arguments: cases)
-    func `has its code and a complete message`(example: Case) throws {
+    func `an error has its code and a complete message`(example: Case) throws {
         let outcome = try Self.run(example.script)
         #expect(outcome.exitCode == 0, "\(outcome.error)")
         let lines = outcome.output.split(separator: "\n", maxSplits: 1)
@@ -160,7 +160,7 @@ import Testing
             end)
             """
         #expect(try Tool.run(["-e", filling], in: folder.path).exitCode == 0)
-        // Another process does this, as another program would.
+        // A separate process does this, because it represents another program.
         let cutting = """
             local whole = io.open("cut.moonpool", "rb"):read("a")
             local file = io.open("cut.moonpool", "wb")
@@ -174,7 +174,7 @@ import Testing
         #expect(outcome.output.contains("cut.moonpool"))
     }
 
-    @Test func `prints like any Lua error, with file and line`() throws {
+    @Test func `an error prints like any Lua error, with file and line`() throws {
         let outcome = try Self.run("print(select(2, pcall(function() rex.age = 3 end)))")
         #expect(outcome.output.contains("case.lua:"))
     }

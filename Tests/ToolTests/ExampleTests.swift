@@ -7,7 +7,7 @@ import Testing
     }
 
     @Test(arguments: names)
-    func `prints the output in its header`(name: String) throws {
+    func `an example prints the output in its header`(name: String) throws {
         let path = "\(Tool.root)/examples/\(name)"
         let outcome = try Tool.run([path])
         #expect(outcome.error == "")
@@ -100,7 +100,9 @@ import Testing
         return try Tool.run([script, list] + arguments, in: folder.path)
     }
 
-    @Test func `counts packages, virtual packages and unmet dependencies`() throws {
+    @Test func `the example of packages counts packages, virtual packages and unmet dependencies`()
+        throws
+    {
         let outcome = try run()
         #expect(outcome.error == "")
         #expect(
@@ -110,7 +112,7 @@ import Testing
         #expect(outcome.lines.dropFirst().first?.hasPrefix("import: ") == true)
     }
 
-    @Test func `ranks by size and by the number of dependents`() throws {
+    @Test func `the example of packages ranks by size and by the number of dependents`() throws {
         let lines = try run().lines
         let largest = try #require(lines.firstIndex(of: "Largest packages"))
         #expect(lines[largest + 1].contains("2.0 MB  editor"))
@@ -118,13 +120,13 @@ import Testing
         #expect(lines[wanted + 1].contains("    3  libwide"))
     }
 
-    @Test func `follows links and virtual packages`() throws {
+    @Test func `the example of packages follows links and virtual packages`() throws {
         let lines = try run().lines
         #expect(
             lines.contains("editor requires 3 packages, 1.8 MB; the largest are"))
     }
 
-    @Test func `shows the output of an observer`() throws {
+    @Test func `the example of packages shows the output of an observer`() throws {
         let lines = try run().lines
         #expect(
             lines.suffix(4) == [
@@ -133,7 +135,9 @@ import Testing
             ])
     }
 
-    @Test func `keeps the objects in a store that can be opened again`() throws {
+    @Test func `the example of packages keeps the objects in a store that can be opened again`()
+        throws
+    {
         let folder = try TemporaryFolder()
         let store = folder.path + "/packages.moonpool"
         for _ in 0..<2 { #expect(try run([store]).exitCode == 0) }
@@ -148,7 +152,7 @@ import Testing
 @Suite struct ShopMigrationsExampleTests {
     static let folder = Tool.root + "/examples/shop-migrations"
 
-    @Test func `prints the output in its header`() throws {
+    @Test func `an example prints the output in its header`() throws {
         let outcome = try Tool.run([Self.folder + "/shop.lua"])
         #expect(outcome.error == "")
         #expect(outcome.exitCode == 0)
@@ -156,7 +160,7 @@ import Testing
         #expect(outcome.output.split(separator: "\n") == expected)
     }
 
-    @Test func `its migrations pass their tests`() throws {
+    @Test func `the migrations of an example pass their tests`() throws {
         let outcome = try Tool.run(["migrate", "test", Self.folder + "/migrations"])
         #expect(outcome.error == "")
         #expect(outcome.exitCode == 0)

@@ -51,7 +51,7 @@ struct MigrationShop {
     }
 
     /// Writes a migration or a test of a migration.
-    @discardableResult  // because the folder is what counts
+    @discardableResult  // because most callers need only the folder
     func write(_ text: String, to name: String) throws -> String {
         try folder.write(text, to: "migrations/" + name)
     }

@@ -49,7 +49,10 @@ import Transfer
         }
     }
 
-    @Test func `names with other characters become properties, and match them again`() throws {
+    @Test
+    func `names with invalid characters become property names, and match them in later imports`()
+        throws
+    {
         let world = try TransferWorld([:])
         var options = ImportOptions()
         options.className = "T"

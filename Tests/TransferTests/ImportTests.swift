@@ -16,7 +16,7 @@ import Transfer
         return options
     }
 
-    @Test func `imports JSON Lines with links to later and existing objects`() throws {
+    @Test func `JSON Lines with links to later and existing objects are imported`() throws {
         let world = try TransferWorld(Self.dogs)
         let report = try world.take(
             """
@@ -50,7 +50,9 @@ import Transfer
         ("{\"id\": 1, \"name\": \"Rex\", \"owner\": \"Ann\"}", "line 1: links to Person \"Ann\""),
         ("{\"id\": 1, \"name\": \"\\ud800\u{FFFD}\"} x", "line 1, column 20: not JSON: an escape"),
     ])
-    func `reports the invalid line and imports nothing`(text: String, expected: String) throws {
+    func `an invalid line is reported, and nothing is imported`(text: String, expected: String)
+        throws
+    {
         let world = try TransferWorld(Self.dogs)
         let said = message { try world.take(text, as: "a.jsonl", dogOptions()) }
         #expect(said.contains(expected), "\(said)")
@@ -58,7 +60,7 @@ import Transfer
         #expect(!world.store.isInWrite)
     }
 
-    @Test func `skips invalid rows and writes them to a file`() throws {
+    @Test func `invalid rows are skipped and written to a file`() throws {
         let world = try TransferWorld(Self.dogs)
         var options = dogOptions()
         options.rejects = world.path("rejects.jsonl")
@@ -197,7 +199,7 @@ import Transfer
         #expect(try world.store.objects("Person").count() == 0)
     }
 
-    @Test func `updates by primary key on request`() throws {
+    @Test func `objects are updated by primary key on request`() throws {
         let world = try TransferWorld(Self.dogs)
         var options = dogOptions()
         try world.take("{\"id\": 1, \"name\": \"Rex\", \"age\": 3}", as: "a.jsonl", options)
@@ -210,7 +212,7 @@ import Transfer
         #expect(try world.values("Dog", "age") == [.int(3), .null])
     }
 
-    @Test func `commits batches and keeps those before an invalid row`() throws {
+    @Test func `batches before an invalid row are committed`() throws {
         let world = try TransferWorld(Self.dogs)
         var options = dogOptions()
         options.batch = 2
@@ -230,7 +232,7 @@ import Transfer
         #expect(try world.store.objects("Dog").count() == 0)
     }
 
-    @Test func `imports CSV with renamed and omitted columns`() throws {
+    @Test func `CSV with renamed and omitted columns is imported`() throws {
         let world = try TransferWorld(Self.dogs)
         var options = dogOptions()
         options.names = ["No": "id", "Comment": ""]
@@ -256,7 +258,7 @@ import Transfer
         ("id,name\nx,Rex", "line 2, column 1: 'Dog.id' expects int, got \"x\""),
         ("id,name,id\n1,Rex,2", "two columns are for 'id'"),
     ])
-    func `reports the error of a CSV file`(text: String, expected: String) throws {
+    func `an error in a CSV file is reported`(text: String, expected: String) throws {
         let world = try TransferWorld(Self.dogs)
         let said = message { try world.take(text, as: "a.csv", dogOptions()) }
         #expect(said.contains(expected), "\(said)")
@@ -266,7 +268,7 @@ import Transfer
         ("id,name\n1,R\u{1}x", "line 2, column 2: 'name' holds bytes that are not UTF-8"),
         ("id,na\u{1}me\n1,Rex", "line 1: the header holds bytes that are not UTF-8"),
     ])
-    func `refuses CSV with invalid UTF-8 instead of replacing bytes`(
+    func `CSV with invalid UTF-8 is refused, and no bytes are replaced`(
         text: String, expected: String
     ) throws {
         let world = try TransferWorld(Self.dogs)
@@ -281,7 +283,7 @@ import Transfer
         #expect(try world.values("Dog", "id").isEmpty)
     }
 
-    @Test func `infers the types of a new class`() throws {
+    @Test func `the types of a new class are inferred`() throws {
         let world = try TransferWorld([:])
         var options = ImportOptions()
         options.className = "City"
@@ -301,7 +303,7 @@ import Transfer
             ])
     }
 
-    @Test func `imports an object of lists, as Realm's tools export it`() throws {
+    @Test func `an object of lists, as Realm's tools export it, is imported`() throws {
         let world = try TransferWorld([:])
         let report = try world.take(
             """
@@ -318,7 +320,7 @@ import Transfer
     @Test(arguments: [
         "[{\"id\": 1}, 2]", "[[1]]", "7", "{\"Dog\": {\"id\": 1}}", "[", "{\"Dog\": [{]}",
     ])
-    func `refuses JSON of another shape`(text: String) throws {
+    func `JSON of another form is refused`(text: String) throws {
         let world = try TransferWorld(Self.dogs)
         #expect(message { try world.take(text, as: "a.json", dogOptions()) } != "nothing was wrong")
         #expect(try world.store.objects("Dog").count() == 0)

@@ -118,7 +118,7 @@ import Transfer
         }
     }
 
-    @Test func `types, text and a sample are options`() throws {
+    @Test func `options specify types, keep text, and limit the sample`() throws {
         var options = ImportOptions()
         options.className = "T"
         options.types = ["zip": "string", "price": "double", "born": "date?"]
@@ -230,7 +230,9 @@ import Transfer
         ("date", "2026-01-01T00:00:00.1234567Z", "2026-01-01T00:00:00.123457Z"),
         ("date", "1969-12-31T23:59:59.9999999Z", "1970-01-01T00:00:00Z"),
     ])
-    func `rounding is an option, and counted`(type: String, text: String, expected: String) throws {
+    func `an option rounds values, and the report counts them`(
+        type: String, text: String, expected: String
+    ) throws {
         for (file, ending) in [("v\n\(text)\n", "csv"), ("{\"v\":\"\(text)\"}\n", "jsonl")] {
             let world = try TransferWorld(["T": ["v": type]])
             var options = ImportOptions()

@@ -48,7 +48,7 @@ import Transfer
         (#"{"id":7,"boss":{"id":9,"name":"Zoe"}}"#, "'name' is nil and \"Zoe\""), ("7", ""),
         (#"{"id":7,"extra":{"a":1}}"#, ""), (#"{"id":7,"extra":{"a":1.5}}"#, "'extra' is"),
     ])
-    func `another description is an error, and updates on upsert`(
+    func `a different description is an error, or an update on upsert`(
         second: String, expected: String
     ) throws {
         let schema = [
@@ -130,7 +130,9 @@ import Transfer
         (#"{"a":[]}"#, "a.b", -1), (#"{"a":{}}"#, "a.b", -1), (#"{"a":{"b":7}}"#, "a.b", -1),
         (#"[{"id":1}]"#, "a", -1),
     ])
-    func `the rows of a text can be under names`(text: String, path: String, count: Int) throws {
+    func `an option names the path to the rows of a JSON text`(
+        text: String, path: String, count: Int
+    ) throws {
         let world = try TransferWorld(["Dog": ["id": "int"]])
         var options = options([:])
         options.records = path.split(separator: ".").map(String.init)

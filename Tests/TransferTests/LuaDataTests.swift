@@ -14,7 +14,7 @@ import Transfer
         "Person": ["name": "string primary"],
     ]
 
-    @Test func `imports rows as calls, with every form of Lua literals`() throws {
+    @Test func `rows are imported as calls, with every form of Lua literals`() throws {
         let world = try TransferWorld(Self.dogs)
         try world.take(
             """
@@ -50,7 +50,7 @@ import Transfer
         "local data = {}\nDog {id = 1, name = 'a'}".replacing("local data = {}\n", with: "")
             + "\nDog {id = 2, name = 'b'}",
     ])
-    func `imports a returned table`(text: String) throws {
+    func `a returned table is imported`(text: String) throws {
         let world = try TransferWorld(Self.dogs)
         var options = ImportOptions()
         options.className = "Dog"
@@ -77,7 +77,9 @@ import Transfer
         ("\u{1B}Lua", "expected a row"),
         ("do local function part() os.exit() end part() end", "expected data"),
     ])
-    func `refuses code other than data and imports nothing`(text: String, expected: String) throws {
+    func `code other than data is refused, and nothing is imported`(text: String, expected: String)
+        throws
+    {
         let world = try TransferWorld(Self.dogs)
         var options = ImportOptions()
         options.className = "Dog"
@@ -86,7 +88,7 @@ import Transfer
         #expect(try world.store.objects("Dog").count() == 0)
     }
 
-    @Test func `infers the types of new classes`() throws {
+    @Test func `the types of new classes are inferred`() throws {
         let world = try TransferWorld([:])
         let report = try world.take(
             "City {id = 1, name = 'Bern', area = 51}\nCity {id = 2, name = 'Basel', area = 22.5, old = true}",

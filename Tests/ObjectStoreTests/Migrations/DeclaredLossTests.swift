@@ -152,7 +152,7 @@ import Testing
     ]
 
     @Test(arguments: inexact.indices)
-    func `a conversion that loses something needs code or a declaration`(_ index: Int) throws {
+    func `a conversion that loses data needs code or a declaration`(_ index: Int) throws {
         let (before, value, after) = Self.inexact[index]
         try fill(before, value)
         let error = storeError(.typeMismatch) {
@@ -164,7 +164,7 @@ import Testing
         #expect(store.schema.find("P")?.property(named: "v")?.type == after.type)
     }
 
-    @Test func `code provides values that do not convert, also zero`() throws {
+    @Test func `code can provide values that do not convert, including zero`() throws {
         try fill(Property("v", .string), "12", "many", "none")
         let after = [person(Property("v", .int))]
         let error = storeError(.typeMismatch) {

@@ -76,7 +76,7 @@ import Testing
         #expect(try store.schema.require("Item").primaryKey?.type == .uuid)
     }
 
-    @Test func `an optional key can be nil once`() throws {
+    @Test func `only one object can have a nil key`() throws {
         try fill(["a", "b"])
         let optional = ClassSchema(
             "Item",

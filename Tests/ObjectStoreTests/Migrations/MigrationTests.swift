@@ -197,7 +197,8 @@ import Testing
         #expect(try world.open([personBefore]).objects("Person").count() == 3)
     }
 
-    @Test func `a file can be emptied instead, unless only classes or indexes change`()
+    @Test
+    func `an option empties a file instead of migrating it, unless only classes or indexes change`()
         throws
     {
         try world.fill([personBefore], people, version: 1)

@@ -34,7 +34,7 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `the old value is known without a call before`() throws {
+    @Test func `the first call contains the old value`() throws {
         let token = try observe()
         try world.remotely { try world.set(world.object(1, in: $0), 7) }
         world.stores.settle()

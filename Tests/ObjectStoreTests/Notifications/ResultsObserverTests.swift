@@ -14,7 +14,7 @@ import Testing
         try world.received(received, after: body)
     }
 
-    // 3a. The time of delivery.
+    // The time of delivery.
 
     @Test func `the initial call comes with the next delivery, not before`() throws {
         let token = try store.observe(world.middle(), received.receive)
@@ -72,7 +72,7 @@ import Testing
         _ = storeError(.frozen) { _ = try results.observe { _ in } }
     }
 
-    // 3b. Insertions, deletions, modifications.
+    // Insertions, deletions, modifications.
 
     @Test func `unrelated changes are not reported`() throws {
         let token = try world.observe(world.middle(), [], received)
@@ -127,7 +127,7 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `an equal value, and leaving and returning, are modifications`() throws {
+    @Test func `setting an equal value, and leaving and returning, are modifications`() throws {
         let token = try world.observe(world.middle(), [], received)
         #expect(try received { _ in try world.set(world.object(2), 4) } == ["mod[1]"])
         try world.remotely { try world.set(world.object(2, in: $0), 100) }
@@ -150,7 +150,7 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `all rows are replaced`() throws {
+    @Test func `replacing all rows is reported as deletions and insertions`() throws {
         let token = try world.observe(world.middle(), [], received)
         #expect(try received { try $0.deleteAll("Obj") } == ["del[0, 1, 2, 3]"])
         let news = try received { store in
@@ -163,7 +163,7 @@ import Testing
         token.invalidate()
     }
 
-    // 3c. Sorting, distinct, limit.
+    // Sorting, distinct, limit.
 
     @Test func `changes of sorted rows have exact indexes`() throws {
         let token = try world.observe(world.middle(sort: [("value", false)]), [], received)
@@ -265,7 +265,7 @@ import Testing
         token.invalidate()
     }
 
-    // 3d. Behind links.
+    // Links.
 
     @Test func `changes of linked objects modify the linking rows`() throws {
         let token = try world.observe(world.middle(), [], received)

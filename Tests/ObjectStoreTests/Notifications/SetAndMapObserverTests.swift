@@ -63,7 +63,9 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `other sets have no effect, members and the owner do`() throws {
+    @Test func `changes of elements and of the owner are reported, those of other sets are not`()
+        throws
+    {
         let set = try owner.set("links")
         let token = try observe(set, received)
         #expect(try receive { try owner.set("ints").insert(.int(9)) } == [])

@@ -34,7 +34,7 @@ import Testing
             observed.append(change.insertions.count)
             guard observed.count == 1 else { return }
             try world.remotely { try insert($0) }
-            // This is what a handler does that sleeps.
+            // A handler that sleeps does the same.
             world.stores.scheduler.turn()
             #expect(observed == [1])
         }

@@ -33,7 +33,7 @@ import Testing
         return try found.value(name)
     }
 
-    @Test func `creates objects with the set values and defaults`() throws {
+    @Test func `an inserter creates objects with the set values and defaults`() throws {
         let chip = UUIDValue(high: 1, low: 2)
         try store.write {
             let owner = try store.create("Owner", .list([.string("Ann")]))
@@ -118,7 +118,7 @@ import Testing
         #expect(try value(3, "name") == .string("Cleo"))
     }
 
-    @Test func `updates the object with the key`() throws {
+    @Test func `an inserter updates the object with the key`() throws {
         try store.write {
             let dogs = try store.inserter(of: dog)
             for name in ["Rex", "Max"] {
@@ -132,7 +132,7 @@ import Testing
         #expect(try value(1, "name") == .string("Max"))
     }
 
-    @Test func `alternates with other changes of the same class`() throws {
+    @Test func `an inserter alternates with other changes of the same class`() throws {
         try store.write {
             let dogs = try store.inserter(of: dog)
             for id in Int64(0)..<600 {
@@ -152,7 +152,8 @@ import Testing
         #expect(try value(2 * 598 + 1, "name") == .string("other 598"))
     }
 
-    @Test func `refuses a link to an object that was deleted after it was set`() throws {
+    @Test func `an inserter refuses a link to an object that was deleted after it was set`() throws
+    {
         try store.write {
             let owner = try store.create("Owner", .list([.string("Ann")]))
             let dogs = try store.inserter(of: dog)
@@ -166,7 +167,7 @@ import Testing
         #expect(try store.objects("Dog").count() == 0)
     }
 
-    @Test func `ends with its write`() throws {
+    @Test func `an inserter ends with its write`() throws {
         let dogs = try store.write { try store.inserter(of: dog) }
         #expect(!dogs.isUsable)
         dogs.set(0, int: 1)
@@ -182,7 +183,7 @@ import Testing
         #expect(storeError(.closed) { try dogs.insert() } != nil)
     }
 
-    @Test func `is closed if its store is released during a write`() throws {
+    @Test func `an inserter is closed if its store is released during a write`() throws {
         var opened: Store? = try Store.temporary(Self.classes)
         try opened?.beginWrite()
         let classSchema = try #require(opened?.schema.find("Dog"))

@@ -6,7 +6,7 @@ import Testing
         try store.create("Owner", .dictionary(["id": .int(1)]))
     }
 
-    @Test func `set, replace, remove and clear, in byte order of the keys`()
+    @Test func `entries are set, replaced, removed and cleared, in byte order of the keys`()
         throws
     {
         let store = try Store.temporary(CollectionWorld.classes)
@@ -148,7 +148,7 @@ import Testing
             // Assigning a map to itself keeps its contents.
             try owner.set("int_map", owner.value("int_map"))
             #expect(try owner.value("int_map") == .dictionary(["x": .int(5)]))
-            // Nil is an empty map.
+            // Assigning nil empties the map.
             try owner.set("int_map", .null)
             #expect(try owner.map("int_map").count() == 0)
         }

@@ -67,7 +67,7 @@ import Testing
         #expect(try owner.list("numbers").values() == [.int(1), .null, .int(3)])
     }
 
-    @Test func `defaults, missing values and explicit nil`() throws {
+    @Test func `defaults replace missing values, and a required property cannot be nil`() throws {
         let store = try Store.temporary(Self.classes)
         try store.beginWrite()
         let made = try store.create("Person", person(1))

@@ -22,7 +22,7 @@ import Testing
     }
 
     @Test(arguments: [PropertyType.int, .string, .uuid, .objectID])
-    func `nil is a key that can exist once`(type: PropertyType) throws {
+    func `only one object can have a nil key`(type: PropertyType) throws {
         let store = try Store.temporary([
             ClassSchema("A", [Property("id", type, isOptional: true, isPrimary: true)])
         ])

@@ -145,7 +145,7 @@ import Testing
         _ = storeError(.closed) { _ = try numbers.values() }
     }
 
-    @Test func `set algebra, in place and as plain values`() throws {
+    @Test func `set algebra works in place and as plain values`() throws {
         let store = try Store.temporary(CollectionWorld.classes)
         try store.write {
             let set = try makeOwner(store).set("int_set")

@@ -91,7 +91,7 @@ import Testing
     }
 
     @Test(arguments: 1...8)
-    func `agrees with a scan through random writes`(seed: Int) throws {
+    func `a composite index agrees with a scan through random writes`(seed: Int) throws {
         var random = SplitMix(seed: UInt64(seed))
         func pick(_ count: UInt64) -> Int { Int(random.next() % count) }
         func values() -> [String: Value] {

@@ -37,7 +37,7 @@ import Testing
         }
     }
 
-    @Test func `supports elements by index, first and last`() throws {
+    @Test func `a query supports elements by index, first and last`() throws {
         #expect(try world.rows("items[1].price == 5.5") == [0, 1])
         #expect(try world.rows("items[3].price == 9.5") == [0])
         #expect(try world.rows("items[FIRST].price == 9.5") == [2])
@@ -66,12 +66,12 @@ import Testing
         ("numbers.@count[1] > 1", "has no elements"), ("items[frist].price > 1", "in brackets"),
         ("numbers[1].@count == 1", "one value"),
     ])
-    func `refuses an index on values without elements`(text: String, part: String) {
+    func `a query refuses an index on values without elements`(text: String, part: String) {
         let message = world.fault(text, .int(1))
         #expect(message.contains(part), "\(text): \(message)")
     }
 
-    @Test func `compares whole lists in their order`() throws {
+    @Test func `a query compares whole lists in their order`() throws {
         #expect(try world.rows("{5.5, 4.0, 9.5, 6.5} == items.price") == [0])
         #expect(try world.rows("items.price == {9.5, 9.5}") == [2])
         #expect(try world.rows("items.price == {4.0, 5.5, 9.5, 6.5}").isEmpty)
@@ -89,13 +89,13 @@ import Testing
         ("numbers == {'x'}", "cannot be compared"), ("{1} == {1}", "use 'in'"),
         ("admirers == nil", "is never nil"),
     ])
-    func `refuses other comparisons of lists`(text: String, part: String) {
+    func `a query refuses other comparisons of lists`(text: String, part: String) {
         let message = world.fault(text)
         #expect(message.contains(part), "\(text): \(message)")
         #expect(message.contains("^"))
     }
 
-    @Test func `sorts by counts, aggregates and elements`() throws {
+    @Test func `a query sorts by counts, aggregates and elements`() throws {
         func sorted(_ keys: (String, Bool)...) throws -> [Int] {
             try world.positions(world.all().sorted(keys.map { ($0.0, $0.1) }))
         }

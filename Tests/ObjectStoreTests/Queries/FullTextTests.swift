@@ -50,7 +50,7 @@ import Testing
         try titles(notes().filtered("body text $1", [.string(text)]))
     }
 
-    @Test func `marks properties that cannot be searched with a caret`() throws {
+    @Test func `an error marks properties that cannot be searched with a caret`() throws {
         func message(_ text: String, _ arguments: Value...) -> String {
             storeError(.invalidQuery) { _ = try notes().filtered(text, arguments) }?.message ?? ""
         }
@@ -71,7 +71,7 @@ import Testing
         #expect(schema?.message.contains("cannot have a full-text index") == true)
     }
 
-    @Test func `finds words without case and diacritics, excludes words, and matches prefixes`()
+    @Test func `a search ignores case and diacritics, excludes words, and matches prefixes`()
         throws
     {
         try add(["Red dog", "blue dog", "réd car", nil, "", "The reddish DOG"])
@@ -106,7 +106,7 @@ import Testing
         #expect(try found.explain().contains("linked objects"))
     }
 
-    @Test func `searches through links and lists`() throws {
+    @Test func `a search follows links and lists`() throws {
         try add(["red dog", "blue dog", nil])
         try store.write {
             let all = try notes()
@@ -168,7 +168,7 @@ import Testing
     private static let words = ["red", "Réd", "reddish", "blue", "dog", "dogs", "über", "42"]
 
     @Test(arguments: 1...6)
-    func `agrees with a naive search through random writes, and so do observers`(
+    func `a search and its observers agree with a naive search through random writes`(
         seed: Int
     ) throws {
         var random = SplitMix(seed: UInt64(seed))

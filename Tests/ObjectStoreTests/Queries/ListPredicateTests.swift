@@ -58,7 +58,7 @@ import Testing
         #expect(try world.rows("items.price between {9, 10}") == [0, 2])
     }
 
-    @Test func `finds values in lists`() throws {
+    @Test func `a predicate finds values in lists`() throws {
         #expect(try world.rows("5.5 in items.price") == [0, 1])
         #expect(try world.rows("favorite in items") == [0, 2])
         #expect(try world.rows("favorite.price in items.price") == [0, 2])
@@ -69,7 +69,7 @@ import Testing
         #expect(try world.rows("any numbers in {2, 100}") == [0, 1])
     }
 
-    @Test func `follows links of any depth, also backwards`() throws {
+    @Test func `a predicate follows links of any depth, also backwards`() throws {
         #expect(try world.rows("admirers.favorite.name == 'milk'") == [1])
         #expect(try world.rows("admirers.@count == 2") == [1])
         #expect(try world.rows("all admirers.height > 1") == [0, 1, 2])
@@ -80,7 +80,7 @@ import Testing
         #expect(try world.rows("@links.@count == 2", of: "Item") == [1, 3])
     }
 
-    @Test func `counts lists, backlinks and links`() throws {
+    @Test func `a predicate counts lists, backlinks and links`() throws {
         #expect(try world.rows("items.@count == 10") == [1])
         #expect(try world.rows("numbers.@size == 0") == [2])
         #expect(try world.rows("buddy.@count == 0") == [1])
@@ -88,7 +88,9 @@ import Testing
         #expect(try world.rows("items.@count > numbers.@count + 1") == [1, 2])
     }
 
-    @Test func `aggregates lists; the extremes of an empty list match no comparison`() throws {
+    @Test func `a predicate aggregates lists; the extremes of an empty list match no comparison`()
+        throws
+    {
         #expect(try world.count("numbers.@min == -12345") == 1)
         #expect(try world.count("numbers.@min < 1000") == 2)
         #expect(try world.count("numbers.@sum == 0") == 1)
@@ -101,7 +103,7 @@ import Testing
         #expect(try world.rows("items.@avg.price == 5.5") == [1])
     }
 
-    @Test func `counts the matches of a subquery`() throws {
+    @Test func `a predicate counts the matches of a subquery`() throws {
         #expect(try world.rows("subquery(items, $x, $x.price == 5.5).@count > 0") == [0, 1])
         #expect(try world.rows("subquery(items, $x, $x.price > 9).@count == 2") == [2])
         #expect(
@@ -111,7 +113,7 @@ import Testing
                 == [0])
     }
 
-    @Test func `queries a list in its own order, with repetitions`() throws {
+    @Test func `a list is queried in its own order, with repetitions`() throws {
         let owner = try world.all().object(at: 2)
         let results = try Results(owner.list("items"))
         #expect(try world.positions(results) == [2, 2, 3])
@@ -124,7 +126,7 @@ import Testing
         #expect(!results.isValid)
     }
 
-    @Test func `queries backlinks`() throws {
+    @Test func `backlinks are queried like lists`() throws {
         let person = try world.all().object(at: 1)
         let property = try #require(person.classSchema.property(named: "admirers"))
         let results = try Results(backlinks: property, of: person)

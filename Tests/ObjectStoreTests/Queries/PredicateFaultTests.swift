@@ -9,7 +9,7 @@ import Testing
         world = try QueryWorld()
     }
 
-    @Test func `marks an unknown property and suggests a similar one`() {
+    @Test func `the compiler marks an unknown property and suggests a similar one`() {
         #expect(
             world.fault("age > 3 and nmae == 'Rex'") == """
                 'Person' has no property 'nmae'; did you mean 'name'?
@@ -24,7 +24,7 @@ import Testing
                 """)
     }
 
-    @Test func `reports type mismatches before the query runs`() {
+    @Test func `the compiler reports type mismatches before the query runs`() {
         #expect(
             world.fault("name == 5") == """
                 'Person.name' (string?) cannot be compared with an int
@@ -42,7 +42,7 @@ import Testing
         #expect(world.fault("height == age") == "no error")
     }
 
-    @Test func `refuses string operators on other types`() {
+    @Test func `the compiler refuses string operators on other types`() {
         #expect(
             world.fault("age beginswith 'x'") == """
                 'beginswith' searches strings, not 'Person.age' (int?)
@@ -55,7 +55,7 @@ import Testing
         #expect(world.fault("name <[c] 'x'").hasPrefix("'<' has no options such as [c]"))
     }
 
-    @Test func `checks the number of arguments`() {
+    @Test func `the compiler checks the number of arguments`() {
         #expect(
             world.fault("age == $2", .int(1)) == """
                 there is no argument $2: 1 was given
@@ -66,7 +66,7 @@ import Testing
         #expect(world.fault("age == $").contains("the first argument is $1"))
     }
 
-    @Test func `requires two constants for between`() {
+    @Test func `the compiler requires two constants for between`() {
         for text in [
             "age between 3", "age between {1}", "age between {1, 2, 3}", "age between {1, height}",
             "name between {'a', 'b'}", "active between {true, false}", "age between {'a', 'b'}",
@@ -75,7 +75,7 @@ import Testing
         }
     }
 
-    @Test func `refuses a quantifier without a list`() {
+    @Test func `the compiler refuses a quantifier without a list`() {
         #expect(
             world.fault("all buddy.age > 3") == """
                 'all' needs a list in the path; 'Person.age' is reached without one
@@ -84,7 +84,8 @@ import Testing
                 """)
     }
 
-    @Test func `refuses to compare lists and backlinks with nil or a list of values`() {
+    @Test func `the compiler refuses to compare lists and backlinks with nil or a list of values`()
+    {
         #expect(world.fault("age != {1, 2}").contains("use 'in'"))
         #expect(world.fault("admirers == nil").contains("is never nil"))
         #expect(world.fault("age in 5").contains("'in': expected a list"))
@@ -113,7 +114,7 @@ import Testing
         ("age.foo == 3", "not a link"), ("numbers.foo == 3", "not a link"),
         ("2021-13-01 < born", "not a date"),
     ])
-    func `reports the cause of an error`(text: String, part: String) {
+    func `the compiler reports the cause of an error`(text: String, part: String) {
         let message = world.fault(text)
         #expect(message.contains(part), "\(text): \(message)")
         #expect(message.contains("\n  "))
@@ -126,13 +127,15 @@ import Testing
         ("name is not null", "'!= nil'"), ("SELF.name = 'x'", "without 'SELF.'"),
         ("name = Rex", "write text in quotes: 'Rex'"), ("name = nam", "did you mean 'name'?"),
     ])
-    func `suggests the syntax for operators of other languages`(text: String, advice: String) {
+    func `the compiler suggests the syntax for operators of other languages`(
+        text: String, advice: String
+    ) {
         let message = world.fault(text).prefix { $0 != "\n" }
         #expect(message.contains(advice), "\(text): \(message)")
         #expect(message.split(separator: "; ").count == 2, "\(text): \(message)")
     }
 
-    @Test func `limits nesting instead of exhausting the stack`() {
+    @Test func `the compiler limits nesting instead of exhausting the stack`() {
         for count in [99, 100, 100_000] {
             let text =
                 String(repeating: "(", count: count) + "age > 3"
@@ -149,7 +152,7 @@ import Testing
         #expect(world.fault(chain) == "no error")
     }
 
-    @Test func `limits the length of a path instead of exhausting the stack`() throws {
+    @Test func `the compiler limits the length of a path instead of exhausting the stack`() throws {
         for (first, step) in [("", "buddy."), ("any ", "admirers.")] {
             for count in [99, 100, 100_000] {
                 let text = first + String(repeating: step, count: count) + "age > 3"
@@ -163,7 +166,7 @@ import Testing
         #expect(throws: StoreError.self) { try people.minimum(far) }
     }
 
-    @Test func `shortens a long text to the part around the error`() {
+    @Test func `the compiler shortens a long text to the part around the error`() {
         let filler = Array(repeating: "age > 3", count: 1000).joined(separator: " and ")
         let message = world.fault(filler + " and nmae == 'x' and " + filler)
         #expect(message.count < 300)

@@ -17,7 +17,7 @@ import Testing
         try world.addPeople(ages.map { ["age": $0.map(Value.int) ?? .null] })
     }
 
-    @Test func `supports all spellings of comparisons`() throws {
+    @Test func `a predicate supports all spellings of comparisons`() throws {
         try addAges([1, 2, 3])
         for text in ["age = 2", "age == 2", "2 == age"] {
             #expect(try world.rows(text) == [1], "\(text)")
@@ -37,7 +37,7 @@ import Testing
         #expect(try world.rows("falsepredicate").isEmpty)
     }
 
-    @Test func `parses literals`() throws {
+    @Test func `literals are parsed`() throws {
         try addNames(["it's", "a\"b", "tab\t", "é", "🙂"])
         #expect(try world.rows("name == 'it\\'s'") == [0])
         #expect(try world.rows("name == \"it's\"") == [0])
@@ -47,21 +47,21 @@ import Testing
         #expect(try world.rows("name == '\\ud83d\\ude42'") == [4])
     }
 
-    @Test func `uses arguments by position, repeatedly and in any order`() throws {
+    @Test func `a predicate uses arguments by position, repeatedly and in any order`() throws {
         try addAges([1, 2, 3, 4])
         #expect(try world.rows("age > $2 and age < $1", .int(4), .int(1)) == [1, 2])
         #expect(try world.rows("age == $1 or age == $01 + 1", .int(2)) == [1, 2])
         #expect(try world.rows("age in $1", .list([.int(4), .int(1), .null])) == [0, 3])
     }
 
-    @Test func `compares constants with constants`() throws {
+    @Test func `a predicate compares constants with constants`() throws {
         try addAges([1])
         #expect(try world.rows("5 == 5.0 and 'a' < 'b'") == [0])
         #expect(try world.rows("5 == 6").isEmpty)
         #expect(try world.rows("5 in {4, 5}") == [0])
     }
 
-    @Test func `compares numbers by value`() throws {
+    @Test func `a predicate compares numbers by value`() throws {
         try world.addPeople([
             ["age": .int(2), "height": .double(2), "weight": .float(3.14)],
             ["age": .int(3), "height": .double(2.5), "weight": .float(2)],
@@ -129,7 +129,7 @@ import Testing
         #expect(try world.rows("buddy.buddy.name == 'Fish'") == [0])
     }
 
-    @Test func `compares links with objects`() throws {
+    @Test func `a predicate compares links with objects`() throws {
         try addNames(["a", "b", "c"])
         let keys = try world.all().keys()
         let objects = try (0..<3).map { try world.all().object(at: $0) }
@@ -169,7 +169,7 @@ import Testing
         #expect(try world.rows("name like[cd] 'ABC'") == [0, 3])
     }
 
-    @Test func `searches with text operators`() throws {
+    @Test func `a predicate searches with text operators`() throws {
         try addNames(["Billy", "Bob", "Joe", "Jake", "Joel", "Unicorn🦄", nil])
         #expect(try world.count("name contains 'oe'") == 2)
         #expect(try world.count("name beginswith 'J'") == 3)
@@ -184,20 +184,20 @@ import Testing
         #expect(try world.count("'Joel' beginswith name") == 2)
     }
 
-    @Test func `ignores diacritics on request`() throws {
+    @Test func `a predicate ignores diacritics on request`() throws {
         try addNames(["tuv", "tüv", "tûv", "TÜV"])
         #expect(try world.rows("name ==[d] 'tuv'") == [0, 1, 2])
         #expect(try world.rows("name ==[cd] 'tuv'") == [0, 1, 2, 3])
         #expect(try world.rows("name contains[cd] 'U'") == [0, 1, 2, 3])
     }
 
-    @Test func `orders strings by their bytes`() throws {
+    @Test func `a predicate orders strings by their bytes`() throws {
         try addNames(["a", "b", "B", "é", nil])
         #expect(try world.rows("name < 'b'") == [0, 2])
         #expect(try world.rows("name >= 'b'") == [1, 3])
     }
 
-    @Test func `counts the bytes of strings and data`() throws {
+    @Test func `a predicate counts the bytes of strings and data`() throws {
         try world.addPeople([
             ["name": .string("abc"), "photo": .data([1, 2])], ["name": .string("")], [:],
         ])
@@ -207,7 +207,7 @@ import Testing
         #expect(try world.rows("name.@count == nil") == [2])
     }
 
-    @Test func `compares dates, UUIDs and object ids with literals`() throws {
+    @Test func `a predicate compares dates, UUIDs and object ids with literals`() throws {
         let uuid = try #require(UUIDValue("01234567-89ab-cdef-0123-456789abcdef"))
         let mark = try #require(ObjectIDValue("0123456789abcdef01234567"))
         let date = try #require(Timestamp("2021-03-04T10:20:30Z"))
@@ -224,7 +224,7 @@ import Testing
         #expect(try world.rows("code != $1", .uuid(uuid)) == [1])
     }
 
-    @Test func `evaluates arithmetic`() throws {
+    @Test func `a predicate evaluates arithmetic`() throws {
         try world.addPeople([
             ["age": .int(2), "height": .double(1.5)], ["age": .int(3)], ["age": .int(.max)],
         ])

@@ -224,7 +224,7 @@ import Testing
     }
 
     @Test(arguments: [1, 2, 3] as [UInt64])
-    func `agrees with evaluating each row`(seed: UInt64) throws {
+    func `a scan agrees with evaluating each row`(seed: UInt64) throws {
         var model = model(seed: seed, count: 700)
         let world = try store(model)
         let keys = try world.all().keys().array

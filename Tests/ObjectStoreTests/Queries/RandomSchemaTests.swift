@@ -67,7 +67,7 @@ import Testing
     }
 
     @Test(arguments: 1...4 as ClosedRange<UInt64>)
-    func `agrees with a simple evaluation`(seed: UInt64) throws {
+    func `a random predicate agrees with a simple evaluation`(seed: UInt64) throws {
         var generator = SplitMix(seed: seed)
         let world = try RandomWorld(&generator, count: 70)
         var query = RandomQuery(world, seed: seed &+ 1000)
@@ -87,7 +87,7 @@ import Testing
     }
 
     /// Enough clusters that the planner samples and orders conditions, and evaluates conditions on linked objects once.
-    @Test func `agrees with a simple evaluation over many clusters`() throws {
+    @Test func `a random predicate agrees with a simple evaluation over many clusters`() throws {
         var generator = SplitMix(seed: 77)
         let world = try RandomWorld(&generator, count: 8200)
         var query = RandomQuery(world, seed: 78)

@@ -103,7 +103,7 @@ import Testing
         #expect(throws: StoreError.self) { try world.all().limited(to: -1) }
     }
 
-    @Test func `parses sort, distinct and limit after a predicate`() throws {
+    @Test func `sort, distinct and limit can follow a predicate`() throws {
         try addAges([2, 3, 0, 1, 2, 3, 0, 1])
         #expect(try world.rows("truepredicate sort(age asc, rank desc) limit(3)") == [6, 2, 7])
         #expect(try world.rows("age > 0 SORT(age DESC) DISTINCT(age) LIMIT(2)") == [1, 0])
@@ -239,7 +239,7 @@ import Testing
         #expect(error?.code == .outOfRange)
     }
 
-    @Test func `finds positions of objects`() throws {
+    @Test func `the positions of objects are found`() throws {
         try addAges([3, 1, 2])
         let results = try sorted(("age", true))
         let object = try world.all().object(at: 0)
@@ -250,7 +250,7 @@ import Testing
         #expect(throws: StoreError.self) { try results.index(of: object) }
     }
 
-    @Test func `looks up primary keys and indexed values instead of scanning`() throws {
+    @Test func `primary keys and indexed values are looked up without a scan`() throws {
         try world.addPeople((0..<2000).map { ["age": .int(Int64($0 % 7))] })
         for text in [
             "id == 77", "id in {5, 77, 9000}", "rank == 77", "nick == 'n77'",

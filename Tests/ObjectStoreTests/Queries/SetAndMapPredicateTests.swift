@@ -42,7 +42,7 @@ import Testing
         try world.positions(world.all("Box").filtered(text, arguments))
     }
 
-    @Test func `tests keys, values and the value of a key of maps`() throws {
+    @Test func `a predicate tests keys, values and the value of a key of maps`() throws {
         #expect(try rows("notes['a'] == 'x'") == [0])
         #expect(try rows("notes[$1] == 'z'", .string("é.'")) == [1])
         #expect(try rows("notes['b'] == nil") == [0, 2])
@@ -83,7 +83,7 @@ import Testing
         ("notes.@kyes == 'x'", "did you mean 'keys'?"), ("id.@values == 1", "needs a map"),
         ("all notes['a'] == 'x'", "needs a list"),
     ])
-    func `refuses invalid operations on sets and maps`(text: String, part: String) {
+    func `invalid operations on sets and maps are refused`(text: String, part: String) {
         let message = world.fault(text, of: "Box")
         #expect(message.contains(part), "\(text): \(message)")
         #expect(message.contains("^"))

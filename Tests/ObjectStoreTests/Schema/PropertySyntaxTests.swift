@@ -10,7 +10,7 @@ import Testing
         "int primary", "string", "int?", "string? indexed", "Person", "Toy[]", "int[]",
         "string?[]", "backlinks Person.dogs", "object_id primary", "uuid indexed", "date?", "data",
     ])
-    func `writes what it reads`(text: String) throws {
+    func `a parsed declaration is written unchanged`(text: String) throws {
         #expect(PropertySyntax.text(of: try parse(text)) == text)
     }
 
@@ -27,7 +27,7 @@ import Testing
         ("backlink Person.dogs", "did you mean 'backlinks Person.dogs'?"),
         ("mixed?", "may always be nil"), ("mixed?<>", "write \"mixed<>\""),
     ])
-    func `reports unknown syntax`(text: String, part: String) {
+    func `unknown syntax is reported`(text: String, part: String) {
         let error = #expect(throws: StoreError.self) { try parse(text) }
         #expect(error?.code == .invalidSchema)
         #expect(error?.message.contains(part) == true, "\(error?.message ?? "")")

@@ -49,7 +49,7 @@ import Testing
         }
     }
 
-    @Test func `refuses paths without an order, and positions out of range`() throws {
+    @Test func `paths without an order, and positions out of range, are refused`() throws {
         for path in ["owner", "photo", "friends", "friends.name", ""] {
             _ = storeError(.invalidQuery) { _ = try dogs().grouped(by: path) }
         }

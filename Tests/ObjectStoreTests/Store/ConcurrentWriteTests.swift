@@ -20,7 +20,7 @@ import Testing
         let count = Atomic<Int>(0)
     }
 
-    @Test func `one writer at a time, each starting from the last commit`() async throws {
+    @Test func `only one writer runs at a time, and starts from the last commit`() async throws {
         let folder = TemporaryFolder()
         let path = folder.file("a.moonpool")
         let writing = Counter()

@@ -33,7 +33,10 @@ import Testing
         }
     }
 
-    @Test func `counts objects and finds the bytes of values, collections and indexes`() throws {
+    @Test
+    func `statistics contain counts of objects, and the bytes of values, collections and indexes`()
+        throws
+    {
         let store = try Store.temporary(Self.classes)
         try fill(store, 2_000)
         let statistics = try store.statistics()

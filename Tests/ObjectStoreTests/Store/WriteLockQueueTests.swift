@@ -76,7 +76,7 @@ import Testing
         #expect(try store.objects("Entry").count() == (isCommit ? 4 : 3))
     }
 
-    @Test func `an unused turn expires, and can be requested again`() throws {
+    @Test func `an unused ticket lapses, and can be requested again`() throws {
         let store = try open(scheduler)
         let second = try open(ManualScheduler())
         let writer = Writer(folder.file("a.moonpool"), isCommit: false)
@@ -93,7 +93,7 @@ import Testing
         #expect(try store.objects("Entry").count() == 1)
     }
 
-    @Test func `closing a store releases its turn`() throws {
+    @Test func `closing a store releases its ticket`() throws {
         let store = try open(scheduler)
         let writer = Writer(folder.file("a.moonpool"), isCommit: true)
         var codes: [StoreError.Code?] = []

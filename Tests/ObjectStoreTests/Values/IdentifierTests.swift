@@ -13,7 +13,7 @@ import Testing
     }
 
     @Test(arguments: ["", "0", "00000000-0000-0000-0000-00000000000g", "{}", "00000000000000000"])
-    func `refuses invalid UUIDs`(text: String) {
+    func `invalid UUIDs are refused`(text: String) {
         #expect(UUIDValue(text) == nil)
     }
 

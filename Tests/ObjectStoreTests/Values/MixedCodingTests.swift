@@ -81,7 +81,7 @@ struct MixedMaker {
         }
         let endless = [UInt8](repeating: MixedTag.list.rawValue, count: 100_000)
         #expect(MixedCoding.decode(endless) == .null)
-        // A list that claims four thousand million elements.
+        // A list whose count is four billion elements.
         #expect(
             MixedCoding.decode([MixedTag.list.rawValue] + [UInt8](repeating: 255, count: 8))
                 == .null)

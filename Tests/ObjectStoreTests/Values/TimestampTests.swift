@@ -7,7 +7,7 @@ import Testing
         ("1969-12-31 23:59:59", -1), ("2000-02-29T12:00", 951_825_600),
         ("2026-11-20T10:00:00+02:30", 1_795_159_800), ("0000-01-01", -62_167_219_200),
     ])
-    func `reads ISO 8601`(text: String, seconds: Int64) throws {
+    func `ISO 8601 dates are parsed`(text: String, seconds: Int64) throws {
         let moment = try #require(Timestamp(text))
         #expect(moment.microseconds == seconds * 1_000_000)
     }
@@ -16,11 +16,11 @@ import Testing
         "", "2026", "2026-13-01", "2026-02-29", "2026-02-28T24:00", "2026-02-28T10:00:61Z",
         "2026-02-28T10:00Zx", "2026-02-28 10", "x026-01-01", "2026-01-01T10:00:00.Z",
     ])
-    func `refuses invalid dates`(text: String) {
+    func `invalid dates are refused`(text: String) {
         #expect(Timestamp(text) == nil)
     }
 
-    @Test func `prints parsed dates, to the microsecond`() {
+    @Test func `parsed dates are printed to the microsecond`() {
         var generator = SplitMix(seed: 7)
         for _ in 0..<2000 {
             let moment = Timestamp(

@@ -1,8 +1,8 @@
-// Records what a process writes to the files of one folder, and when it waits for the device: a library for LD_PRELOAD.
+// A library for LD_PRELOAD that records the writes of a process to the files of one folder, and its flushes.
 //
 // RECORDER_FOLDER names the folder, RECORDER_TRACE the file to which records are appended. Several processes may append to
 // one file: a lock on it is held while a call is made and its record is written, so that the records have the order of
-// the calls' effects. A process acknowledges a commit by asking for an environment variable `ACKNOWLEDGE:number`.
+// the calls' effects. A process acknowledges a commit by reading the environment variable `ACKNOWLEDGE:number`.
 //
 // A record is struct head, then `count` bytes. WriteTrace.swift reads it.
 
@@ -297,7 +297,8 @@ int link(const char *from, const char *to) {
     return code;
 }
 
-// What the tool calls by number: renames that replace nothing, and space reserved for files.
+// The system calls that the tool makes by number: renames that replace no file, and reservations of
+// space for files.
 long syscall(long number, ...) {
     start();
     va_list rest;
