@@ -241,7 +241,8 @@ let package = Package(
             name: "REPLTests", dependencies: ["REPL", "TestSupport", "TestThreads"],
             swiftSettings: unsafeZone),
         .testTarget(
-            name: "FuzzTests", dependencies: ["Transfer", "ObjectStore", "TestThreads"],
+            name: "FuzzTests",
+            dependencies: ["Transfer", "DataFormats", "ObjectStore", "TestThreads"],
             exclude: ["Corpus"],
             swiftSettings: unsafeZone),
         .testTarget(
