@@ -1,18 +1,21 @@
 import ColumnStorage
 
-/// The members that handles of lists, sets and maps share: the object that owns the collection, and its property.
+/// The members that handles of lists, sets and maps share.
 package protocol LiveCollection {
-    /// The store, or the frozen view, from which the collection is read.
-    var source: ObjectSource { get }
-    /// The class of the object that owns the collection.
-    var classSchema: ClassSchema { get }
-    /// The property that contains the collection.
-    var property: Property { get }
-    /// The object that owns the collection.
-    var owner: ObjectKey { get }
+    /// The object that owns the collection, and its property.
+    var header: CollectionHeader { get }
 }
 
 extension LiveCollection {
+    /// The store, or the frozen view, from which the collection is read.
+    @inlinable package var source: ObjectSource { header.source }
+    /// The class of the object that owns the collection.
+    @inlinable package var classSchema: ClassSchema { header.classSchema }
+    /// The property that contains the collection.
+    @inlinable package var property: Property { header.property }
+    /// The object that owns the collection.
+    @inlinable package var owner: ObjectKey { header.owner }
+
     /// Whether the owner exists in the version that the handle reads, and still has the property.
     package var isValid: Bool {
         guard source.isOpen else { return false }

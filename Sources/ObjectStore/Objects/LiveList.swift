@@ -4,23 +4,9 @@ import ColumnStorage
 ///
 /// Indexes start at 0. A handle is confined to the store's thread.
 public struct LiveList: LiveCollection {
-    /// The store, or the frozen view, from which the list is read.
-    package let source: ObjectSource
-    /// The class of the object that owns the list.
-    public let classSchema: ClassSchema
-    /// The property that contains the list.
-    public let property: Property
-    /// The object that owns the list.
-    package let owner: ObjectKey
+    package let header: CollectionHeader
 
-    init(
-        _ source: ObjectSource, _ classSchema: ClassSchema, _ property: Property, _ owner: ObjectKey
-    ) {
-        self.source = source
-        self.classSchema = classSchema
-        self.property = property
-        self.owner = owner
-    }
+    init(_ header: CollectionHeader) { self.header = header }
 
     /// Returns the element at an index; nil past the end.
     ///

@@ -4,23 +4,9 @@ import ColumnStorage
 ///
 /// Keys are strings in byte order. A handle is confined to the store's thread.
 public struct LiveMap: LiveCollection {
-    /// The store, or the frozen view, from which the map is read.
-    package let source: ObjectSource
-    /// The class of the object that owns the map.
-    public let classSchema: ClassSchema
-    /// The property that contains the map.
-    public let property: Property
-    /// The object that owns the map.
-    package let owner: ObjectKey
+    package let header: CollectionHeader
 
-    init(
-        _ source: ObjectSource, _ classSchema: ClassSchema, _ property: Property, _ owner: ObjectKey
-    ) {
-        self.source = source
-        self.classSchema = classSchema
-        self.property = property
-        self.owner = owner
-    }
+    init(_ header: CollectionHeader) { self.header = header }
 
     /// Returns the value of a key; nil if the map does not have the key, `.null` for a key without a value.
     ///

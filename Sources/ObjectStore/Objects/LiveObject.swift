@@ -86,29 +86,24 @@ public struct LiveObject {
     ///
     /// Throws `type_mismatch` if the property is not a list, `invalid_object` for a deleted object.
     public func list(_ name: String) throws -> LiveList {
-        let (classSchema, property) = try collection(name, .list)
-        return LiveList(source, classSchema, property, key)
+        LiveList(try collection(name, .list))
     }
 
     /// Returns the set in a set property.
     ///
     /// Throws `type_mismatch` if the property is not a set, `invalid_object` for a deleted object.
     public func set(_ name: String) throws -> LiveSet {
-        let (classSchema, property) = try collection(name, .set)
-        return LiveSet(source, classSchema, property, key)
+        LiveSet(try collection(name, .set))
     }
 
     /// Returns the map in a map property.
     ///
     /// Throws `type_mismatch` if the property is not a map, `invalid_object` for a deleted object.
     public func map(_ name: String) throws -> LiveMap {
-        let (classSchema, property) = try collection(name, .map)
-        return LiveMap(source, classSchema, property, key)
+        LiveMap(try collection(name, .map))
     }
 
-    private func collection(
-        _ name: String, _ kind: CollectionKind
-    ) throws -> (ClassSchema, Property) {
+    private func collection(_ name: String, _ kind: CollectionKind) throws -> CollectionHeader {
         let (classSchema, property) = try current(name)
         guard property.collection == kind else {
             throw StoreError(
@@ -116,7 +111,8 @@ public struct LiveObject {
                 "'\(classSchema.name).\(name)' is \(property.typeName), not a \(kind.name)")
         }
         guard isValid else { throw StoreError.deleted(classSchema.name) }
-        return (classSchema, property)
+        return CollectionHeader(
+            source: source, classSchema: classSchema, property: property, owner: key)
     }
 
     /// Returns a property and its class in the current schema, which may have changed since the handle was created.

@@ -5,23 +5,9 @@ import ColumnStorage
 /// Elements are unique and ordered by value: nil first, links by the age of their objects. Indexes start at 0. A handle
 /// is confined to the store's thread.
 public struct LiveSet: LiveCollection {
-    /// The store, or the frozen view, from which the set is read.
-    package let source: ObjectSource
-    /// The class of the object that owns the set.
-    public let classSchema: ClassSchema
-    /// The property that contains the set.
-    public let property: Property
-    /// The object that owns the set.
-    package let owner: ObjectKey
+    package let header: CollectionHeader
 
-    init(
-        _ source: ObjectSource, _ classSchema: ClassSchema, _ property: Property, _ owner: ObjectKey
-    ) {
-        self.source = source
-        self.classSchema = classSchema
-        self.property = property
-        self.owner = owner
-    }
+    init(_ header: CollectionHeader) { self.header = header }
 
     /// Returns the element at an index in the set's order; nil past the end.
     ///

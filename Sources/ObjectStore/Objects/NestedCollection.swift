@@ -65,15 +65,14 @@ package struct NestedCollection {
     /// property cannot have.
     ///
     /// The first step from a list or map of mixed values leads to one of these values.
-    init?(_ owner: LiveObject, _ property: Property, _ path: [Step], _ kind: Kind) {
-        let key = owner.key
+    init?(at path: [Step], of property: Property, in owner: LiveObject, kind: Kind) {
         switch (property.collection, path.first) {
         case (nil, _): self.init(.property(owner, property), path, kind)
         case (.list?, .index(let index)?):
-            let list = LiveList(owner.source, owner.classSchema, property, key)
+            let list = LiveList(owner.header(of: property))
             self.init(.element(list, index), Array(path.dropFirst()), kind)
         case (.map?, .key(let name)?):
-            let map = LiveMap(owner.source, owner.classSchema, property, key)
+            let map = LiveMap(owner.header(of: property))
             self.init(.entry(map, name), Array(path.dropFirst()), kind)
         default: return nil
         }
@@ -105,11 +104,11 @@ extension NestedCollection {
         case .property(let object, let property): (object, property, path)
         case .element(let list, let index):
             (
-                LiveObject(list.source, list.classSchema, list.owner), list.property,
+                list.header.object, list.property,
                 [.index(index)] + path
             )
         case .entry(let map, let key):
-            (LiveObject(map.source, map.classSchema, map.owner), map.property, [.key(key)] + path)
+            (map.header.object, map.property, [.key(key)] + path)
         }
     }
 
@@ -130,13 +129,13 @@ extension NestedCollection {
         let root = root
         let owner = LiveObject(source, root.owner.classSchema, root.owner.key)
         // The path is valid, because it is the path of this handle.
-        return NestedCollection(owner, root.property, root.path, kind) ?? self
+        return NestedCollection(at: root.path, of: root.property, in: owner, kind: kind) ?? self
     }
 
     /// Returns the same collection at the end of another path from the value of the property.
     package func moved(toPath path: [Step]) -> NestedCollection {
         let root = root
-        return NestedCollection(root.owner, root.property, path, kind) ?? self
+        return NestedCollection(at: path, of: root.property, in: root.owner, kind: kind) ?? self
     }
 
     /// Records the collection as a dependency of the running reaction.

@@ -59,18 +59,15 @@ extension Store {
     package func freeze(
         _ list: LiveList, for holder: VersionHolder = VersionHolder()
     ) throws -> LiveList {
-        let owner = try freeze(
-            LiveObject(list.source, list.classSchema, list.owner), for: holder)
-        return LiveList(owner.source, list.classSchema, list.property, list.owner)
+        let owner = try freeze(list.header.object, for: holder)
+        return LiveList(list.header.moved(to: owner.source))
     }
 
     /// Returns the live form of a list; nil if its owner does not exist in the store's version.
     ///
     /// Throws `closed`, `wrong_thread`.
     package func thaw(_ list: LiveList) throws -> LiveList? {
-        try thaw(LiveObject(list.source, list.classSchema, list.owner)).map {
-            LiveList($0.source, list.classSchema, list.property, list.owner)
-        }
+        try thaw(list.header.object).map { LiveList(list.header.moved(to: $0.source)) }
     }
 
     /// Returns the list or map inside a mixed value frozen at the current version.

@@ -151,16 +151,16 @@ extension Store {
         _ content: ThreadSafeReference.Content, in source: ObjectSource
     ) throws -> ReferencedValue? {
         let view = source.view
-        func property(_ owner: ObjectReference, _ column: ColumnID) -> (ClassSchema, Property)? {
-            guard view.isPresent(owner), let classSchema = view.schema.find(table: owner.table),
-                let property = classSchema.property(in: column)
+        func header(_ owner: ObjectReference, _ column: ColumnID) -> CollectionHeader? {
+            guard view.isPresent(owner), let object = source.object(owner),
+                let property = object.classSchema.property(in: column)
             else { return nil }
-            return (classSchema, property)
+            return object.header(of: property)
         }
         func nested(_ address: NestedAddress) -> NestedCollection? {
-            guard let (_, property) = property(address.owner, address.column),
-                let owner = source.object(address.owner),
-                let found = NestedCollection(owner, property, address.path, address.kind)
+            guard let header = header(address.owner, address.column),
+                let found = NestedCollection(
+                    at: address.path, of: header.property, in: header.object, kind: address.kind)
             else { return nil }
             return found.isValid ? found : nil
         }
@@ -170,15 +170,13 @@ extension Store {
             guard view.isPresent(reference) else { return nil }
             return source.object(reference).map(ReferencedValue.object)
         case .list(let owner, let column):
-            return property(owner, column).map { .list(LiveList(source, $0, $1, owner.key)) }
+            return header(owner, column).map { .list(LiveList($0)) }
         case .set(let owner, let column):
-            return property(owner, column).map { .set(LiveSet(source, $0, $1, owner.key)) }
+            return header(owner, column).map { .set(LiveSet($0)) }
         case .map(let owner, let column):
-            return property(owner, column).map { .map(LiveMap(source, $0, $1, owner.key)) }
+            return header(owner, column).map { .map(LiveMap($0)) }
         case .values(let owner, let column, let steps):
-            return property(owner, column).map { classSchema, property in
-                .values(CollectionValues(source, classSchema, property, owner.key, steps))
-            }
+            return header(owner, column).map { .values(CollectionValues($0, steps)) }
         case .nested(let address): return nested(address).map(ReferencedValue.nested)
         case .nestedValues(let address, let steps):
             return nested(address).map { .values(CollectionValues(.nested($0), steps)) }

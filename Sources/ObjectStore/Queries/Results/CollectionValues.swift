@@ -66,15 +66,12 @@ package final class CollectionValues {
     }
 
     /// Creates the values of a collection property of an object.
-    convenience init(
-        _ source: ObjectSource, _ classSchema: ClassSchema, _ property: Property,
-        _ owner: ObjectKey, _ steps: [Step]
-    ) {
+    convenience init(_ header: CollectionHeader, _ steps: [Step]) {
         let collection: any LiveCollection =
-            switch property.collection {
-            case .set: LiveSet(source, classSchema, property, owner)
-            case .map: LiveMap(source, classSchema, property, owner)
-            default: LiveList(source, classSchema, property, owner)
+            switch header.property.collection {
+            case .set: LiveSet(header)
+            case .map: LiveMap(header)
+            default: LiveList(header)
             }
         self.init(.property(collection), steps)
     }
@@ -91,7 +88,7 @@ package final class CollectionValues {
     package var owner: LiveObject {
         switch origin {
         case .property(let collection):
-            LiveObject(collection.source, collection.classSchema, collection.owner)
+            collection.header.object
         case .nested(let nested): nested.root.owner
         }
     }
@@ -243,8 +240,7 @@ package final class CollectionValues {
     func moved(to source: ObjectSource) -> CollectionValues {
         switch origin {
         case .property(let collection):
-            CollectionValues(
-                source, collection.classSchema, collection.property, collection.owner, steps)
+            CollectionValues(collection.header.moved(to: source), steps)
         case .nested(let nested): CollectionValues(.nested(nested.moved(to: source)), steps)
         }
     }
