@@ -95,7 +95,7 @@ struct WatchGraph: Sendable {
     ///
     /// Links and lists are followed for at most `hops` steps.
     init(everythingFrom table: TableID, hops: Int = 3, schema: Schema) {
-        self.init([Node(table: table, columns: nil)], [table: 0], hops, schema)
+        self.init([Node(table: table, columns: nil)], level: [table: 0], hops: hops, schema: schema)
     }
 
     /// Creates a graph that depends on the objects that the links of one property lead to.
@@ -111,10 +111,10 @@ struct WatchGraph: Sendable {
             nodes.append(
                 Node(table: target, columns: nil, parents: [Parent(node: 0, edge: edge)]))
         }
-        self.init(nodes, level, 2, schema)
+        self.init(nodes, level: level, hops: 2, schema: schema)
     }
 
-    private init(_ start: [Node], _ last: [TableID: Int], _ hops: Int, _ schema: Schema) {
+    private init(_ start: [Node], level last: [TableID: Int], hops: Int, schema: Schema) {
         var nodes = start
         var level = last
         for _ in 0..<hops {

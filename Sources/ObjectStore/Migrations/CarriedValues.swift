@@ -93,7 +93,7 @@ final class CarriedValues {
                 guard let to = classSchema.property(named: to.name) else { continue }
                 let conversion = Conversion(
                     oldClass: stored, newClass: classSchema, old: from, new: to)
-                try convert(conversion, old, writer, forEach)
+                try convert(conversion, from: old, with: writer, forEach: forEach)
             default: continue
             }
         }
@@ -111,13 +111,13 @@ final class CarriedValues {
             guard let to = classSchema.property(named: name) else { continue }
             let writer = try ObjectWriter(migration.store, changing: "'\(classSchema.name)'")
             let conversion = Conversion(oldClass: stored, newClass: classSchema, old: from, new: to)
-            try convert(conversion, old, writer) { try old.forEachKey(of: stored, $0) }
+            try convert(conversion, from: old, with: writer) { try old.forEachKey(of: stored, $0) }
         }
     }
 
     private func convert(
-        _ conversion: Conversion, _ old: StoreView, _ writer: ObjectWriter,
-        _ forEach: ((ObjectKey) throws -> Void) throws -> Void
+        _ conversion: Conversion, from old: StoreView, with writer: ObjectWriter,
+        forEach: ((ObjectKey) throws -> Void) throws -> Void
     ) throws {
         var failed = KeySet()
         var example = Value.null

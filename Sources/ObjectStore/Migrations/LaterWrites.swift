@@ -69,7 +69,8 @@ extension Store {
         }
         var result = writes
         try copy.write {
-            result = try LaterWriting(writes, present, before, copy).apply(changes)
+            result = try LaterWriting(writes, present: present, before: before, copy: copy).apply(
+                changes)
         }
         return result
     }
@@ -124,7 +125,7 @@ private final class LaterWriting {
     }
 
     init(
-        _ result: LaterWrites, _ present: StoreView, _ before: StoreView, _ copy: Store
+        _ result: LaterWrites, present: StoreView, before: StoreView, copy: Store
     ) throws {
         self.result = result
         self.present = present

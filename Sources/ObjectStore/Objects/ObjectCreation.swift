@@ -141,7 +141,8 @@ struct ObjectCreation {
                 && (value == .null || Self.isEmpty(value, property) || !property.canHoldLinks)
             if property.isPrimary || isDefault {
                 try writeInitial(
-                    resolveLinks(value, property, classSchema), property, key, classSchema)
+                    resolveLinks(value, property, classSchema), to: property, of: key,
+                    in: classSchema)
             } else {
                 pending.append((property, value))
             }
@@ -152,7 +153,7 @@ struct ObjectCreation {
         }
         for (property, value) in pending {
             guard !owning.isEmpty, owning.contains(property) else {
-                try writeInitial(value, property, key, classSchema)
+                try writeInitial(value, to: property, of: key, in: classSchema)
                 continue
             }
             if value == .null || Self.isEmpty(value, property) { continue }
@@ -162,10 +163,10 @@ struct ObjectCreation {
     }
 
     private func writeInitial(
-        _ value: Value, _ property: Property, _ key: ObjectKey, _ classSchema: ClassSchema
+        _ value: Value, to property: Property, of key: ObjectKey, in classSchema: ClassSchema
     ) throws {
         if Self.isEmpty(value, property) { return }
-        try writer.write(value, property, key, classSchema)
+        try writer.write(value, to: property, of: key, in: classSchema)
     }
 
     /// Returns whether a value is an empty collection, and not an object without values.
@@ -236,11 +237,12 @@ struct ObjectCreation {
                 {
                     // Entries whose keys are not in the new values are kept.
                     try writer.merge(
-                        new.filter { old[$0.key] != $0.value }, property, key, classSchema)
+                        new.filter { old[$0.key] != $0.value }, into: property, of: key,
+                        in: classSchema)
                     continue
                 }
             }
-            try writer.write(resolved, property, key, classSchema)
+            try writer.write(resolved, to: property, of: key, in: classSchema)
         }
     }
 

@@ -46,7 +46,7 @@ struct ObjectWriter {
             }
         }
         let resolved = try ObjectCreation(self).resolveLinks(converted, property, classSchema)
-        try write(resolved, property, key, classSchema)
+        try write(resolved, to: property, of: key, in: classSchema)
     }
 
     /// Sets a list of links to objects of `target`; returns false, without any change, if one of them was deleted.
@@ -89,7 +89,7 @@ struct ObjectWriter {
 
     /// Stores a converted value whose links have been resolved.
     func write(
-        _ value: Value, _ property: Property, _ key: ObjectKey, _ classSchema: ClassSchema
+        _ value: Value, to property: Property, of key: ObjectKey, in classSchema: ClassSchema
     ) throws {
         let table = classSchema.table
         let column = property.column
@@ -125,14 +125,14 @@ struct ObjectWriter {
             try StoreError.wrapping { () throws(StorageError) in
                 try session.map(table, column, key).removeAll()
             }
-            try merge(entries, property, key, classSchema)
+            try merge(entries, into: property, of: key, in: classSchema)
         }
     }
 
     /// Sets entries of a map, whose values have been converted and resolved; keeps the other entries.
     func merge(
-        _ entries: [String: Value], _ property: Property, _ key: ObjectKey,
-        _ classSchema: ClassSchema
+        _ entries: [String: Value], into property: Property, of key: ObjectKey,
+        in classSchema: ClassSchema
     ) throws {
         let elements = entries.map {
             (key: Array($0.key.utf8), element: $0.value.listElement(of: property))

@@ -146,7 +146,7 @@ extension StoreReads {
             }
             for (column, keys) in changes.modified where !keys.isEmpty {
                 for key in reads.hits(column, keys)
-                where !comparingValues || isAnother(column, key, table, step) {
+                where !comparingValues || isAnother(column, of: key, in: table, step: step) {
                     isChanged = true
                     change.columns.insert(column)
                     change.add(table, key)
@@ -171,7 +171,7 @@ extension StoreReads {
 
     /// Returns whether the value of a property differs; an edited collection always counts as different.
     private func isAnother(
-        _ column: ColumnID, _ key: ObjectKey, _ table: TableID, _ step: VersionStep
+        _ column: ColumnID, of key: ObjectKey, in table: TableID, step: VersionStep
     ) -> Bool {
         guard let classSchema = step.new.schema.find(table: table),
             let property = classSchema.property(in: column), property.collection == nil

@@ -121,7 +121,8 @@ extension Store {
             }
             guard let given else { continue }
             try writer.write(
-                ValueConversion.stored(given, property, classSchema), property, key, classSchema)
+                ValueConversion.stored(given, property, classSchema), to: property, of: key,
+                in: classSchema)
         }
         return true
     }

@@ -27,15 +27,15 @@ struct UniqueIndexCheck {
                 if touched.count > 1000, touched.count > store.view.table(classSchema).count / 10 {
                     try checkAll(classSchema, index)
                 } else {
-                    try check(touched, classSchema, index, properties)
+                    try check(touched, of: classSchema, index: index, properties: properties)
                 }
             }
         }
     }
 
     private func check(
-        _ touched: KeySet, _ classSchema: ClassSchema, _ index: CompositeIndex,
-        _ properties: [Property]
+        _ touched: KeySet, of classSchema: ClassSchema, index: CompositeIndex,
+        properties: [Property]
     ) throws {
         let all = try store.objects(classSchema.name)
         for key in touched where store.view.table(classSchema).isPresent(key) {
@@ -43,7 +43,7 @@ struct UniqueIndexCheck {
             let same = try all.filtered(equal: zip(properties, values).map { ($0.name, $1) })
             guard try same.count() > 1 else { continue }
             let keys = try (0..<2).map { try same.object(at: $0).key }
-            throw duplicate(keys, classSchema, index, values)
+            throw duplicate(keys, of: classSchema, index: index, values: values)
         }
     }
 
@@ -56,7 +56,7 @@ struct UniqueIndexCheck {
         try store.view.forEachKey(of: classSchema) { key in
             guard let values = try values(of: key, classSchema, properties) else { return }
             if let owner = owners.updateValue(key, forKey: values) {
-                throw duplicate([owner, key], classSchema, index, values)
+                throw duplicate([owner, key], of: classSchema, index: index, values: values)
             }
         }
     }
@@ -70,7 +70,7 @@ struct UniqueIndexCheck {
     }
 
     private func duplicate(
-        _ keys: [ObjectKey], _ classSchema: ClassSchema, _ index: CompositeIndex, _ values: [Value]
+        _ keys: [ObjectKey], of classSchema: ClassSchema, index: CompositeIndex, values: [Value]
     ) -> StoreError {
         let what = zip(index.properties, values).map { "\($0) = \($1.summary)" }
             .joined(separator: ", ")

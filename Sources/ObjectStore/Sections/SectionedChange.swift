@@ -75,7 +75,7 @@ package struct SectionedChange {
         var come: [Int] = []
         var rows: [Int: Rows] = [:]
         func change(
-            _ section: Int, _ was: Int, _ key: Scalar, _ body: (inout Rows) -> Void
+            _ section: Int, was: Int, key: Scalar, _ body: (inout Rows) -> Void
         ) {
             body(
                 &rows[
@@ -88,7 +88,7 @@ package struct SectionedChange {
             guard let (was, key, row) = old.section(ofRow: position) else { continue }
             if was != known.was { known = (was, new.position(of: key, by: rules)) }
             if let section = known.section {
-                change(section, was, key) { $0.deletions.append(row) }
+                change(section, was: was, key: key) { $0.deletions.append(row) }
             } else if removed.last != was {
                 removed.append(was)
             }
@@ -98,7 +98,7 @@ package struct SectionedChange {
             guard let (section, key, row) = new.section(ofRow: position) else { continue }
             if section != found.section { found = (section, old.position(of: key, by: rules)) }
             if let was = found.was {
-                change(section, was, key) { $0.insertions.append(row) }
+                change(section, was: was, key: key) { $0.insertions.append(row) }
             } else if come.last != section {
                 come.append(section)
             }
@@ -107,7 +107,7 @@ package struct SectionedChange {
             guard let (was, _, row) = old.section(ofRow: position),
                 let (section, key, rowNow) = new.section(ofRow: next)
             else { continue }
-            change(section, was, key) {
+            change(section, was: was, key: key) {
                 $0.modifications.append(row)
                 $0.modificationsNew.append(rowNow)
             }

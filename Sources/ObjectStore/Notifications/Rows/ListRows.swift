@@ -7,7 +7,7 @@ struct ListRows: ObservedRows {
     private let owner: ObjectKey
     private var elements: ListedKeys
 
-    init(_ table: TableID, _ column: ColumnID, _ owner: ObjectKey, _ keys: [ObjectKey]) {
+    init(_ keys: [ObjectKey], of owner: ObjectKey, in table: TableID, column: ColumnID) {
         self.table = table
         self.column = column
         self.owner = owner
@@ -32,7 +32,7 @@ struct ListRows: ObservedRows {
         if let edits = step.edits(table, column, owner),
             let sequence = EditedSequence(count: elements.count, edits),
             sequence.count == step.new.table(table).listCount(column, owner),
-            let changes = follow(sequence, edits, step, modified)
+            let changes = follow(sequence, along: step, modified: modified)
         {
             return changes
         }
@@ -44,8 +44,7 @@ struct ListRows: ObservedRows {
 
     /// Returns the changes of the list; nil if it cannot be read element by element.
     private mutating func follow(
-        _ sequence: EditedSequence, _ edits: CollectionEdits, _ step: VersionStep,
-        _ modified: KeySet
+        _ sequence: EditedSequence, along step: VersionStep, modified: KeySet
     ) -> CollectionChangeSet? {
         var changes = sequence.changes()
         changes.deletedKeys = changes.deletions.map { elements[$0] }

@@ -8,9 +8,17 @@ import ColumnStorage
 /// Each element takes about fifty bytes. A step takes time in proportion to its changes of the sequence, times the
 /// logarithm of the length.
 final class ObservedSequence {
+    /// A list, a set or a map of an object.
+    struct List {
+        let table: TableID
+        let column: ColumnID
+        let owner: ObjectKey
+        let kind: CollectionKind
+    }
+
     /// The source of the elements.
     enum Source {
-        case list(TableID, ColumnID, owner: ObjectKey, CollectionKind)
+        case list(List)
         /// Observed rows, which report their changes.
         case rows
         /// The rows that link to a row of a table, once for each link.
@@ -54,19 +62,17 @@ final class ObservedSequence {
 
     /// Reads the elements of a source in a view; those of a map include its nil values.
     convenience init(_ source: Source, of query: Query, in view: StoreView) {
-        if case .list(let table, let column, let owner, .map) = source {
-            self.init(source, Self.entries(of: owner, table, column, in: view))
+        if case .list(let list) = source, list.kind == .map {
+            self.init(source, Self.entries(of: list, in: view))
         } else {
             let base = Query(query.base, of: query.table)
             self.init(source, QueryEvaluator.keys(of: base, in: view))
         }
     }
 
-    /// Returns the entries of a collection.
-    private static func entries(
-        of owner: ObjectKey, _ table: TableID, _ column: ColumnID, in view: StoreView
-    ) -> [ObjectKey] {
-        view.table(table).listElements(column, owner).map {
+    /// Returns the entries of a map.
+    private static func entries(of map: List, in view: StoreView) -> [ObjectKey] {
+        view.table(map.table).listElements(map.column, map.owner).map {
             if case .int(let key) = $0 { ObjectKey(rawValue: key) } else { noObject }
         }
     }
@@ -124,14 +130,14 @@ final class ObservedSequence {
     /// Updates the elements for a step; nil if the elements have to be read again.
     func advance(along step: VersionStep) -> Step? {
         switch source {
-        case .list(let table, let column, let owner, let kind):
-            guard step.isChanged(table, column, owner) else { return Step() }
-            return advance(along: step, table, column, owner, kind)
+        case .list(let list):
+            guard step.isChanged(list.table, list.column, list.owner) else { return Step() }
+            return advance(along: step, list)
         case .rows:
             return nil
         case .backlinks(let links, let target, let table):
             guard let changes = step.changes(of: links.table) else { return Step() }
-            return advance(along: step, changes, links, target, table)
+            return advance(along: step, changes, of: links, to: target, in: table)
         }
     }
 
@@ -143,20 +149,17 @@ final class ObservedSequence {
 
 // Sequences of list elements.
 extension ObservedSequence {
-    private func advance(
-        along step: VersionStep, _ table: TableID, _ column: ColumnID, _ owner: ObjectKey,
-        _ kind: CollectionKind
-    ) -> Step? {
-        guard let list = step.new.table(table).list(column, owner),
-            let changes = changes(along: step, table, column, owner, kind)
+    private func advance(along step: VersionStep, _ list: List) -> Step? {
+        guard let reader = step.new.table(list.table).list(list.column, list.owner),
+            let changes = changes(along: step, of: list)
         else { return nil }
         // A replaced element is removed, and another one is inserted at its position.
         let goes = (changes.deletions + changes.modifications).sorted()
         var comes: [(position: Int, key: ObjectKey)] = []
         for position in (changes.insertions + changes.modificationsNew).sorted() {
             do {
-                let key = try list.key(at: position)
-                guard key != nil || kind == .map else { return nil }
+                let key = try reader.key(at: position)
+                guard key != nil || list.kind == .map else { return nil }
                 comes.append((position, key ?? Self.noObject))
             } catch {
                 // because: if an element cannot be read, the caller reads all elements again.
@@ -200,21 +203,18 @@ extension ObservedSequence {
     }
 
     /// Returns the insertions and deletions, from the edits of the list or, if they are unknown, by comparison.
-    private func changes(
-        along step: VersionStep, _ table: TableID, _ column: ColumnID, _ owner: ObjectKey,
-        _ kind: CollectionKind
-    ) -> CollectionChangeSet? {
-        let rows = step.new.table(table)
-        let count = rows.listCount(column, owner)
-        if let edits = step.edits(table, column, owner),
+    private func changes(along step: VersionStep, of list: List) -> CollectionChangeSet? {
+        let rows = step.new.table(list.table)
+        let count = rows.listCount(list.column, list.owner)
+        if let edits = step.edits(list.table, list.column, list.owner),
             let sequence = EditedSequence(count: positions.count, edits), sequence.count == count
         {
             return sequence.changes()
         }
         let after =
-            kind == .map
-            ? Self.entries(of: owner, table, column, in: step.new)
-            : rows.linkedKeys(column, owner)
+            list.kind == .map
+            ? Self.entries(of: list, in: step.new)
+            : rows.linkedKeys(list.column, list.owner)
         guard after.count == count else { return nil }
         return SequenceDifference.changes(
             from: positions.numbers().map(object), to: after, isTouched: { _ in false })
@@ -224,8 +224,8 @@ extension ObservedSequence {
 // Sequences of backlinks.
 extension ObservedSequence {
     private func advance(
-        along step: VersionStep, _ changes: TableChanges, _ links: WatchGraph.Backlinks,
-        _ target: ObjectKey, _ table: TableID
+        along step: VersionStep, _ changes: TableChanges, of links: WatchGraph.Backlinks,
+        to target: ObjectKey, in table: TableID
     ) -> Step {
         var result = Step()
         let rows = step.new.table(links.table)

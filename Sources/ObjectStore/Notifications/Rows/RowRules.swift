@@ -52,20 +52,26 @@ struct RowRules {
         case .list(let table, let column, let owner):
             guard let kind = schema.find(table: table)?.property(in: column)?.collection
             else { return nil }
-            (link, sequence) = (nil, .list(table, column, owner: owner, kind))
+            (link, sequence) = (
+                nil, .list(.init(table: table, column: column, owner: owner, kind: kind))
+            )
         }
-        self.init(query, query.plannedSteps.stages[0], link, sequence, paths)
+        self.init(
+            query, steps: query.plannedSteps.stages[0], link: link, sequence: sequence, paths: paths
+        )
     }
 
     /// Returns the rules of a query after its first limit: one for the steps from each limit to the next.
     static func afterLimits(of query: Query) -> [RowRules] {
-        query.plannedSteps.stages.dropFirst().map { RowRules(query, $0, nil, .rows, []) }
+        query.plannedSteps.stages.dropFirst().map {
+            RowRules(query, steps: $0, sequence: .rows)
+        }
     }
 
     private init(
-        _ query: Query, _ steps: ArraySlice<Query.Step>,
-        _ link: (column: ColumnID, target: ObjectKey)?, _ sequence: ObservedSequence.Source?,
-        _ paths: [PropertyPath]
+        _ query: Query, steps: ArraySlice<Query.Step>,
+        link: (column: ColumnID, target: ObjectKey)? = nil, sequence: ObservedSequence.Source?,
+        paths: [PropertyPath] = []
     ) {
         var predicates: [CompiledPredicate] = []
         var distincts: [Distinct] = []

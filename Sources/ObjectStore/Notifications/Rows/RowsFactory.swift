@@ -8,7 +8,7 @@ enum RowsFactory {
             isSequence(query, view.schema)
         {
             let keys = view.table(table).linkedKeys(column, owner)
-            return ListRows(table, column, owner, keys)
+            return ListRows(keys, of: owner, in: table, column: column)
         }
         guard let rules = RowRules(query, schema: view.schema) else { return EmptyRows() }
         var rows = first(rules, query, in: view)

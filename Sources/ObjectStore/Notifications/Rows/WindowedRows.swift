@@ -21,7 +21,9 @@ struct WindowedRows: OrderedRows {
         let rows = sequence.numbers(
             inOrder: QueryEvaluator.keys(of: rules.membersInFirstOrder, in: view))
         let order = RowReader(view, sequence).order(rules.firstOrder)
-        self.init(rules, query, nil, sequence, rows.map(order.coded), view)
+        self.init(
+            rules, query: query, preceding: nil, sequence: sequence, rows: rows.map(order.coded),
+            in: view)
     }
 
     /// Creates the rows of the operations after a limit, from the rows before it.
@@ -30,12 +32,14 @@ struct WindowedRows: OrderedRows {
         let admits = rules.membership(in: view)
         let members = sequence.numbers().filter { admits(sequence.object($0)) }
         let order = RowReader(view, sequence).order(rules.firstOrder)
-        self.init(rules, nil, rows, sequence, order.sorted(members), view)
+        self.init(
+            rules, query: nil, preceding: rows, sequence: sequence, rows: order.sorted(members),
+            in: view)
     }
 
     private init(
-        _ rules: RowRules, _ query: Query?, _ preceding: (any OrderedRows)?,
-        _ sequence: ObservedSequence, _ rows: [CodedKey], _ view: StoreView
+        _ rules: RowRules, query: Query?, preceding: (any OrderedRows)?, sequence: ObservedSequence,
+        rows: [CodedKey], in view: StoreView
     ) {
         self.rules = rules
         self.query = query
@@ -52,8 +56,8 @@ struct WindowedRows: OrderedRows {
 
     static func cost(_ rules: RowRules, _ source: ObservedSequence.Source) -> String {
         let rows = rules.isPlain ? UnsortedRows.cost : SortedRows.cost(rules)
-        guard case .list(_, _, _, let kind) = source else { return rows }
-        let name = kind == .map ? "map" : "list"
+        guard case .list(let list) = source else { return rows }
+        let name = list.kind == .map ? "map" : "list"
         return "follows the edits of the \(name), \(rules.isPlain ? "and " : "")\(rows)"
     }
 

@@ -24,7 +24,9 @@ package enum PredicateCheck {
             for case .filter(let condition) in syntax.clauses {
                 try compiler.check(condition, scope)
             }
-            try QueryText.check(syntax, text, classSchema, schema, compiler.searches)
+            try QueryTextCompiler(
+                text: text, arguments: [], classSchema: classSchema, schema: schema
+            ).check(syntax, searches: compiler.searches)
             return nil
         } catch {
             return Fault(

@@ -9,7 +9,9 @@ package enum QueryText {
     ) throws -> [Query.Step] {
         do throws(QueryFault) {
             let syntax = try PredicateParser.parse(text)
-            return try steps(syntax, text, arguments, classSchema, schema)
+            return try QueryTextCompiler(
+                text: text, arguments: arguments, classSchema: classSchema, schema: schema
+            ).steps(of: syntax)
         } catch {
             throw error.rendered(in: text)
         }
@@ -47,47 +49,13 @@ package enum QueryText {
         do throws(QueryFault) {
             let syntax = QuerySyntax(
                 predicate: predicate, clauses: [], clausesStart: text.utf8.count)
-            return try steps(syntax, text, values.map(\.value), classSchema, schema)
+            return try QueryTextCompiler(
+                text: text, arguments: values.map(\.value), classSchema: classSchema,
+                schema: schema
+            ).steps(of: syntax)
         } catch {
             throw error.rendered(in: text)
         }
-    }
-
-    private static func steps(
-        _ syntax: QuerySyntax, _ text: String, _ arguments: [Value], _ classSchema: ClassSchema,
-        _ schema: Schema
-    ) throws(QueryFault) -> [Query.Step] {
-        let predicate = try filter(syntax.predicate, text, arguments, classSchema, schema)
-        var steps: [Query.Step] = [.filter(predicate)]
-        var searches = predicate.searches
-        for clause in syntax.clauses {
-            if case .filter(let condition) = clause {
-                let added = try filter(condition, text, arguments, classSchema, schema)
-                searches += added.searches
-                steps.append(.filter(added))
-            } else if let step = try step(clause, of: text, classSchema, schema, searches) {
-                steps.append(step)
-            }
-        }
-        return steps
-    }
-
-    private static func filter(
-        _ syntax: PredicateSyntax, _ text: String, _ arguments: [Value],
-        _ classSchema: ClassSchema, _ schema: Schema
-    ) throws(QueryFault) -> CompiledPredicate {
-        var compiler = PredicateCompiler(schema: schema, arguments: arguments)
-        let scope = PredicateCompiler.Scope(classSchema: classSchema, variable: nil, prefix: [])
-        var nodes: [(text: String, node: any PredicateNode)] = []
-        for part in conjuncts(syntax) {
-            nodes.append((self.text(of: part.range, in: text), try compiler.condition(part, scope)))
-        }
-        let tables = compiler.tables
-        return CompiledPredicate(
-            text: self.text(of: syntax.range, in: text), table: classSchema.table,
-            dependencies: compiler.dependencies,
-            parts: nodes.map { .init(text: $0.text, node: $0.node, tables: tables) },
-            searches: compiler.searches)
     }
 
     /// Divides a text into its condition and the clauses after it.
@@ -101,7 +69,7 @@ package enum QueryText {
             let syntax = try PredicateParser.parse(text)
             let end = text.utf8.count
             func trimmed(_ range: Range<Int>) -> String {
-                var part = Substring(self.text(of: range, in: text))
+                var part = Substring(text.part(range))
                 while part.last?.isWhitespace == true { part.removeLast() }
                 return String(part.drop(while: \.isWhitespace))
             }
@@ -113,16 +81,52 @@ package enum QueryText {
             throw error.rendered(in: text)
         }
     }
+}
+
+/// Compiles the condition and the clauses of one text for a class.
+struct QueryTextCompiler {
+    let text: String
+    let arguments: [Value]
+    let classSchema: ClassSchema
+    let schema: Schema
+
+    func steps(of syntax: QuerySyntax) throws(QueryFault) -> [Query.Step] {
+        let predicate = try filter(syntax.predicate)
+        var steps: [Query.Step] = [.filter(predicate)]
+        var searches = predicate.searches
+        for clause in syntax.clauses {
+            if case .filter(let condition) = clause {
+                let added = try filter(condition)
+                searches += added.searches
+                steps.append(.filter(added))
+            } else if let step = try step(clause, searches) {
+                steps.append(step)
+            }
+        }
+        return steps
+    }
+
+    private func filter(_ syntax: PredicateSyntax) throws(QueryFault) -> CompiledPredicate {
+        var compiler = PredicateCompiler(schema: schema, arguments: arguments)
+        let scope = PredicateCompiler.Scope(classSchema: classSchema, variable: nil, prefix: [])
+        var nodes: [(text: String, node: any PredicateNode)] = []
+        for part in Self.conjuncts(syntax) {
+            nodes.append((text.part(part.range), try compiler.condition(part, scope)))
+        }
+        let tables = compiler.tables
+        return CompiledPredicate(
+            text: text.part(syntax.range), table: classSchema.table,
+            dependencies: compiler.dependencies,
+            parts: nodes.map { .init(text: $0.text, node: $0.node, tables: tables) },
+            searches: compiler.searches)
+    }
 
     /// Checks the names in the clauses after a condition.
-    static func check(
-        _ syntax: QuerySyntax, _ text: String, _ classSchema: ClassSchema, _ schema: Schema,
-        _ searches: [TextSearch]
-    ) throws(QueryFault) {
+    func check(_ syntax: QuerySyntax, searches: [TextSearch]) throws(QueryFault) {
         for clause in syntax.clauses {
             // The relevance of a search is unknown if the search text is an argument.
             if case .sort(let keys) = clause, keys.contains(where: \.path.isRank) { continue }
-            _ = try step(clause, of: text, classSchema, schema, searches)
+            _ = try step(clause, searches)
         }
     }
 
@@ -131,14 +135,8 @@ package enum QueryText {
         if case .and(let parts) = syntax.form { parts.flatMap(conjuncts) } else { [syntax] }
     }
 
-    /// Returns a part of the text.
-    private static func text(of range: Range<Int>, in text: String) -> String {
-        String(decoding: text.utf8.dropFirst(range.lowerBound).prefix(range.count), as: UTF8.self)
-    }
-
-    private static func step(
-        _ clause: QuerySyntax.Clause, of text: String, _ classSchema: ClassSchema,
-        _ schema: Schema, _ searches: [TextSearch]
+    private func step(
+        _ clause: QuerySyntax.Clause, _ searches: [TextSearch]
     ) throws(QueryFault) -> Query.Step? {
         switch clause {
         case .filter: return nil
@@ -146,10 +144,10 @@ package enum QueryText {
         case .sort(let keys):
             var found: [SortKey] = []
             for key in keys {
-                guard !isComputed(key.path, classSchema, schema) || key.path.isRank else {
+                guard !isComputed(key.path) || key.path.isRank else {
                     found.append(
                         try SortKey(
-                            key.path, key.range, self.text(of: key.range, in: text),
+                            key.path, key.range, text.part(key.range),
                             ascending: key.ascending, class: classSchema, schema: schema))
                     continue
                 }
@@ -160,7 +158,7 @@ package enum QueryText {
                         }
                         return try SortKey(
                             PropertyPath.parse(
-                                name(key.path), class: classSchema, schema: schema),
+                                key.path.name, class: classSchema, schema: schema),
                             ascending: key.ascending)
                     })
             }
@@ -168,16 +166,16 @@ package enum QueryText {
         case .distinct(let paths):
             var found: [DistinctKey] = []
             for item in paths {
-                guard !isComputed(item.path, classSchema, schema) else {
+                guard !isComputed(item.path) else {
                     found.append(
                         try DistinctKey(
-                            item.path, item.range, self.text(of: item.range, in: text),
+                            item.path, item.range, text.part(item.range),
                             class: classSchema, schema: schema))
                     continue
                 }
                 found.append(
                     try located(item.range) {
-                        try DistinctKey(name(item.path), class: classSchema, schema: schema)
+                        try DistinctKey(item.path.name, class: classSchema, schema: schema)
                     })
             }
             return .distinct(found)
@@ -185,17 +183,12 @@ package enum QueryText {
     }
 
     /// Returns whether a path has more than names of properties.
-    private static func isComputed(
-        _ path: PathSyntax, _ classSchema: ClassSchema, _ schema: Schema
-    ) -> Bool {
-        !path.isPlain || PropertyPath.entersMixed(name(path), class: classSchema, schema: schema)
+    private func isComputed(_ path: PathSyntax) -> Bool {
+        !path.isPlain
+            || PropertyPath.entersMixed(path.name, class: classSchema, schema: schema)
     }
 
-    private static func name(_ path: PathSyntax) -> String {
-        path.components.map(\.name).joined(separator: ".")
-    }
-
-    private static func located<Result>(
+    private func located<Result>(
         _ range: Range<Int>, _ body: () throws -> Result
     ) throws(QueryFault) -> Result {
         do {
@@ -206,5 +199,17 @@ package enum QueryText {
         } catch {
             throw QueryFault("\(error)", at: range)
         }
+    }
+}
+
+extension PathSyntax {
+    /// The names of the components, separated by periods.
+    fileprivate var name: String { components.map(\.name).joined(separator: ".") }
+}
+
+extension String {
+    /// Returns the part at some UTF-8 offsets.
+    fileprivate func part(_ range: Range<Int>) -> String {
+        String(decoding: utf8.dropFirst(range.lowerBound).prefix(range.count), as: UTF8.self)
     }
 }

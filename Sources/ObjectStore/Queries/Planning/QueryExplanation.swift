@@ -9,7 +9,7 @@ extension Results {
         let planned = query.plannedSteps
         switch query.base {
         case .table(let table):
-            lines += start(view.table(table), name, planned.first, view)
+            lines += start(view.table(table), of: name, step: planned.first, in: view)
         case .list: lines.append("reads a list of '\(name)', element by element")
         case .backlinks: lines.append("reads the '\(name)' objects that link here from an index")
         }
@@ -41,7 +41,7 @@ extension Results {
 
     /// Returns a description of how the matching objects of a class are found.
     private func start(
-        _ rows: TableReader, _ name: String, _ step: Query.Step?, _ view: StoreView
+        _ rows: TableReader, of name: String, step: Query.Step?, in view: StoreView
     ) -> [String] {
         let objects = "\(rows.count.grouped) objects of '\(name)'"
         guard case .filter(let predicate)? = step else {

@@ -129,17 +129,17 @@ struct CompiledPath: Sendable {
     func forEachObject(
         _ tables: BoundTables, _ key: ObjectKey, _ body: (ObjectKey?) -> Bool
     ) -> Bool {
-        walk(tables, key, 0, body)
+        walk(tables, key, from: 0, body)
     }
 
     private func walk(
-        _ tables: BoundTables, _ key: ObjectKey, _ index: Int, _ body: (ObjectKey?) -> Bool
+        _ tables: BoundTables, _ key: ObjectKey, from index: Int, _ body: (ObjectKey?) -> Bool
     ) -> Bool {
         guard index < hops.count else { return body(key) }
         switch hops[index] {
         case .link(let slot, let column):
             guard let next = tables[slot].link(column, key) else { return nilLink(body) }
-            return walk(tables, next, index + 1, body)
+            return walk(tables, next, from: index + 1, body)
         case .entries(let slot, let column) where isLast(index):
             for element in tables[slot].listElements(column, key) {
                 var next: ObjectKey?
@@ -149,23 +149,29 @@ struct CompiledPath: Sendable {
             return true
         case .list(let slot, let column), .entries(let slot, let column):
             for next in tables[slot].linkedKeys(column, key) {
-                guard tables.mayContinue, walk(tables, next, index + 1, body) else { return false }
+                guard tables.mayContinue, walk(tables, next, from: index + 1, body) else {
+                    return false
+                }
             }
             return true
         case .backlinks(let slot, let column):
             for next in tables[slot].sources(of: key, through: column) {
-                guard tables.mayContinue, walk(tables, next, index + 1, body) else { return false }
+                guard tables.mayContinue, walk(tables, next, from: index + 1, body) else {
+                    return false
+                }
             }
             return true
         case .holders(let slot, let column, let target):
             for next in tables[slot].holders(of: key, in: target, through: column) {
-                guard tables.mayContinue, walk(tables, next, index + 1, body) else { return false }
+                guard tables.mayContinue, walk(tables, next, from: index + 1, body) else {
+                    return false
+                }
             }
             return true
         case .element(let slot, let column, let position):
             let element = position.element(of: tables[slot], column, key)
             guard case .int(let next)? = element else { return nilLink(body) }
-            return walk(tables, ObjectKey(rawValue: next), index + 1, body)
+            return walk(tables, ObjectKey(rawValue: next), from: index + 1, body)
         }
     }
 
@@ -222,7 +228,7 @@ struct CompiledPath: Sendable {
 
     /// Returns whether enough values of the row pass.
     func matches(
-        _ test: ValueTest, _ quantifier: Quantifier, _ tables: BoundTables, _ key: ObjectKey
+        _ test: ValueTest, quantifier: Quantifier, _ tables: BoundTables, _ key: ObjectKey
     ) -> Bool {
         let wanted = quantifier != .all
         var found = false

@@ -67,13 +67,15 @@ struct MixedPath: Hashable, Sendable {
         let rows = tables[slot]
         switch base {
         case .value:
-            return follow(MixedReader(rows.bytes(column, key) ?? []), 0, tables, body)
+            return follow(MixedReader(rows.bytes(column, key) ?? []), from: 0, in: tables, body)
         case .element(let position):
             let element = position.element(of: rows, column, key)
-            return follow(MixedReader(element?.mixedBytes ?? []), 0, tables, body)
+            return follow(MixedReader(element?.mixedBytes ?? []), from: 0, in: tables, body)
         case .elements:
             for element in rows.listElements(column, key) {
-                guard follow(MixedReader(element.mixedBytes), 0, tables, body) else { return false }
+                guard follow(MixedReader(element.mixedBytes), from: 0, in: tables, body) else {
+                    return false
+                }
             }
             return true
         }
@@ -81,7 +83,7 @@ struct MixedPath: Hashable, Sendable {
 
     /// Continues from a value; the recursion is as deep as the nesting of the values.
     private func follow(
-        _ start: MixedReader, _ first: Int, _ tables: BoundTables, _ body: (Scalar) -> Bool
+        _ start: MixedReader, from first: Int, in tables: BoundTables, _ body: (Scalar) -> Bool
     ) -> Bool {
         var reader = start
         for position in first..<steps.count {
@@ -95,7 +97,7 @@ struct MixedPath: Hashable, Sendable {
             case .last:
                 guard reader.tag() == .list, reader.enterLast() else { return body(.null) }
             case .elements:
-                return followElements(reader, position + 1, tables, body)
+                return followElements(reader, from: position + 1, in: tables, body)
             case .keys:
                 return forEachKey(reader, body)
             case .count:
@@ -108,14 +110,15 @@ struct MixedPath: Hashable, Sendable {
     }
 
     private func followElements(
-        _ collection: MixedReader, _ position: Int, _ tables: BoundTables, _ body: (Scalar) -> Bool
+        _ collection: MixedReader, from position: Int, in tables: BoundTables,
+        _ body: (Scalar) -> Bool
     ) -> Bool {
         var reader = collection
         let tag = reader.tag()
         guard tag == .list || tag == .map, let count = reader.head() else { return true }
         for _ in 0..<count {
             if tag == .map, reader.key() == nil { return true }
-            guard follow(reader, position, tables, body) else { return false }
+            guard follow(reader, from: position, in: tables, body) else { return false }
             guard reader.skip() else { return true }
         }
         return true

@@ -1,5 +1,26 @@
 import ColumnStorage
 
+/// The compiled sides of a comparison, its operator and its options.
+struct ComparedOperands {
+    var left: PredicateOperand
+    var operation: PredicateOperator
+    var right: PredicateOperand
+    let folding: TextFolding
+    let operatorRange: Range<Int>
+    let range: Range<Int>
+
+    /// The same comparison with the constant on the right side, if one side is a constant and the operator has a
+    /// mirrored form.
+    var withConstantOnRight: ComparedOperands {
+        guard left.isConstant, !right.isConstant, let mirrored = operation.mirrored else {
+            return self
+        }
+        var result = self
+        (result.left, result.operation, result.right) = (right, mirrored, left)
+        return result
+    }
+}
+
 extension PredicateCompiler {
     mutating func compile(
         _ syntax: ComparisonSyntax, _ range: Range<Int>, _ scope: Scope
@@ -17,22 +38,17 @@ extension PredicateCompiler {
             throw QueryFault("only one side can have 'any', 'all' or 'none'", at: right.range)
         }
         if left.isTypeName || right.isTypeName { return try typeTest(left, right, syntax) }
+        let compared = ComparedOperands(
+            left: left, operation: syntax.comparison, right: right, folding: folding,
+            operatorRange: syntax.operatorRange, range: range)
         switch syntax.comparison {
-        case .between:
-            return try between(left, right, folding, syntax)
-        case .memberOf:
-            return try member(left, right, folding, syntax)
-        case .text:
-            return try search(left, right, folding, syntax)
+        case .between: return try between(compared)
+        case .memberOf: return try member(compared)
+        case .text: return try search(compared)
         default:
-            break
+            if let sequence = try sequence(compared) { return sequence }
+            return try compare(compared.withConstantOnRight)
         }
-        if let sequence = try sequence(left, right, folding, syntax) { return sequence }
-        if left.isConstant, !right.isConstant, let mirrored = syntax.comparison.mirrored {
-            return try compare(right, mirrored, left, folding, syntax.operatorRange, range)
-        }
-        return try compare(
-            left, syntax.comparison, right, folding, syntax.operatorRange, range)
     }
 
     /// Returns the error for text without quotes, such as `name = Rex`; nil if the operand is not an unknown name.
@@ -46,26 +62,25 @@ extension PredicateCompiler {
             at: syntax.range, isUnknownName: true)
     }
 
-    private func compare(
-        _ left: PredicateOperand, _ operation: PredicateOperator, _ right: PredicateOperand,
-        _ folding: TextFolding, _ operatorRange: Range<Int>, _ range: Range<Int>
-    ) throws(QueryFault) -> any PredicateNode {
+    private func compare(_ compared: ComparedOperands) throws(QueryFault) -> any PredicateNode {
+        let (left, right) = (compared.left, compared.right)
+        let (operation, folding) = (compared.operation, compared.folding)
         for (side, other) in [(left, right), (right, left)]
         where side.isBacklinks && other.type == .null {
             throw QueryFault(
                 "\(side.description) is never nil; compare its '@count' with 0", at: side.range)
         }
-        try check(operation, folding, on: left, operatorRange)
-        try check(operation, folding, on: right, operatorRange)
+        try check(operation, folding, on: left, compared.operatorRange)
+        try check(operation, folding, on: right, compared.operatorRange)
         if case .constant(let constant) = right.form, case .path(let path) = left.form {
-            let test = try test(operation, left, constant, right, folding)
+            let test = try test(left, operation, constant, of: right, folding: folding)
             return node(path, left, test)
         }
         if let count = countNode(left, operation, right) { return count }
-        guard isComparable(left, right) else { throw mismatch(left, right, range) }
+        guard isComparable(left, right) else { throw mismatch(left, right, compared.range) }
         guard let first = left.expression(comparedWith: right),
             let second = right.expression(comparedWith: left)
-        else { throw mismatch(left, right, range) }
+        else { throw mismatch(left, right, compared.range) }
         let result = ComparisonNode(
             left: first, right: second, operation: operation, folding: folding,
             quantifier: left.quantifier ?? right.quantifier ?? .any,
@@ -79,14 +94,13 @@ extension PredicateCompiler {
 
     /// Compares the list at a path with a list of constants: equal elements in the same order.
     private func sequence(
-        _ left: PredicateOperand, _ right: PredicateOperand, _ folding: TextFolding,
-        _ syntax: ComparisonSyntax
+        _ compared: ComparedOperands
     ) throws(QueryFault) -> (any PredicateNode)? {
-        var operands = (list: right, path: left)
-        if case .list = left.form { operands = (left, right) }
+        var operands = (list: compared.right, path: compared.left)
+        if case .list = compared.left.form { operands = (compared.left, compared.right) }
         guard case .list(let members) = operands.list.form else { return nil }
-        if let equal = wholeList(operands.path, members, syntax.comparison) { return equal }
-        guard syntax.comparison == .equal, operands.path.isToMany,
+        if let equal = wholeList(operands.path, members, compared.operation) { return equal }
+        guard compared.operation == .equal, operands.path.isToMany,
             case .path(let path) = operands.path.form
         else {
             let reason =
@@ -105,8 +119,10 @@ extension PredicateCompiler {
             let constant = PredicateOperand(
                 form: .constant(member.value), type: member.type, description: "that element",
                 range: operands.list.range)
-            try check(.equal, folding, on: operands.path, syntax.operatorRange)
-            tests.append(try test(.equal, operands.path, member.value, constant, folding))
+            try check(.equal, compared.folding, on: operands.path, compared.operatorRange)
+            tests.append(
+                try test(
+                    operands.path, .equal, member.value, of: constant, folding: compared.folding))
         }
         var whole: ValueTest?
         if case .mixed(let inside) = path.terminal, inside.isMixed, inside.base != .elements {
@@ -188,8 +204,8 @@ extension PredicateCompiler {
 
     /// Converts a comparison of a path with a constant to a test of the path's values.
     func test(
-        _ operation: PredicateOperator, _ path: PredicateOperand, _ constant: Scalar,
-        _ right: PredicateOperand, _ folding: TextFolding
+        _ path: PredicateOperand, _ operation: PredicateOperator, _ constant: Scalar,
+        of right: PredicateOperand, folding: TextFolding
     ) throws(QueryFault) -> ValueTest {
         if constant == .null {
             switch operation {
@@ -235,12 +251,10 @@ extension PredicateCompiler {
         return ValueTest(form: form, matchesNull: matchesNull)
     }
 
-    private func between(
-        _ left: PredicateOperand, _ right: PredicateOperand, _ folding: TextFolding,
-        _ syntax: ComparisonSyntax
-    ) throws(QueryFault) -> any PredicateNode {
-        guard !folding.isNeeded else {
-            throw QueryFault("'between' has no options such as [c]", at: syntax.operatorRange)
+    private func between(_ compared: ComparedOperands) throws(QueryFault) -> any PredicateNode {
+        let (left, right) = (compared.left, compared.right)
+        guard !compared.folding.isNeeded else {
+            throw QueryFault("'between' has no options such as [c]", at: compared.operatorRange)
         }
         guard case .list(let bounds) = right.form, bounds.count == 2 else {
             throw QueryFault("'between' needs two constants: between {1, 10}", at: right.range)

@@ -2,14 +2,12 @@ import ColumnStorage
 
 // The operator `in` for lists of constants, lists of values, and collections.
 extension PredicateCompiler {
-    func member(
-        _ left: PredicateOperand, _ right: PredicateOperand, _ folding: TextFolding,
-        _ syntax: ComparisonSyntax
-    ) throws(QueryFault) -> any PredicateNode {
-        if case .list(let members) = right.form {
-            return try member(left, of: members, folding, syntax)
+    func member(_ compared: ComparedOperands) throws(QueryFault) -> any PredicateNode {
+        if case .list(let members) = compared.right.form {
+            return try member(compared, of: members)
         }
-        var right = right
+        let (left, folding) = (compared.left, compared.folding)
+        var right = compared.right
         if !right.isToMany, case .path(let path) = right.form, let elements = path.elementsOfMixed {
             right = right.with(elements)
         }
@@ -19,14 +17,14 @@ extension PredicateCompiler {
                 at: right.range)
         }
         if case .path(let path) = right.form, case .constant(let value) = left.form {
-            return node(path, right, try test(.equal, right, value, left, folding))
+            return node(path, right, try test(right, .equal, value, of: left, folding: folding))
         }
-        try check(.equal, folding, on: left, syntax.operatorRange)
-        try check(.equal, folding, on: right, syntax.operatorRange)
+        try check(.equal, folding, on: left, compared.operatorRange)
+        try check(.equal, folding, on: right, compared.operatorRange)
         guard isComparable(left, right),
             let first = left.expression(comparedWith: right),
             let second = right.expression(comparedWith: left)
-        else { throw mismatch(left, right, syntax.operatorRange) }
+        else { throw mismatch(left, right, compared.operatorRange) }
         return ComparisonNode(
             left: first, right: second, operation: .memberOf, folding: folding,
             quantifier: right.quantifier ?? left.quantifier ?? .any,
@@ -34,14 +32,14 @@ extension PredicateCompiler {
     }
 
     private func member(
-        _ left: PredicateOperand, of members: [(value: Scalar, type: OperandType)],
-        _ folding: TextFolding, _ syntax: ComparisonSyntax
+        _ compared: ComparedOperands, of members: [(value: Scalar, type: OperandType)]
     ) throws(QueryFault) -> any PredicateNode {
+        let (left, folding) = (compared.left, compared.folding)
         if left.isBacklinks, members.contains(where: { $0.value == .null }) {
             throw QueryFault(
                 "\(left.description) is never nil; compare its '@count' with 0", at: left.range)
         }
-        try check(.equal, folding, on: left, syntax.operatorRange)
+        try check(.equal, folding, on: left, compared.operatorRange)
         if case .path(let path) = left.form {
             let test =
                 folding.isNeeded

@@ -38,7 +38,7 @@ extension PredicateCompiler {
         walk.description = "'\(owner.name).\(property.name)'"
         walk.reached = schema.target(of: property)
         if property.leadsToObjects {
-            try hop(&walk, property, owner, component)
+            try hop(&walk, through: property, of: owner, at: component)
             return component.brackets.dropFirst()
         } else {
             let slot = slot(owner.table)
@@ -68,8 +68,8 @@ extension PredicateCompiler {
     }
 
     private mutating func hop(
-        _ walk: inout Walk, _ property: Property, _ owner: ClassSchema,
-        _ component: PathSyntax.Component
+        _ walk: inout Walk, through property: Property, of owner: ClassSchema,
+        at component: PathSyntax.Component
     ) throws(QueryFault) {
         let range = component.range
         let position = try selectedElement(of: component, in: property, walk.description)
@@ -144,6 +144,6 @@ extension PredicateCompiler {
         walk.components.append(PropertyPath.Component(property, of: target, in: schema))
         walk.description = "'@links.\(source.name).\(link.name)'"
         walk.reached = source
-        try hop(&walk, property, target, start)
+        try hop(&walk, through: property, of: target, at: start)
     }
 }

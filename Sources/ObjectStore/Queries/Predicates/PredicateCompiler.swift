@@ -129,9 +129,9 @@ struct PredicateCompiler {
             return try self.subquery(subquery, range, scope)
         case .negated(let inner):
             let zero = PredicateSyntax(form: .integer(0), range: inner.range)
-            return try arithmetic(.minus, zero, inner, range, scope)
+            return try arithmetic(.minus, zero, inner, at: range, in: scope)
         case .arithmetic(let operation, let left, let right):
-            return try arithmetic(operation, left, right, range, scope)
+            return try arithmetic(operation, left, right, at: range, in: scope)
         case .always, .comparison, .and, .or, .not:
             throw QueryFault("expected a value, got a condition", at: range)
         }
@@ -228,7 +228,7 @@ struct PredicateCompiler {
 
     private mutating func arithmetic(
         _ operation: ArithmeticOperator, _ leftSyntax: PredicateSyntax,
-        _ rightSyntax: PredicateSyntax, _ range: Range<Int>, _ scope: Scope
+        _ rightSyntax: PredicateSyntax, at range: Range<Int>, in scope: Scope
     ) throws(QueryFault) -> PredicateOperand {
         let left = try operand(leftSyntax, scope)
         let right = try operand(rightSyntax, scope)

@@ -62,7 +62,7 @@ struct PathNode: RowPredicateNode {
     var cost: Int { path.cost + test.cost }
 
     func matches(_ tables: BoundTables, _ key: ObjectKey) -> Bool {
-        path.matches(test, quantifier, tables, key)
+        path.matches(test, quantifier: quantifier, tables, key)
     }
 }
 

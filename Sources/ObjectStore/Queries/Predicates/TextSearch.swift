@@ -28,14 +28,12 @@ struct RankedText: Hashable, Sendable {
 
 extension PredicateCompiler {
     /// Compiles a full-text search: `path text 'red -blue phrase*'`.
-    mutating func search(
-        _ left: PredicateOperand, _ right: PredicateOperand, _ folding: TextFolding,
-        _ syntax: ComparisonSyntax
-    ) throws(QueryFault) -> any PredicateNode {
-        guard !folding.isNeeded else {
+    mutating func search(_ compared: ComparedOperands) throws(QueryFault) -> any PredicateNode {
+        let (left, right) = (compared.left, compared.right)
+        guard !compared.folding.isNeeded else {
             throw QueryFault(
                 "'text' has no options; it always ignores case and diacritics",
-                at: syntax.operatorRange)
+                at: compared.operatorRange)
         }
         guard case .path(let path) = left.form, left.type == .value(.string),
             let property = left.components.last?.property, property.isFullText

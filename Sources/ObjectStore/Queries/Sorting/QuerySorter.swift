@@ -45,7 +45,9 @@ struct QuerySorter {
         }
         var column = CodedColumn()
         let isScan = keys.forEachCluster { cluster, bits in
-            let bits = best.bound.map { better($0, source, cluster, bits) } ?? bits
+            let bits =
+                best.bound.map { better(than: $0, in: source, cluster: cluster, among: bits) }
+                ?? bits
             guard !bits.isEmpty else { return }
             column.removeAll()
             gather(source, cluster, bits, into: &column)
@@ -69,7 +71,7 @@ struct QuerySorter {
     ///
     /// Rows that equal the bound are kept, because they may be among the first.
     private func better(
-        _ bound: UInt64, _ source: ColumnSource, _ cluster: Int, _ bits: ClusterBits
+        than bound: UInt64, in source: ColumnSource, cluster: Int, among bits: ClusterBits
     ) -> ClusterBits {
         let ascending = keys[0].ascending
         let comparison: Comparison = ascending ? .lessOrEqual : .less
