@@ -191,8 +191,7 @@ package struct Cursor: ~Copyable {
     ) -> UnsafeRawBufferPointer {
         let stored = UnsafeMutableRawBufferPointer(start: space.mv_data, count: space.mv_size)
         stored.copyMemory(from: value)
-        ValueSeal.write(
-            to: stored, key, environment._withUnsafeGuaranteedRef { $0.seals.seed(table) })
+        environment._withUnsafeGuaranteedRef { $0.seals.write(to: stored, key, table) }
         return UnsafeRawBufferPointer(stored)
     }
 

@@ -156,7 +156,6 @@ package final class Environment: Sendable {
         entries: [InitialEntry] = [], isPrivate: Bool, isVerified: Bool = true
     ) throws(StorageError) {
         self.location = location
-        seals = ValueSeals(tables: names.map(\.name))
         let path = location.path
         self.options = options
         self.isReadOnly = options.readOnly
@@ -172,6 +171,7 @@ package final class Environment: Sendable {
         lockRegion = region
         reservation =
             Self.isMapWritten(pointer) ? DiskReservation(pointer, path, isInMemory: isPrivate) : nil
+        seals = ValueSeals(tables: names.map(\.name), isInPlace: reservation != nil)
         dirtyPages =
             reservation == nil && !options.readOnly ? DirtyPages(pointer, canSpill: true) : nil
         var claimed: Int32 = -1
@@ -213,7 +213,7 @@ package final class Environment: Sendable {
     /// Opens the file of another environment for writes that are rolled back.
     init(scratchOf live: Environment, tables names: [TableName]) throws(StorageError) {
         location = live.location
-        seals = ValueSeals(tables: names.map(\.name))
+        seals = ValueSeals(tables: names.map(\.name), isInPlace: false)
         options = live.options
         isReadOnly = false
         lockRegion = nil

@@ -68,7 +68,7 @@ final class PathVerifier: Sendable {
     func verify() throws(StorageError) -> stat {
         let known = knownChange.load(ordering: .relaxed)
         var status = stat()
-        if known != 0, fstat(descriptor, &status) == 0, status.st_nlink == 1,
+        if known != 0, shim_state(descriptor, &status) == 0, status.st_nlink == 1,
             status.changeTime == known,
             Platform.monotonicNanoseconds() < nextLookup.load(ordering: .relaxed)
         {

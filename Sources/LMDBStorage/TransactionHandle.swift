@@ -76,8 +76,7 @@ package struct TransactionHandle {
     ) -> UnsafeRawBufferPointer {
         let stored = UnsafeMutableRawBufferPointer(start: space.mv_data, count: space.mv_size)
         stored.copyMemory(from: value)
-        ValueSeal.write(
-            to: stored, key, environment._withUnsafeGuaranteedRef { $0.seals.seed(table.dbi) })
+        environment._withUnsafeGuaranteedRef { $0.seals.write(to: stored, key, table.dbi) }
         return UnsafeRawBufferPointer(stored)
     }
 
