@@ -226,6 +226,24 @@ import Testing
             """)
     }
 
+    @Test func `an object of a class whose removal was rolled back can change`() {
+        session.expect(
+            """
+            local toy
+            store:write(function() toy = store:create("Toy", { label = "ball", price = 2 }) end)
+            local schema = store:schema()
+            schema.Toy, schema.Dog.toys = nil, nil
+            local function remove(m)
+                m:delete_class("Toy")
+                error("no", 0)
+            end
+            assert(code(store.define, store, schema, remove) == "no")
+            assert(toy:is_valid() and toy.label == "ball")
+            store:write(function() toy.label = "rope" end)
+            assert(toy.label == "rope" and store:objects("Toy")[1].label == "rope")
+            """)
+    }
+
     @Test func `an open file refuses another schema version`() {
         session.expect(
             """

@@ -44,7 +44,7 @@ final class CarriedValues {
                 let stored = old.schema.find(table: classSchema.table),
                 let function = migration.store.functionDefaults[classSchema.table, property.column]
             else { continue }
-            let writer = try ObjectWriter(migration.store, changing: "'\(name)'")
+            let writer = try migration.store.writer(changing: "'\(name)'")
             try old.forEachKey(of: stored) { key in
                 try writer.set(property, of: key, in: classSchema, to: function())
             }
@@ -62,7 +62,7 @@ final class CarriedValues {
     private func carry(
         _ stored: ClassSchema, _ classSchema: ClassSchema, _ old: StoreView, only keys: KeySet?
     ) throws {
-        let writer = try ObjectWriter(migration.store, changing: "'\(classSchema.name)'")
+        let writer = try migration.store.writer(changing: "'\(classSchema.name)'")
         let rows = old.table(stored)
         func forEach(_ body: (ObjectKey) throws -> Void) throws {
             if let keys {
@@ -109,7 +109,7 @@ final class CarriedValues {
         for case .typeChanged(classSchema.name, let from, let to) in migration.differences
         where to.name == name && !from.isBacklinks {
             guard let to = classSchema.property(named: name) else { continue }
-            let writer = try ObjectWriter(migration.store, changing: "'\(classSchema.name)'")
+            let writer = try migration.store.writer(changing: "'\(classSchema.name)'")
             let conversion = Conversion(oldClass: stored, newClass: classSchema, old: from, new: to)
             try convert(conversion, from: old, with: writer) { try old.forEachKey(of: stored, $0) }
         }

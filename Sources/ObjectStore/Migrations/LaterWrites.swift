@@ -131,7 +131,7 @@ private final class LaterWriting {
         self.present = present
         self.before = before
         self.copy = copy
-        writer = try ObjectWriter(copy, changing: "the copy")
+        writer = try copy.writer(changing: "the copy")
     }
 
     func apply(_ changes: ChangeSet) throws -> LaterWrites {

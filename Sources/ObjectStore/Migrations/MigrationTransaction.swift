@@ -63,7 +63,7 @@ package struct UncommittedMigration {
     /// Throws the errors of a commit; the file is then unchanged.
     package func commit(recording log: MigrationLog) throws -> MigrationReport {
         defer { before.close() }
-        try log.write(store.writing("the record of migrations"))
+        try log.write(store.writer(changing: "the record of migrations").session)
         try store.commitWrite()
         return try MigrationReport(self, after: store.view)
     }

@@ -95,7 +95,7 @@ extension SchemaMigration {
             try? store.didRollBack()
             throw error
         }
-        session = try store.writing("the schema")
+        session = try store.writer(changing: "the schema").session
         guard try SchemaCatalog.bytes(store.view.snapshot) == catalog else {
             throw StoreError(
                 .migrationNeeded,

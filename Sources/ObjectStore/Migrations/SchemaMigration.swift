@@ -56,7 +56,7 @@ final class SchemaMigration {
         self.version = version
         self.isWhole = isWhole
         self.resumeKey = resumeKey
-        let session = try store.writing("the schema")
+        let session = try store.writer(changing: "the schema").session
         self.session = session
         var found = try MigrationCheckpoint.read(store.view.snapshot)
         hadCheckpoint = found != nil

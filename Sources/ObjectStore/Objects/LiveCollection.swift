@@ -70,8 +70,7 @@ extension LiveCollection {
     /// owner was deleted.
     func objectWriter() throws -> ObjectWriter {
         let kind = property.collection?.name ?? "property"
-        let writer = try ObjectWriter(
-            source.writableStore(), changing: "\(kind) '\(property.name)'")
+        let writer = try source.writableStore().writer(changing: "\(kind) '\(property.name)'")
         let rows = source.view.table(classSchema)
         guard rows.isPresent(owner) else { throw StoreError.deleted(classSchema.name) }
         guard rows.kind(of: property.column) == .list else { throw removed }

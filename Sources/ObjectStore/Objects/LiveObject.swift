@@ -49,15 +49,8 @@ public struct LiveObject {
     /// `invalid_object`, `frozen`, `invalid_argument` for a primary key.
     public func set(_ name: String, _ value: Value) throws {
         let (classSchema, property) = try current(name)
-        let writer = try ObjectWriter(source.writableStore(), changing: "property '\(name)'")
+        let writer = try source.writableStore().writer(changing: "property '\(name)'")
         try writer.set(property, of: key, in: classSchema, to: value)
-    }
-
-    /// Validates that the property can be set, without setting it.
-    package func checkSettable(_ name: String) throws {
-        let (classSchema, property) = try current(name)
-        let writer = try ObjectWriter(source.writableStore(), changing: "property '\(name)'")
-        try writer.checkSettable(property, of: key, in: classSchema)
     }
 
     /// Sets a list property to links to objects of one class.
@@ -77,8 +70,7 @@ public struct LiveObject {
             property.type == .object, !target.isEmbedded,
             view.schema.target(of: property)?.table == target.table
         else { return false }
-        let writer = try ObjectWriter(
-            source.writableStore(), changing: "property '\(property.name)'")
+        let writer = try source.writableStore().writer(changing: "property '\(property.name)'")
         return try writer.set(property, of: key, in: latest, to: links, of: target)
     }
 

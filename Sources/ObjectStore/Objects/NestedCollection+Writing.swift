@@ -117,7 +117,7 @@ extension NestedCollection {
     }
 
     private func checkWritable() throws {
-        _ = try source.writableStore().writing(kind == .list ? "a list" : "a map")
+        _ = try source.writableStore().writer(changing: kind == .list ? "a list" : "a map")
     }
 
     private func descend(

@@ -14,7 +14,7 @@ extension Store {
     package func create(
         _ className: String, copying object: LiveObject, mode: UpdateMode = .error
     ) throws -> LiveObject {
-        let writer = try ObjectWriter(self, changing: "'\(className)'")
+        let writer = try writer(changing: "'\(className)'")
         let classSchema = try view.schema.require(className)
         _ = try object.source.openView()
         guard object.isValid else { throw StoreError.deleted(object.classSchema.name) }

@@ -211,7 +211,7 @@ package final class ObjectInserter {
         defer { clear() }
         guard let store = link.store else { throw StoreError(.closed, "the store was closed") }
         // This also throws on other threads and after the end of the write.
-        let session = try store.writing("'\(classSchema.name)'")
+        let session = try store.writer(changing: "'\(classSchema.name)'").session
         guard writer.isUsable else {
             throw StoreError(
                 .notInWrite,
@@ -319,7 +319,7 @@ extension Store {
     ///
     /// Throws `not_in_write`, `invalid_argument` for an embedded class, `closed`, `wrong_thread`.
     package func inserter(of classSchema: ClassSchema) throws -> ObjectInserter {
-        let session = try writing("'\(classSchema.name)'")
+        let session = try writer(changing: "'\(classSchema.name)'").session
         try checkTopLevel(classSchema)
         return ObjectInserter(plan(of: classSchema), self, session)
     }

@@ -1,7 +1,7 @@
 import ColumnStorage
 
-/// Changes objects inside the open write transaction of a store.
-struct ObjectWriter {
+/// Changes objects inside the open write transaction of a store; see ``Store/writer(changing:)``.
+package struct ObjectWriter {
     let store: Store
     let session: WriteSession
     /// The objects that the current operation has created; nil if none of them may have to be deleted.
@@ -12,14 +12,6 @@ struct ObjectWriter {
         self.session = session
     }
 
-    /// Creates a writer.
-    ///
-    /// Throws `not_in_write` with the changed object in its message, and `closed`, `wrong_thread`, `read_only`.
-    init(_ store: Store, changing what: @autoclosure () -> String) throws {
-        self.store = store
-        session = try store.writing(what())
-    }
-
     /// Throws `invalid_object` for a deleted object.
     func checkPresent(_ key: ObjectKey, in classSchema: ClassSchema) throws {
         guard store.view.table(classSchema).isPresent(key) else {
@@ -28,14 +20,19 @@ struct ObjectWriter {
     }
 
     /// Throws `invalid_object` for a deleted object, and `invalid_argument` for a property that cannot be set.
-    func checkSettable(_ property: Property, of key: ObjectKey, in classSchema: ClassSchema) throws
-    {
+    package func checkSettable(
+        _ property: Property, of key: ObjectKey, in classSchema: ClassSchema
+    ) throws {
         try checkPresent(key, in: classSchema)
         try checkAssignable(property, classSchema)
     }
 
     /// Sets one property of an object, after conversion and validation.
-    func set(
+    ///
+    /// Setting an equal value counts as a change. `property` and `classSchema` belong to the current schema. Throws
+    /// `type_mismatch`, `missing_value`, `invalid_object` for a deleted object, and `invalid_argument` for a primary
+    /// key.
+    package func set(
         _ property: Property, of key: ObjectKey, in classSchema: ClassSchema, to value: Value
     ) throws {
         try checkSettable(property, of: key, in: classSchema)

@@ -10,7 +10,7 @@ extension Store {
     public func create(
         _ className: String, _ values: Value = .dictionary([:]), mode: UpdateMode = .error
     ) throws -> LiveObject {
-        let writer = try ObjectWriter(self, changing: "'\(className)'")
+        let writer = try writer(changing: "'\(className)'")
         let classSchema = try view.schema.require(className)
         try checkTopLevel(classSchema)
         let key = try ObjectCreation(writer, mode: mode).create(classSchema, values)
@@ -27,7 +27,7 @@ extension Store {
         _ classSchema: ClassSchema, positional values: [Value?], mode: UpdateMode = .error,
         nestedMode: UpdateMode? = nil
     ) throws -> ObjectKey {
-        let writer = try ObjectWriter(self, changing: "'\(classSchema.name)'")
+        let writer = try writer(changing: "'\(classSchema.name)'")
         try checkTopLevel(classSchema)
         guard view.schema.find(table: classSchema.table) === classSchema else {
             throw StoreError(
@@ -55,7 +55,7 @@ extension Store {
     public func update(
         _ object: LiveObject, _ values: [String: Value], mode: UpdateMode = .all
     ) throws {
-        let writer = try ObjectWriter(self, changing: "'\(object.classSchema.name)'")
+        let writer = try writer(changing: "'\(object.classSchema.name)'")
         try checkOwn(object)
         let classSchema = view.schema.find(table: object.classSchema.table) ?? object.classSchema
         var given = [Value?](repeating: nil, count: classSchema.properties.count)
@@ -74,7 +74,7 @@ extension Store {
     ///
     /// Throws `not_in_write`, `invalid_object` for an object that was deleted or belongs to another store.
     public func delete(_ object: LiveObject) throws {
-        let writer = try ObjectWriter(self, changing: "'\(object.classSchema.name)'")
+        let writer = try writer(changing: "'\(object.classSchema.name)'")
         try checkOwn(object)
         try writer.delete(object.key, in: object.classSchema)
     }
@@ -83,7 +83,7 @@ extension Store {
     ///
     /// Throws `not_in_write`.
     package func delete(_ keys: [ObjectKey], of classSchema: ClassSchema) throws {
-        let writer = try ObjectWriter(self, changing: "'\(classSchema.name)'")
+        let writer = try writer(changing: "'\(classSchema.name)'")
         guard view.schema.embeddingProperties(of: classSchema.table).isEmpty else {
             let rows = view.table(classSchema)
             for key in keys where rows.isPresent(key) { try writer.delete(key, in: classSchema) }
@@ -98,7 +98,7 @@ extension Store {
     ///
     /// Throws `not_in_write`, `unknown_class`.
     public func deleteAll(_ className: String? = nil) throws {
-        let writer = try ObjectWriter(self, changing: className.map { "'\($0)'" } ?? "the store")
+        let writer = try writer(changing: className.map { "'\($0)'" } ?? "the store")
         let classes = try className.map { [try view.schema.require($0)] } ?? view.schema.classes
         for classSchema in classes {
             let owning = view.schema.embeddingProperties(of: classSchema.table)

@@ -39,7 +39,7 @@ extension Store {
     package func setReplicationRecord(
         _ bytes: [UInt8], isFollower: Bool, changesRole: Bool
     ) throws {
-        let session = try writing("the replication record")
+        let session = try writer(changing: "the replication record").session
         try StoreError.wrapping { () throws(StorageError) in
             try session.setMetadata(Self.recordName, bytes, changesSchema: changesRole)
             if changesRole {
@@ -77,7 +77,7 @@ extension Store {
     /// Renamed classes and properties keep their values; values of removed ones are lost. Throws `file_format_too_new`,
     /// `file_corrupt`, and the errors of a write.
     package func adoptSchemaCatalog(_ bytes: [UInt8]) throws {
-        let session = try writing("the schema")
+        let session = try writer(changing: "the schema").session
         let schema = try SchemaCatalog.decode(bytes, of: view.snapshot.file)
         let removed = view.schema.classes.filter { schema.find(table: $0.table) == nil }
         let tables = schema.classes.map { schema.tableDefinition(of: $0) }
@@ -102,7 +102,7 @@ extension Store {
     package func create(
         _ classSchema: ClassSchema, at key: ObjectKey, positional values: [Value?]
     ) throws -> Bool {
-        let writer = try ObjectWriter(self, changing: "'\(classSchema.name)'")
+        let writer = try writer(changing: "'\(classSchema.name)'")
         if let position = classSchema.primaryKeyPosition, let value = values[position],
             let existing = try object(classSchema.name, primaryKey: value), existing.key != key
         {

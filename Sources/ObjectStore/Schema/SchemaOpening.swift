@@ -123,7 +123,7 @@ struct SchemaOpening {
 
     /// Removes all data and creates the store again.
     private func reset() throws {
-        let session = try store.writing("the schema")
+        let session = try store.writer(changing: "the schema").session
         let before = store.view.schema
         for classSchema in before.classes {
             try StoreError.wrapping { () throws(StorageError) in
@@ -154,7 +154,7 @@ extension Store {
     /// `version` becomes the version of the schema; nil keeps the version. Throws the errors of ``define(_:)``, and
     /// `not_in_write`; the schema is then unchanged.
     package func defineInWrite(_ classes: [ClassSchema], version: UInt64? = nil) throws {
-        _ = try writing("the schema")
+        _ = try writer(changing: "the schema")
         let migration = try SchemaMigration(
             self, to: classes, version: version ?? view.schema.version, allowing: .additive)
         try SchemaValidation.check(classes + migration.unnamedClasses)

@@ -116,14 +116,17 @@ extension Store {
         try didRollBack()
     }
 
-    /// Returns the session of the open write transaction; `what` describes the change in errors.
-    func writing(_ what: @autoclosure () -> String) throws -> WriteSession {
+    /// Returns a writer for the open write transaction.
+    ///
+    /// `what` names the changed object or property in errors. Throws `not_in_write`, `closed`, `wrong_thread`, and the
+    /// error that made the write fail.
+    package func writer(changing what: @autoclosure () -> String) throws -> ObjectWriter {
         let session = try requireWrite(what())
         try view.requireSound()
         // A failed write is rolled back, so further changes would only take memory.
         if session.hasFailed { try throwFailure(of: session) }
         view.noteChange()
-        return session
+        return ObjectWriter(self, session)
     }
 
     @inline(never)  // keeps the code of each change short
@@ -135,9 +138,8 @@ extension Store {
     @discardableResult  // because most callers only need the check
     package func requireWrite(_ what: @autoclosure () -> String) throws -> WriteSession {
         try ReadOnlySection.check()
-        guard let session = try openSession() else {
-            throw StoreError.needsWrite(what())
-        }
+        try check()
+        guard let session = view.snapshot.write else { throw StoreError.needsWrite(what()) }
         return session
     }
 
@@ -150,14 +152,11 @@ extension Store {
                 "a migration cannot \(end): it commits when its function returns, and is rolled back "
                     + "by an error")
         }
-        guard try openSession() == nil else { return }
-        throw StoreError(
-            .notInWrite, "there is no write transaction to \(end); begin a write first")
-    }
-
-    private func openSession() throws -> WriteSession? {
         try check()
-        return view.snapshot.write
+        guard isInWrite else {
+            throw StoreError(
+                .notInWrite, "there is no write transaction to \(end); begin a write first")
+        }
     }
 
     /// Updates the store after a rollback; if the transaction changed the schema, restores the old one.

@@ -3,8 +3,7 @@ import ObjectStore
 
 /// The Lua class of the objects of one class: `dog.name`, `dog.age = 4`.
 ///
-/// The slot that the shims find by a property's name contains its column and its kind, so that reading a number needs
-/// no lookup and no reference counting.
+/// The shims look up a property's name and pass its ``PropertySlot``.
 final class ObjectClass: LuaLiveClass {
     let handle: StoreHandle
     let source: ObjectSource
@@ -40,103 +39,40 @@ final class ObjectClass: LuaLiveClass {
 
     /// Adopts the current schema of the class.
     func follow(_ classSchema: ClassSchema) {
-        guard self.classSchema != classSchema else { return }
+        let isChanged = self.classSchema != classSchema
         self.classSchema = classSchema
+        guard isChanged else { return }
         primaryInt = Self.primaryInt(of: classSchema)
-        handle.state.setProperties(Self.slots(of: classSchema), of: self)
+        handle.state.setProperties(PropertySlot.names(of: classSchema), of: self)
     }
 
-    // MARK: Slots
-
-    private enum Kind {
-        static let bool = 0
-        static let int = 1
-        static let float = 2
-        static let double = 3
-        static let string = 4
-        static let data = 5
-        static let date = 6
-        static let other = 7
-        static let link = 8
-        static let collection = 9
-        /// A property whose index or column exceeds the bits of a slot; it uses the general path.
-        static let wide = 10
-        static let store = 14
-        static let className = 15
-    }
-
-    // From the lowest bit: 4 bits of kind, 12 bits of index, 15 bits of column. A wide slot has 27 bits of index.
-    private static let positionBits = 12
-    private static let columnBits = 15
-
-    private static func slot(of property: Property, at position: Int) -> Int {
-        let column = property.isBacklinks ? 0 : property.column.rawValue
-        guard position < 1 << positionBits, column < 1 << columnBits else {
-            return Kind.wide | position << 4
-        }
-        return kind(of: property) | position << 4 | column << (4 + positionBits)
-    }
-
-    private static func position(in slot: Int) -> Int {
-        let position = slot >> 4
-        return slot & 15 == Kind.wide ? position : position & (1 << positionBits - 1)
-    }
-
-    /// Returns the names and slots of a class: its properties by index, and `store` and `class` unless a property has
-    /// this name.
-    static func slots(of classSchema: ClassSchema) -> [(name: String, slot: Int)] {
-        var slots: [(name: String, slot: Int)] = []
-        for (position, property) in classSchema.properties.enumerated() {
-            slots.append((property.name, slot(of: property, at: position)))
-        }
-        if classSchema.property(named: "store") == nil { slots.append(("store", Kind.store)) }
-        if classSchema.property(named: "class") == nil { slots.append(("class", Kind.className)) }
-        return slots
-    }
-
-    private static func kind(of property: Property) -> Int {
-        if !property.isSingle { return Kind.collection }
-        return switch property.type {
-        case .bool: Kind.bool
-        case .int: Kind.int
-        case .float: Kind.float
-        case .double: Kind.double
-        case .string: Kind.string
-        case .data: Kind.data
-        case .date: Kind.date
-        case .object: Kind.link
-        default: Kind.other
-        }
-    }
-
-    private func property(at slot: Int) -> Property {
-        classSchema.properties[Self.position(in: slot)]
-    }
+    private func property(at slot: PropertySlot) -> Property { classSchema.properties[slot.index] }
 
     // MARK: Reading
 
     override func get(_ key: Int64, _ slot: Int, _ result: borrowing LuaResult) throws {
         guard slot >= 0 else { return try getUnknown(key, result) }
+        let slot = PropertySlot(rawValue: slot)
         if readScope.isTracking { noteRead(key, slot) }
         // A closed store has no rows; the slow path reports the closed store.
-        let column = ColumnID(rawValue: slot >> (4 + Self.positionBits))
+        let column = slot.column
         let object = ObjectKey(rawValue: key)
-        switch slot & 15 {
-        case Kind.int:
+        switch slot.kind {
+        case .int:
             if let value = rows.int(column, object) { return result.set(value) }
-        case Kind.double:
+        case .double:
             if let value = rows.double(column, object) { return result.set(value) }
-        case Kind.bool:
+        case .bool:
             if let value = rows.bool(column, object) { return result.set(value) }
-        case Kind.float:
+        case .float:
             if let value = rows.float(column, object) { return result.set(Double(value)) }
-        case Kind.string, Kind.data:
+        case .string, .data:
             if rows.withBytes(column, object, { result.set($0) }) != nil { return }
-        case Kind.date:
+        case .date:
             if let value = rows.int(column, object) {
                 return result.set(handle.dates, value)
             }
-        case Kind.link:
+        case .link:
             if let target = rows.link(column, object) {
                 return try setLink(target, property(at: slot), result)
             }
@@ -148,8 +84,9 @@ final class ObjectClass: LuaLiveClass {
     }
 
     /// Reports the read to the running effect.
-    private func noteRead(_ key: Int64, _ slot: Int) {
-        guard slot & 15 != Kind.store, slot & 15 != Kind.className else { return }
+    @inline(never)  // keeps the code of each read short
+    private func noteRead(_ key: Int64, _ slot: PropertySlot) {
+        guard slot.isProperty else { return }
         let property = property(at: slot)
         // The collection itself records reads of a collection or of backlinks.
         guard property.isSingle else { return }
@@ -182,15 +119,17 @@ final class ObjectClass: LuaLiveClass {
         }
     }
 
-    private func getSlowly(_ key: Int64, _ slot: Int, _ result: borrowing LuaResult) throws {
-        switch slot & 15 {
-        case Kind.store:
+    private func getSlowly(
+        _ key: Int64, _ slot: PropertySlot, _ result: borrowing LuaResult
+    ) throws {
+        switch slot.kind {
+        case .store:
             if let frozen {
                 result.set(frozen, FrozenSpace.type)
             } else {
                 result.set(handle, StoreHandle.type)
             }
-        case Kind.className: result.set(classSchema.name)
+        case .className: result.set(classSchema.name)
         default:
             try checkPresent(ObjectKey(rawValue: key))
             let property = property(at: slot)
@@ -217,8 +156,8 @@ final class ObjectClass: LuaLiveClass {
         guard let name = result.key.text else { throw unknown(result.key) }
         if frozen == nil, handle.store.view.schema.find(table: table) !== classSchema {
             handle.updateClasses()
-            if let (_, slot) = Self.slots(of: classSchema).first(where: { $0.name == name }) {
-                return try get(key, slot, result)
+            if let slot = PropertySlot.find(name, in: classSchema) {
+                return try get(key, slot.rawValue, result)
             }
         }
         switch try handle.module.hostMembers[classSchema.name]?[name] {
@@ -247,31 +186,40 @@ final class ObjectClass: LuaLiveClass {
     // MARK: Writing
 
     override func set(_ key: Int64, _ slot: Int, _ value: borrowing LuaField) throws {
-        var slot = slot
-        if slot < 0 {
-            handle.updateClasses()
-            guard let name = value.key.text,
-                let known = Self.slots(of: classSchema).first(where: { $0.name == name })
-            else { throw unknown(value.key) }
-            slot = known.slot
-        }
-        guard slot & 15 != Kind.store, slot & 15 != Kind.className else {
+        let slot = slot >= 0 ? PropertySlot(rawValue: slot) : try unknownSlot(value.key)
+        guard slot.isProperty else {
             throw StoreError(
                 .invalidArgument, "'\(value.key.text ?? "")' of an object cannot be set")
         }
         let property = property(at: slot)
-        let isCollection = slot & 15 == Kind.collection || slot & 15 == Kind.wide
-        if isCollection, let links = value.liveArray(),
-            try set(property, of: key, links: links.keys, to: links.type)
-        {
-            return
-        }
-        // Assigning a collection to itself changes nothing.
-        if isCollection, value.kind == .box, isOwn(value, property, of: key) {
-            return try object(key).checkSettable(property.name)
+        if slot.mayBeCollection {
+            if let links = value.liveArray(),
+                try set(property, of: key, links: links.keys, to: links.type)
+            {
+                return
+            }
+            // Assigning a collection to itself changes nothing.
+            if value.kind == .box, isOwn(value, property, of: key) {
+                return try source.writableStore().writer(changing: "property '\(property.name)'")
+                    .checkSettable(property, of: ObjectKey(rawValue: key), in: classSchema)
+            }
         }
         let converted = try ValueBridge(handle, frozen).value(value, for: property, of: classSchema)
-        try object(key).set(property.name, converted)
+        // The objects of a removed class keep its last schema, but a rollback may have restored the class.
+        guard source.view.schema.find(table: table) === classSchema else {
+            return try object(key).set(property.name, converted)
+        }
+        try source.writableStore().writer(changing: "property '\(property.name)'")
+            .set(property, of: ObjectKey(rawValue: key), in: classSchema, to: converted)
+    }
+
+    /// Returns the slot of a name that the class did not have when it was last updated.
+    private func unknownSlot(_ key: LuaValue) throws -> PropertySlot {
+        handle.updateClasses()
+        guard let name = key.text, let slot = PropertySlot.find(name, in: classSchema) else {
+            throw unknown(key)
+        }
+        return slot
     }
 
     /// Returns whether a value is the collection that the property already holds.
@@ -304,8 +252,8 @@ final class ObjectClass: LuaLiveClass {
         let inserter = try usableInserter()
         inserter.clear()
         for i in 0..<fields.count {
-            let slot = fields.slot(i)
-            guard set(Self.position(in: slot), kind: slot & 15, fields.field(i), inserter) else {
+            let slot = PropertySlot(rawValue: fields.slot(i))
+            guard set(slot.index, kind: slot.kind, fields.field(i), inserter) else {
                 return try createSlowly(fields)
             }
         }
@@ -327,16 +275,17 @@ final class ObjectClass: LuaLiveClass {
     /// Returns false for other values and properties.
     @inline(__always)
     private func set(
-        _ position: Int, kind: Int, _ field: borrowing LuaField, _ inserter: ObjectInserter
+        _ position: Int, kind: PropertySlot.Kind, _ field: borrowing LuaField,
+        _ inserter: ObjectInserter
     ) -> Bool {
         switch (kind, field.kind) {
-        case (Kind.int, .int): inserter.set(position, int: field.int)
-        case (Kind.double, .double): inserter.set(position, double: field.double)
-        case (Kind.double, .int): inserter.set(position, double: Double(field.int))
-        case (Kind.bool, .bool): inserter.set(position, bool: field.bool)
-        case (Kind.string, .string):
+        case (.int, .int): inserter.set(position, int: field.int)
+        case (.double, .double): inserter.set(position, double: field.double)
+        case (.double, .int): inserter.set(position, double: Double(field.int))
+        case (.bool, .bool): inserter.set(position, bool: field.bool)
+        case (.string, .string):
             return field.withBytes { inserter.set(position, utf8: $0) }
-        case (Kind.link, .object):
+        case (.link, .object):
             let object = field.object
             guard let type = object.type as? ObjectClass, type.handle === handle,
                 type.frozen == nil
@@ -351,14 +300,13 @@ final class ObjectClass: LuaLiveClass {
         var values = [Value?](repeating: nil, count: classSchema.properties.count)
         let bridge = ValueBridge(handle, nil)
         for i in 0..<fields.count {
-            let slot = fields.slot(i)
-            guard slot & 15 < Kind.store else { return nil }
-            let position = Self.position(in: slot)
-            let property = classSchema.properties[position]
+            let slot = PropertySlot(rawValue: fields.slot(i))
+            guard slot.isProperty else { return nil }
+            let property = property(at: slot)
             if fields.field(i).box(UnmanagedObject.type) != nil { return nil }
             // Collections that are given as other collections use the general path.
             if fields.field(i).kind == .box, !property.isSingle { return nil }
-            values[position] = try bridge.value(fields.field(i), for: property, of: classSchema)
+            values[slot.index] = try bridge.value(fields.field(i), for: property, of: classSchema)
         }
         return try store.create(classSchema, positional: values).rawValue
     }

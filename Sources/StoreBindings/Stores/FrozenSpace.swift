@@ -35,7 +35,7 @@ final class FrozenSpace {
             ?? handle.classWithoutObjects(classSchema)
         let sibling = classes.values.lazy.compactMap(\.type).first { state.anchor(of: $0) != nil }
         let anchor = state.registerFrozen(made, like: live, sharing: sibling)
-        state.setProperties(ObjectClass.slots(of: classSchema), of: made)
+        state.setProperties(PropertySlot.names(of: classSchema), of: made)
         classes[classSchema.table] = WeakClass(made)
         return (made, anchor)
     }

@@ -187,7 +187,7 @@ package final class StoreHandle {
             let made = ObjectClass(self, .store(store), classSchema)
             state.register(
                 made, name: classSchema.name, methods: ObjectClass.methods,
-                properties: ObjectClass.slots(of: classSchema))
+                properties: PropertySlot.names(of: classSchema))
             classesByTable[classSchema.table] = made
             classesByName[made.internedName] = made
         }
@@ -213,7 +213,7 @@ package final class StoreHandle {
         let made = ObjectClass(self, .store(store), classSchema)
         state.register(
             made, name: classSchema.name, methods: ObjectClass.methods,
-            properties: ObjectClass.slots(of: classSchema))
+            properties: PropertySlot.names(of: classSchema))
         lender = made
         return made
     }

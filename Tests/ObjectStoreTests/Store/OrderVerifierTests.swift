@@ -40,7 +40,7 @@ import Testing
         let bags = try store.write { try (0..<3).map { _ in try bag(store) } }
         let column = try #require(bags[1].classSchema.property(named: "numbers")).column
         try store.write {
-            let session = try store.writing("a set")
+            let session = try store.writer(changing: "a set").session
             try session.list(bags[1].classSchema.table, column, bags[1].key).append(.int(2))
         }
         let faults = try store.verify()

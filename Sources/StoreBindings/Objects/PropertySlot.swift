@@ -1,0 +1,109 @@
+import ObjectStore
+
+/// The meaning of a name in an object's class, packed into one integer, with which the shims answer a lookup.
+///
+/// A slot contains the column and the kind of a property, so that reading a number needs no lookup and no reference
+/// counting. From the lowest bit: 4 bits of kind, 12 bits of index, 15 bits of column. A wide slot has 27 bits of index.
+struct PropertySlot {
+    /// The way in which a name is read and assigned.
+    ///
+    /// The kinds are constants and not cases, because the conversion of an integer to a case costs a call.
+    struct Kind: Equatable {
+        fileprivate let bits: Int
+
+        static let bool = Kind(bits: 0)
+        static let int = Kind(bits: 1)
+        static let float = Kind(bits: 2)
+        static let double = Kind(bits: 3)
+        static let string = Kind(bits: 4)
+        static let data = Kind(bits: 5)
+        static let date = Kind(bits: 6)
+        static let link = Kind(bits: 7)
+        /// Any other single value.
+        static let other = Kind(bits: 8)
+        static let collection = Kind(bits: 9)
+        /// A property whose index or column exceeds the bits of a slot; it uses the general path.
+        static let wide = Kind(bits: 10)
+        /// The name `store` of every object.
+        static let store = Kind(bits: 11)
+        /// The name `class` of every object.
+        static let className = Kind(bits: 12)
+    }
+
+    private static let kindBits = 4
+    private static let indexBits = 12
+    private static let columnBits = 15
+
+    /// The integer, as the shims store it.
+    let rawValue: Int
+
+    /// Unpacks a slot that this type has packed.
+    init(rawValue: Int) { self.rawValue = rawValue }
+
+    /// Packs the slot of a property with its index in the class.
+    init(_ property: Property, at index: Int) {
+        let column = property.isBacklinks ? 0 : property.column.rawValue
+        guard index < 1 << Self.indexBits, column < 1 << Self.columnBits else {
+            rawValue = Kind.wide.bits | index << Self.kindBits
+            return
+        }
+        rawValue =
+            Self.kind(of: property).bits | index << Self.kindBits
+            | column << (Self.kindBits + Self.indexBits)
+    }
+
+    private init(_ kind: Kind) { rawValue = kind.bits }
+
+    private static func kind(of property: Property) -> Kind {
+        if !property.isSingle { return .collection }
+        return switch property.type {
+        case .bool: .bool
+        case .int: .int
+        case .float: .float
+        case .double: .double
+        case .string: .string
+        case .data: .data
+        case .date: .date
+        case .object: .link
+        default: .other
+        }
+    }
+
+    /// Returns the names and slots of a class: its properties, and `store` and `class` unless a property has this name.
+    static func names(of classSchema: ClassSchema) -> [(name: String, slot: Int)] {
+        var slots: [(name: String, slot: Int)] = []
+        for (index, property) in classSchema.properties.enumerated() {
+            slots.append((property.name, PropertySlot(property, at: index).rawValue))
+        }
+        for (name, kind) in [("store", Kind.store), ("class", .className)]
+        where classSchema.property(named: name) == nil {
+            slots.append((name, PropertySlot(kind).rawValue))
+        }
+        return slots
+    }
+
+    /// Returns the slot of a name; nil if the class has no such name.
+    static func find(_ name: String, in classSchema: ClassSchema) -> PropertySlot? {
+        names(of: classSchema).first { $0.name == name }.map { PropertySlot(rawValue: $0.slot) }
+    }
+
+    @inline(__always)
+    var kind: Kind { Kind(bits: rawValue & (1 << Self.kindBits - 1)) }
+
+    /// The index of the property in its class.
+    @inline(__always)
+    var index: Int {
+        let index = rawValue >> Self.kindBits
+        return kind == .wide ? index : index & (1 << Self.indexBits - 1)
+    }
+
+    /// The column of the property; meaningful for single values that are not wide.
+    @inline(__always)
+    var column: ColumnID { ColumnID(rawValue: rawValue >> (Self.kindBits + Self.indexBits)) }
+
+    /// Whether the name is a property, and not `store` or `class`.
+    var isProperty: Bool { kind != .store && kind != .className }
+
+    /// Whether the property may be a collection.
+    var mayBeCollection: Bool { kind == .collection || kind == .wide }
+}
