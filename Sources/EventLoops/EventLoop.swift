@@ -211,7 +211,7 @@ package final class EventLoop: @unchecked Sendable {
             if isStopped { return }
         }
         for wakeup in wakeups where wakeup.takePending() {
-            wakeup.call()
+            wakeup.handler?()
             if isStopped { return }
         }
         for guest in guests {

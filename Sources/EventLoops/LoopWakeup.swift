@@ -11,7 +11,7 @@ package final class LoopWakeup: @unchecked Sendable {
     private let isCancelled = Atomic<Bool>(false)
     private let signal: LoopSignal
     private weak var loop: EventLoop?
-    private var handler: (() -> Void)?
+    private(set) var handler: (() -> Void)?
 
     init(loop: EventLoop, handler: @escaping () -> Void) {
         signal = loop.signal
@@ -57,8 +57,6 @@ package final class LoopWakeup: @unchecked Sendable {
         isPending.exchange(false, ordering: .acquiringAndReleasing)
             && !isCancelled.load(ordering: .acquiring)
     }
-
-    func call() { handler?() }
 }
 
 extension EventLoop {

@@ -12,7 +12,7 @@ package struct LuaFunction: Hashable, Sendable {
     @discardableResult  // because many functions are called for their side effects
     package func call(_ arguments: [LuaValue] = []) throws(LuaError) -> [LuaValue] {
         let state = try reference.state()
-        return try state.call(.function(self), arguments)
+        return try state.call(.function(self), arguments, with: shim_call)
     }
 
     /// Calls the function and returns its first result, or `nil`.

@@ -20,7 +20,7 @@ import Testing
             writer.setString(ColumnID(1), "row number \(number)")
             writer.endRow()
         }
-        _ = try snapshot.commit()
+        try snapshot.commit(keepingLeft: true)
     }
 
     private func bytes(_ path: String) -> [UInt8] {
@@ -62,14 +62,14 @@ import Testing
             snapshot.write!.set(table, ColumnID(1), key, string: "another \(number)")
         }
         do {
-            _ = try snapshot.commit()
+            try snapshot.commit(keepingLeft: true)
             Issue.record("the map should be full")
         } catch { #expect(error.code == .mapFull) }
         #expect(snapshot.table(table).count == 1000)
         #expect(snapshot.table(table).string(ColumnID(1), ObjectKey(999)) == "row number 999")
         _ = try snapshot.beginWrite()
         snapshot.write!.set(table, ColumnID(0), ObjectKey(5), int: -1)
-        _ = try snapshot.commit()
+        try snapshot.commit(keepingLeft: true)
         #expect(snapshot.table(table).int(ColumnID(0), ObjectKey(5)) == -1)
     }
 
@@ -163,7 +163,7 @@ import Testing
             try first.write!.define(everyKind)
             let key = first.write!.insert(table)
             first.write!.set(table, ColumnID(0), key, int: 5)
-            _ = try first.commit()
+            try first.commit(keepingLeft: true)
             let second = try Snapshot(try ColumnFile.openInMemory(named: "tests"))
             second.configure([everyKind])
             #expect(second.table(table).int(ColumnID(0), key) == 5)

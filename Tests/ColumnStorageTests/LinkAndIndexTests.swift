@@ -23,7 +23,7 @@ import Testing
         _ = try snapshot.beginWrite()
         try snapshot.write!.define(dogs)
         try snapshot.write!.define(people)
-        _ = try snapshot.commit()
+        try snapshot.commit(keepingLeft: true)
         return snapshot
     }
 
@@ -38,7 +38,7 @@ import Testing
             keys.append(key)
         }
         #expect(table.find(ColumnID(0), int: 300) == keys[100])
-        _ = try snapshot.commit()
+        try snapshot.commit(keepingLeft: true)
         #expect(table.find(ColumnID(0), int: 300) == keys[100])
         #expect(table.find(ColumnID(0), int: 301) == nil)
         #expect(table.find(ColumnID(0), int: 0) == keys[0])
@@ -48,7 +48,7 @@ import Testing
         #expect(table.find(ColumnID(0), int: 300) == nil)
         #expect(table.find(ColumnID(0), int: -5) == keys[100])
         #expect(table.find(ColumnID(0), int: 303) == nil)
-        let before = try snapshot.commit()
+        let before = try #require(try snapshot.commit(keepingLeft: true))
         #expect(table.find(ColumnID(0), int: -5) == keys[100])
         #expect(table.find(ColumnID(0), int: 303) == nil)
         #expect(before.table(dogs.id).find(ColumnID(0), int: 303) == keys[101])
@@ -72,13 +72,13 @@ import Testing
         let late = snapshot.write!.insert(names.id)
         snapshot.write!.set(names.id, ColumnID(0), late, string: "late")
         #expect(table.find(ColumnID(0), bytes: [UInt8]("name 77".utf8)) == ObjectKey(77))
-        _ = try snapshot.commit()
+        try snapshot.commit(keepingLeft: true)
         #expect(table.find(ColumnID(0), bytes: [UInt8]("late".utf8)) == late)
         _ = try snapshot.beginWrite()
         snapshot.write!.set(names.id, ColumnID(0), ObjectKey(77), string: "other")
         try snapshot.write!.delete(names.id, ObjectKey(78))
         #expect(table.find(ColumnID(0), bytes: [UInt8]("name 77".utf8)) == nil)
-        _ = try snapshot.commit()
+        try snapshot.commit(keepingLeft: true)
         #expect(table.find(ColumnID(0), bytes: [UInt8]("other".utf8)) == ObjectKey(77))
         #expect(table.find(ColumnID(0), bytes: [UInt8]("name 78".utf8)) == nil)
         #expect(table.find(ColumnID(0), bytes: [UInt8]("name 79".utf8)) == ObjectKey(79))
@@ -97,7 +97,7 @@ import Testing
         for key in [dog, other, dog] {
             try write.list(people.id, ColumnID(0), person).append(.int(key.rawValue))
         }
-        _ = try snapshot.commit()
+        try snapshot.commit(keepingLeft: true)
         let people = snapshot.table(people.id)
         let dogs = snapshot.table(dogs.id)
         #expect(people.listCount(ColumnID(0), person) == 3)
@@ -105,7 +105,7 @@ import Testing
         #expect(dogs.sources(of: person, through: ColumnID(1)) == [dog])
         _ = try snapshot.beginWrite()
         try snapshot.write!.delete(dogs.id, dog)
-        let before = try snapshot.commit()
+        let before = try #require(try snapshot.commit(keepingLeft: true))
         #expect(try people.list(ColumnID(0), person)?.keys() == [other])
         #expect(people.listCount(ColumnID(0), person) == 1)
         #expect(people.sources(of: dog, through: ColumnID(0)) == [])
@@ -117,7 +117,7 @@ import Testing
         snapshot.write!.set(dogs.id, ColumnID(1), again, link: person)
         try snapshot.write!.delete(people.id, person)
         #expect(dogs.link(ColumnID(1), again) == nil)
-        _ = try snapshot.commit()
+        try snapshot.commit(keepingLeft: true)
         #expect(dogs.link(ColumnID(1), again) == nil)
     }
 }

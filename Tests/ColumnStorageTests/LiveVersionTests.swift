@@ -12,7 +12,7 @@ import Testing
         let writer = try Snapshot(try ColumnFile.open(path: folder.file(), options: options))
         _ = try writer.beginWrite()
         try writer.write!.define(everyKind)
-        _ = try writer.commit()
+        try writer.commit(keepingLeft: true)
         // A separate ColumnFile, as each opening of a store creates one.
         let observer = try Snapshot(try ColumnFile.open(path: folder.file(), options: options))
         let seen = observer.version
@@ -20,7 +20,7 @@ import Testing
             for _ in 0..<count {
                 _ = try writer.beginWrite()
                 _ = writer.write!.insert(table)
-                _ = try writer.commit()
+                try writer.commit(keepingLeft: true)
             }
         }
         try commit(200)

@@ -28,7 +28,7 @@ import Testing
     @Test func `a change marks the row and updates its number of entries`() throws {
         let folder = TemporaryFolder()
         let snapshot = try makeFile(folder)
-        _ = try snapshot.commit()
+        try snapshot.commit(keepingLeft: true)
         let before = snapshot.version
         _ = try snapshot.beginWrite()
         var map = try #require(snapshot.write).map(table, column, owner)
@@ -36,7 +36,7 @@ import Testing
             #expect(try map.set(.int(Int64(number)), for: Array("\(number)".utf8)))
         }
         #expect(try !map.set(.int(7), for: Array("0".utf8)))
-        _ = try snapshot.commit()
+        try snapshot.commit(keepingLeft: true)
         let rows = snapshot.table(table)
         #expect(rows.listCount(column, owner) == 2000)
         #expect(
@@ -55,7 +55,7 @@ import Testing
         #expect(try snapshot.table(table).map(column, owner)?.count == 2000)
         _ = try snapshot.beginWrite()
         try #require(snapshot.write).delete(table, owner)
-        _ = try snapshot.commit()
+        try snapshot.commit(keepingLeft: true)
         let handle = try #require(snapshot.source.handle)
         #expect(try handle.statistics(snapshot.file.tables.lists).entries == 0)
         #expect(try handle.statistics(snapshot.file.tables.mapKeys).entries == 0)
@@ -65,7 +65,7 @@ import Testing
     @Test func `storing maps early keeps all entries`() throws {
         let folder = TemporaryFolder()
         let snapshot = try makeFile(folder)
-        _ = try snapshot.commit()
+        try snapshot.commit(keepingLeft: true)
         let counts = [3000, 10, 3000, 5, 4000, 1, 700]
         // At most an eighth of the limit is kept in memory.
         try MemoryAccount.$current.withValue(MemoryAccount(limit: 1 << 20)) {
@@ -78,7 +78,7 @@ import Testing
                     _ = try map.set(.int(Int64(number)), for: Array("key \(number)".utf8))
                 }
             }
-            _ = try snapshot.commit()
+            try snapshot.commit(keepingLeft: true)
         }
         for (row, count) in counts.enumerated() {
             let map = try #require(
@@ -91,7 +91,7 @@ import Testing
     @Test func `an entry beyond the memory limit is refused, and the others are kept`() throws {
         let folder = TemporaryFolder()
         let snapshot = try makeFile(folder)
-        _ = try snapshot.commit()
+        try snapshot.commit(keepingLeft: true)
         let account = MemoryAccount(limit: 1 << 20)
         var count = 0
         try MemoryAccount.$current.withValue(account) {
@@ -105,7 +105,7 @@ import Testing
             }
             #expect(error?.code == .memoryLimit)
             #expect(account.bytes <= account.limit)
-            _ = try snapshot.commit()
+            try snapshot.commit(keepingLeft: true)
         }
         #expect(account.bytes == 0)
         #expect(try snapshot.table(table).map(column, owner)?.entries().count == count)
@@ -116,7 +116,7 @@ import Testing
         let snapshot = try makeFile(folder)
         let session = try #require(snapshot.write)
         try session.map(table, column, owner).set(.int(1), for: Array("a".utf8))
-        _ = try snapshot.commit()
+        try snapshot.commit(keepingLeft: true)
         _ = try snapshot.beginWrite()
         let write = try #require(snapshot.write)
         do {
@@ -124,7 +124,7 @@ import Testing
             #expect(try cursor.first() != nil)
             try cursor.delete()
         }
-        _ = try snapshot.commit()
+        try snapshot.commit(keepingLeft: true)
         let reader = try #require(snapshot.table(table).map(column, owner))
         let error = #expect(throws: StorageError.self) { try reader.value(Array("a".utf8)) }
         #expect(error?.code == .damaged)

@@ -28,7 +28,7 @@ import Testing
                 table.id, ColumnID(3), key,
                 bytes: [UInt8](repeating: 7, count: row % 10 == 0 ? 9000 : 3))
         }
-        _ = try snapshot.commit()
+        try snapshot.commit(keepingLeft: true)
     }
 
     /// The number of entries of every table of the file except history and metadata.
@@ -61,7 +61,7 @@ import Testing
         snapshot.write?.set(table.id, ColumnID(0), late, int: 5)
         try snapshot.write?.removeTable(table.id)
         #expect(snapshot.table(table.id).count == 0)
-        _ = try snapshot.commit()
+        try snapshot.commit(keepingLeft: true)
         #expect(try entries(columnFile) == 0)
         let changes = try #require(try snapshot.changes(from: from, to: snapshot.version))
         let changed = try #require(changes.tables[table.id])
@@ -98,7 +98,7 @@ import Testing
         _ = try snapshot.beginWrite()
         snapshot.write?.set(table.id, ColumnID(1), ObjectKey(3), string: "changed before")
         try snapshot.write?.define(dropped)
-        _ = try snapshot.commit()
+        try snapshot.commit(keepingLeft: true)
         let handle = try ReadTransaction(columnFile.lease())
         #expect(try handle.handle.statistics(columnFile.tables.values).entries == 0)
         #expect(try handle.handle.statistics(columnFile.tables.lists).entries == 0)
@@ -125,7 +125,7 @@ import Testing
         #expect([numbers.first, numbers.second] == [ObjectKey(20), ObjectKey(90)])
         let texts = try #require(try rows.firstDuplicate(ColumnID(1)))
         #expect([texts.first, texts.second] == [ObjectKey(10), ObjectKey(11)])
-        _ = try snapshot.commit()
+        try snapshot.commit(keepingLeft: true)
         #expect(try rows.firstDuplicate(ColumnID(0)) != nil)
     }
 
@@ -152,7 +152,7 @@ import Testing
                 }
             }
         }
-        _ = try snapshot.commit()
+        try snapshot.commit(keepingLeft: true)
         #expect(snapshot.damage == nil)
         #expect(rows.string(ColumnID(0), ObjectKey(5))?.hasPrefix("5 x") == true)
     }

@@ -172,7 +172,7 @@ import Testing
         var live = try Snapshot(try ColumnFile.open(path: path))
         _ = try live.beginWrite()
         try live.write!.define(current)
-        _ = try live.commit()
+        try live.commit(keepingLeft: true)
         var committed: [Int64: Row] = [:]
         for round in 0..<14 {
             var model = committed
@@ -243,7 +243,7 @@ import Testing
             if Int.random(in: 0..<4, using: &generator) == 0 {
                 live.cancelWrite()
             } else {
-                _ = try live.commit()
+                try live.commit(keepingLeft: true)
                 committed = model
                 current = next
             }

@@ -20,7 +20,7 @@ import Testing
         snapshot.configure([numbered])
         _ = try snapshot.beginWrite()
         try snapshot.write!.define(numbered)
-        _ = try snapshot.commit()
+        try snapshot.commit(keepingLeft: true)
         return snapshot
     }
 
@@ -40,7 +40,7 @@ import Testing
             _ = try live.beginWrite()
             let key = live.write!.insert(table)
             live.write!.set(table, ColumnID(0), key, int: value)
-            _ = try live.commit()
+            try live.commit(keepingLeft: true)
             model.append((value, key))
         }
         model.sort { ($0.value, $0.key) < ($1.value, $1.key) }
@@ -62,10 +62,10 @@ import Testing
             writer.setInt(ColumnID(0), Int64(number))
             writer.endRow()
         }
-        _ = try live.commit()
+        try live.commit(keepingLeft: true)
         _ = try live.beginWrite()
         for number in 700..<18_000 { try live.write!.delete(table, ObjectKey(Int64(number))) }
-        let left = try live.commit()
+        let left = try #require(try live.commit(keepingLeft: true))
         func rows(_ reader: TableReader) -> [Int64] {
             (0..<reader.clusterCount).flatMap { cluster in
                 var keys: [Int64] = []
@@ -81,7 +81,7 @@ import Testing
         _ = try live.beginWrite()
         let key = live.write!.insert(table)
         #expect(rows(live.table(table)) == expected + [key.rawValue])
-        _ = try live.commit()
+        try live.commit(keepingLeft: true)
         #expect(rows(live.table(table)) == expected + [key.rawValue])
         let frozen = try live.frozen()
         #expect(rows(frozen.table(table)) == expected + [key.rawValue])
@@ -100,7 +100,7 @@ import Testing
             live.write!.set(table, ColumnID(1), key, string: text)
             texts.append(text)
         }
-        _ = try live.commit()
+        try live.commit(keepingLeft: true)
         let reader = live.table(table)
         for wanted in ["", "a", "ab", "cab", "cabbac", "d"] {
             for (test, passes) in [
@@ -133,7 +133,7 @@ import Testing
                 }
             live.write!.set(kinds.id, ColumnID(0), key, double: value)
         }
-        _ = try live.commit()
+        try live.commit(keepingLeft: true)
         var rows = ClusterBits.zero
         for number in 0..<Cluster.rows where number % 4 == 0 || number % 4 == 3 {
             rows.insert(number)

@@ -39,7 +39,7 @@ extension TableReader {
     func define(_ snapshot: Snapshot) throws {
         _ = try snapshot.beginWrite()
         try snapshot.write?.define(everyKind)
-        _ = try snapshot.commit()
+        try snapshot.commit(keepingLeft: true)
     }
 
     @Test func `other snapshots are notified only of visible commits`() throws {
@@ -56,16 +56,16 @@ extension TableReader {
             }
             _ = try snapshot.beginWrite()
             if keepsLeft {
-                _ = try snapshot.commit(whenVisible: call)
+                try snapshot.commit(keepingLeft: true, whenVisible: call)
             } else {
-                try snapshot.commitOnly(whenVisible: call)
+                try snapshot.commit(whenVisible: call)
             }
             #expect(seen == [before + 1] && snapshot.version == before + 1)
         }
         _ = try snapshot.beginWrite()
         try #require(snapshot.write).fail(StorageError(.diskFull, call: "write", file: "here"))
         #expect(throws: StorageError.self) {
-            try snapshot.commitOnly { Issue.record("called for a commit that was not made") }
+            try snapshot.commit { Issue.record("called for a commit that was not made") }
         }
     }
 
@@ -83,7 +83,7 @@ extension TableReader {
         write.set(table, ColumnID(1), key, string: "Rex")
         #expect(reader.int(ColumnID(0), key) == 42)
         #expect(reader.string(ColumnID(1), key) == "Rex")
-        let before = try snapshot.commit()
+        let before = try #require(try snapshot.commit(keepingLeft: true))
         #expect(before.table(table).count == 0)
         #expect(reader.count == 1)
         #expect(reader.int(ColumnID(0), key) == 42)
@@ -100,14 +100,14 @@ extension TableReader {
         _ = try first.beginWrite()
         let key = first.write!.insert(table)
         first.write!.set(table, ColumnID(0), key, int: 7)
-        _ = try first.commit()
+        try first.commit(keepingLeft: true)
         #expect(second.table(table).count == 0)
         let left = try #require(try second.advance())
         #expect(second.table(table).int(ColumnID(0), key) == 7)
         #expect(left.table(table).count == 0)
         _ = try first.beginWrite()
         first.write!.set(table, ColumnID(0), key, int: 8)
-        let before = try first.commit()
+        let before = try #require(try first.commit(keepingLeft: true))
         #expect(before.table(table).int(ColumnID(0), key) == 7)
         #expect(first.table(table).int(ColumnID(0), key) == 8)
         #expect(second.table(table).int(ColumnID(0), key) == 7)

@@ -17,7 +17,7 @@ import Testing
         _ = try writer.beginWrite()
         try writer.write!.define(everyKind)
         _ = writer.write!.insert(table)
-        try writer.commitOnly()
+        try writer.commit()
         let observer = try Snapshot(file)
         observer.configure([everyKind])
         return (writer, observer)
@@ -26,7 +26,7 @@ import Testing
     func write(_ value: Int64, _ writer: Snapshot) throws {
         _ = try writer.beginWrite()
         writer.write!.set(table, column, key, int: value)
-        try writer.commitOnly()
+        try writer.commit()
     }
 
     @Test func `every kept version is unchanged`() throws {
@@ -80,7 +80,7 @@ import Testing
         _ = try writer.beginWrite()
         try writer.write!.define(wider)
         writer.write!.set(table, ColumnID(9), key, int: 7)
-        try writer.commitOnly()
+        try writer.commit()
         _ = try #require(try observer.advance())
         observer.configure([wider])
         try write(2, writer)
@@ -90,7 +90,7 @@ import Testing
         // A transaction that is larger than all earlier ones of the readers.
         _ = try writer.beginWrite()
         for _ in 0..<3000 { _ = writer.write!.insert(table) }
-        try writer.commitOnly()
+        try writer.commit()
         _ = try #require(try observer.advance())
         try write(3, writer)
         let larger = try #require(try observer.advance())

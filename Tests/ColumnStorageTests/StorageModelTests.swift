@@ -119,7 +119,7 @@ struct ModelRow: Equatable {
         var live = try open()
         _ = try live.beginWrite()
         try live.write!.define(everyKind)
-        _ = try live.commit()
+        try live.commit(keepingLeft: true)
         var model: Model = [:]
         var older: [(snapshot: Snapshot, model: Model)] = []
         for round in 0..<30 {
@@ -164,7 +164,7 @@ struct ModelRow: Equatable {
                 check(live, model, "seed \(seed), round \(round), cancelled")
                 continue
             }
-            let left = try live.commit()
+            let left = try #require(try live.commit(keepingLeft: true))
             check(live, model, "seed \(seed), round \(round), committed")
             if durability == .full {
                 #expect(try RecoveredCopy.isSame(path), "seed \(seed), round \(round), recovered")

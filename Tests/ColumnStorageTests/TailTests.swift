@@ -60,7 +60,7 @@ import Testing
         }
         // Leaves at the start, shortly before the first cluster is full; or nothing.
         for _ in 0..<(seed % 2 == 0 ? 440 : 0) { insert(live.write!) }
-        _ = try live.commit()
+        try live.commit(keepingLeft: true)
         var observer = try open(path)
         var seen = model
         var older: [(snapshot: Snapshot, model: StorageModelTests.Model)] = []
@@ -97,7 +97,7 @@ import Testing
                 check(live, model, "\(where_), cancelled")
                 continue
             }
-            let left = try live.commit()
+            let left = try #require(try live.commit(keepingLeft: true))
             if round % 2 == 0 { check(live, model, "\(where_), committed") }
             check(left, before, "\(where_), version before")
             if Int.random(in: 0..<3, using: &random) == 0 {
@@ -126,7 +126,7 @@ import Testing
         let live = try open(rows.folder.file())
         _ = try live.beginWrite()
         try live.write!.define(everyKind)
-        _ = try live.commit()
+        try live.commit(keepingLeft: true)
         func nodes() throws -> (rows: Int, leaves: Int) {
             let handle = try #require(live.source.handle)
             let tables = live.file.tables
@@ -149,7 +149,7 @@ import Testing
             _ = try live.beginWrite()
             let key = live.write!.insert(table)
             live.write!.set(table, ColumnID(0), key, int: Int64(number))
-            _ = try live.commit()
+            try live.commit(keepingLeft: true)
             if number == 100 { #expect(try nodes() == (101, 0)) }
         }
         #expect(try nodes().rows == 0)
@@ -165,14 +165,14 @@ import Testing
         try live.write!.define(everyKind)
         let key = live.write!.insert(table)
         live.write!.set(table, ColumnID(1), key, string: "waiting")
-        _ = try live.commit()
+        try live.commit(keepingLeft: true)
         var wider = everyKind
         wider.columns.append(ColumnDefinition(id: ColumnID(9), kind: .int, isOptional: true))
         _ = try live.beginWrite()
         try live.write!.define(wider)
         let second = live.write!.insert(table)
         live.write!.set(table, ColumnID(9), second, int: 9)
-        _ = try live.commit()
+        try live.commit(keepingLeft: true)
         for snapshot in [live, try Snapshot(live.file)] {
             snapshot.configure([wider])
             #expect(snapshot.table(table).string(ColumnID(1), key) == "waiting")

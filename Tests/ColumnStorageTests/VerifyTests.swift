@@ -43,12 +43,12 @@ import Testing
                 try write.list(people.id, ColumnID(4), key).append(.bytes([65, 66]))
             }
         }
-        _ = try snapshot.commit()
+        try snapshot.commit(keepingLeft: true)
         // A row in the inline tail.
         _ = try snapshot.beginWrite()
         let key = snapshot.write!.insert(people.id)
         snapshot.write!.set(people.id, ColumnID(0), key, int: -1)
-        _ = try snapshot.commit()
+        try snapshot.commit(keepingLeft: true)
         return snapshot
     }
 

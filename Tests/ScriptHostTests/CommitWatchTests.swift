@@ -28,7 +28,7 @@ import Testing
     private func commit(beside store: Store) throws {
         let writer = try Snapshot(store.view.snapshot.file)
         _ = try writer.beginWrite()
-        try writer.commitOnly()
+        try writer.commit()
     }
 
     private func moves(_ store: Store, within time: Duration = .seconds(10)) -> Bool {

@@ -35,7 +35,7 @@ extension ColumnFile {
                 snapshot.cancelWrite()
                 throw error
             }
-            try snapshot.commitOnly()
+            try snapshot.commit()
         }
         return try snapshot.frozen()
     }

@@ -124,10 +124,6 @@ package final class Snapshot {
         guard file.latestVersion() != old.version else { return nil }
         let next = try ReadTransaction(file.lease())
         guard next.version != old.version else { return nil }
-        return move(from: old, to: next)
-    }
-
-    private func move(from old: ReadTransaction, to next: ReadTransaction) -> Snapshot {
         let left = Snapshot(leaving: old, of: source, source.definitions, spares)
         follow(from: old.version, to: next)
         return left
@@ -200,23 +196,14 @@ package final class Snapshot {
 
     /// Commits the write as the newest version, and moves the snapshot to it.
     ///
-    /// Returns the previous version as a frozen snapshot.
+    /// Returns the previous version as a frozen snapshot if `keepingLeft` is true, and nil otherwise, which costs less.
     ///
     /// A write without changes also creates a version. After an error (`mapFull`, `diskFull`, …) the write is rolled
     /// back and the snapshot has not moved. `whenVisible` is called as soon as other snapshots can see the version,
     /// which is before this snapshot has moved, so that they need not wait for it.
-    package func commit(whenVisible: () -> Void = {}) throws(StorageError) -> Snapshot {
-        // because: the previous version is returned if requested.
-        try commit(keepingLeft: true, whenVisible)!
-    }
-
-    /// Commits the write without keeping the previous version, which costs less.
-    package func commitOnly(whenVisible: () -> Void = {}) throws(StorageError) {
-        _ = try commit(keepingLeft: false, whenVisible)
-    }
-
-    private func commit(
-        keepingLeft: Bool, _ whenVisible: () -> Void
+    @discardableResult  // because: the previous version is returned only on request
+    package func commit(
+        keepingLeft: Bool = false, whenVisible: () -> Void = {}
     ) throws(StorageError) -> Snapshot? {
         guard let session = write else {
             preconditionFailure("commit without a write")

@@ -392,11 +392,10 @@ extension Store {
             }
         }
         noteAuthor()
-        let wakeOthers = { [coordinator, membership] in coordinator.didCommit(membership) }
-        let left = try StoreError.wrapping { () throws(StorageError) -> Snapshot? in
-            if keepingLeft { return try view.snapshot.commit(whenVisible: wakeOthers) }
-            try view.snapshot.commitOnly(whenVisible: wakeOthers)
-            return nil
+        let left = try StoreError.wrapping { () throws(StorageError) in
+            try view.snapshot.commit(keepingLeft: keepingLeft) {
+                coordinator.didCommit(membership)
+            }
         }
         pin.move(to: view.version)
         return left

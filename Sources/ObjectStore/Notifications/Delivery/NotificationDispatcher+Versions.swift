@@ -59,20 +59,9 @@ extension NotificationDispatcher {
         }
     }
 
-    /// Keeps the previous version of the store for the observers that the change affects.
+    /// Finds the observers that a change affects, and keeps the previous version of the store for them.
     func keep(_ left: StoreView) {
         forgetSteps()
-        track(leaving: left)
-        pending.keep(left)
-    }
-
-    /// Removes the cached steps to the previous version of the store.
-    func forgetSteps() {
-        pending.forgetSteps()
-        cleanView = nil
-    }
-
-    private func track(leaving left: StoreView) {
         guard !observers.isEmpty else { return }
         func track(_ observer: Observer) {
             guard !observer.isTracked, observer.isActive else { return }
@@ -87,6 +76,13 @@ extension NotificationDispatcher {
         } else {
             observers.values.forEach(track)
         }
+        pending.keep(left)
+    }
+
+    /// Removes the cached steps to the previous version of the store.
+    func forgetSteps() {
+        pending.forgetSteps()
+        cleanView = nil
     }
 
     /// Records that the observer has seen the current version.
