@@ -38,7 +38,7 @@ struct IndexAccess {
     }
 
     /// Returns the lookup with the fewest rows for combined conditions; nil if a scan costs less.
-    static func best(of conditions: [ScanPlanner.Condition], _ rows: TableReader) -> IndexAccess? {
+    static func best(of conditions: [BoundCondition], _ rows: TableReader) -> IndexAccess? {
         // A lookup reads row by row, at about 30 times the cost of a scan, which reads whole leaves.
         let most = max(16, rows.count / 32)
         var best: IndexAccess?
@@ -58,7 +58,7 @@ struct IndexAccess {
 
     /// Returns the best lookup for several conditions together: in a composite index, or between two ends of a range.
     private static func better(
-        than best: IndexAccess?, _ conditions: [ScanPlanner.Condition], _ rows: TableReader
+        than best: IndexAccess?, _ conditions: [BoundCondition], _ rows: TableReader
     ) -> IndexAccess? {
         let nodes = conditions.map(\.node)
         var best = best
@@ -85,7 +85,7 @@ struct IndexAccess {
     }
 
     private static func text(
-        of conditions: [ScanPlanner.Condition], on columns: Set<ColumnID>
+        of conditions: [BoundCondition], on columns: Set<ColumnID>
     ) -> String {
         conditions.filter { condition in
             (condition.node as? ColumnNode).map { columns.contains($0.source.column) } ?? false

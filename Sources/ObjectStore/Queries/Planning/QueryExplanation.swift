@@ -69,7 +69,8 @@ extension Results {
             "scans \(objects) in \(clusters.grouped) cluster\(clusters == 1 ? "" : "s"), each "
                 + "condition only for rows that match the previous ones:"
         ]
-        for (index, step) in plan.scanSteps().enumerated() {
+        let steps = ScanPlanner(rows: rows).steps(plan.predicate.conditions)
+        for (index, step) in steps.enumerated() {
             var notes = step.note.map { [$0] } ?? []
             if let share = step.share { notes.append("leaves about \(share.percentage)") }
             let note = notes.isEmpty ? "" : " (\(notes.joined(separator: "; ")))"

@@ -2,7 +2,7 @@ import ColumnStorage
 
 /// The plan of a condition on a whole class in one version: an index lookup if one is selective, otherwise a scan.
 struct QueryPlan {
-    private let predicate: BoundPredicate
+    let predicate: BoundPredicate
     private let rows: TableReader
     /// The chosen index lookup; nil for a scan.
     let access: IndexAccess?
@@ -14,16 +14,11 @@ struct QueryPlan {
         access = IndexAccess.best(of: self.predicate.conditions, rows)
     }
 
-    /// Returns the steps of a scan, in order.
-    func scanSteps() -> [ScanPlanner.Step] {
-        ScanPlanner(rows: rows).steps(predicate.conditions)
-    }
-
     /// Returns the keys of the matching rows, or at least the first `most` of them.
     func keys(atMost most: Int) -> ResultKeys {
         if let access {
             let candidates = access.keys()
-            if access.isExact, predicate.parts.count == 1 { return ResultKeys(candidates) }
+            if access.isExact, predicate.conditions.count == 1 { return ResultKeys(candidates) }
             return ResultKeys(candidates.filter { predicate.matches($0) })
         }
         var clusters: [ClusterBits] = []
@@ -35,7 +30,7 @@ struct QueryPlan {
     /// Returns the number of matching rows, or `most` if there are more.
     func count(atMost most: Int) -> Int {
         if let access {
-            if access.isExact, predicate.parts.count == 1 { return min(most, access.count) }
+            if access.isExact, predicate.conditions.count == 1 { return min(most, access.count) }
             return min(most, access.keys().count { predicate.matches($0) })
         }
         var count = 0
@@ -58,7 +53,8 @@ struct QueryPlan {
             }
         }
         guard cluster < rows.clusterCount, found < most else { return }
-        let scan = AllScan(parts: scanSteps().map(\.scan))
+        let steps = ScanPlanner(rows: rows).steps(predicate.conditions)
+        let scan = AllScan(parts: steps.map(\.scan))
         let interruption = Interruption.current
         while cluster < rows.clusterCount, found < most, interruption?.mayContinue() ?? true {
             let bits = scan.evaluate(cluster, among: rows.presence(cluster))
@@ -69,11 +65,4 @@ struct QueryPlan {
     }
 
     private static let unpreparedClusters = 4
-}
-
-extension BoundPredicate {
-    /// The combined conditions; a row matches if all of them are true.
-    var conditions: [ScanPlanner.Condition] {
-        zip(parts, tables).map { ($0.text, $0.node, $1) }
-    }
 }

@@ -5,9 +5,6 @@ import ColumnStorage
 /// The planner evaluates conditions on other tables in advance, measures the selectivity of each condition, and sorts
 /// the conditions so that the scan costs least.
 struct ScanPlanner {
-    /// A condition with the values of its arguments.
-    typealias Condition = (text: String, node: any PredicateNode, tables: BoundTables)
-
     /// One or several conditions that a scan evaluates together.
     struct Step {
         /// The texts of the conditions.
@@ -33,10 +30,10 @@ struct ScanPlanner {
     let rows: TableReader
 
     /// Returns the steps for combined conditions, in order.
-    func steps(_ conditions: [Condition]) -> [Step] {
+    func steps(_ conditions: [BoundCondition]) -> [Step] {
         var plain: [Step] = []
-        var linked: [(hop: LinkHop, conditions: [Condition])] = []
-        var others: [Condition] = []
+        var linked: [(hop: LinkHop, conditions: [BoundCondition])] = []
+        var others: [BoundCondition] = []
         for condition in conditions {
             if let (hop, _) = LinkHop.first(of: condition) {
                 if let index = linked.firstIndex(where: { $0.hop == hop }) {
@@ -74,7 +71,7 @@ struct ScanPlanner {
     }
 
     /// Returns all rows of the table that satisfy some conditions.
-    func matching(_ conditions: [Condition]) -> RowSet {
+    func matching(_ conditions: [BoundCondition]) -> RowSet {
         var found = RowSet(clusterCount: rows.clusterCount)
         if let access = IndexAccess.best(of: conditions, rows) {
             // Skipping the test matters most for full-text searches: testing a text again means tokenizing it.
@@ -94,15 +91,14 @@ struct ScanPlanner {
 
     /// Prepares one condition of any form; `asked` is the expected number of rows that it will test.
     private func prepare(
-        _ condition: Condition, asked: Double
+        _ condition: BoundCondition, asked: Double
     ) -> (scan: any ScanNode, note: String?) {
-        let tables = condition.tables
         func part(_ node: any PredicateNode) -> any ScanNode {
-            prepare((condition.text, node, tables), asked: asked).scan
+            prepare(condition.with(node), asked: asked).scan
         }
         switch condition.node {
         case let node as ConjunctionNode:
-            let steps = steps(node.parts.map { (condition.text, $0, tables) })
+            let steps = steps(node.parts.map(condition.with))
             return (AllScan(parts: steps.map(\.scan)), nil)
         case let node as DisjunctionNode:
             return (AnyScan(parts: node.parts.map(part)), nil)
@@ -116,15 +112,15 @@ struct ScanPlanner {
             if let found = collection(node, condition, asked) { return found }
         default: break
         }
-        return (condition.node.scan(tables), nil)
+        return (condition.node.scan(condition.tables), nil)
     }
 
     /// Prepares conditions on the targets of one link.
     ///
     /// The conditions are evaluated for all objects of the target table if this costs less than reading the target of
     /// each row.
-    private func link(_ conditions: [Condition], asked: Double) -> [Step] {
-        var inner: [Condition] = []
+    private func link(_ conditions: [BoundCondition], asked: Double) -> [Step] {
+        var inner: [BoundCondition] = []
         var includesNull = true
         var target: TableReader?
         var column: ColumnID?
@@ -156,7 +152,7 @@ struct ScanPlanner {
 
     /// Prepares a condition on the elements of a list of objects or of backlinks, by one pass through the link index.
     private func collection(
-        _ node: PathNode, _ condition: Condition, _ asked: Double
+        _ node: PathNode, _ condition: BoundCondition, _ asked: Double
     ) -> (scan: any ScanNode, note: String?)? {
         guard let hop = node.path.hops.first else { return nil }
         // The nil values of a map are not in an index.
@@ -172,9 +168,7 @@ struct ScanPlanner {
         let isAll = node.quantifier == .all
         let inner: any PredicateNode = rest.simplified
         let wanted: any PredicateNode = isAll ? NegationNode(part: inner) : inner
-        let elements = ScanPlanner(rows: element).matching([
-            (condition.text, wanted, condition.tables)
-        ])
+        let elements = ScanPlanner(rows: element).matching([condition.with(wanted)])
         let found: RowSet
         switch hop {
         case .list(_, let column): found = rows.sources(of: elements, through: column)
@@ -227,8 +221,8 @@ struct LinkHop: Equatable {
 
     /// Returns the link, and the condition on the linked object; nil for other conditions.
     static func first(
-        of condition: ScanPlanner.Condition
-    ) -> (hop: LinkHop, rest: ScanPlanner.Condition)? {
+        of condition: BoundCondition
+    ) -> (hop: LinkHop, rest: BoundCondition)? {
         guard let node = condition.node as? PathNode,
             case .link(_, let column)? = node.path.hops.first
         else { return nil }
@@ -236,10 +230,7 @@ struct LinkHop: Equatable {
             path: node.path.rest,
             quantifier: node.quantifier, test: node.test)
         guard let target = rest.path.table(condition.tables) else { return nil }
-        return (
-            LinkHop(column: column, target: target),
-            (condition.text, rest.simplified, condition.tables)
-        )
+        return (LinkHop(column: column, target: target), condition.with(rest.simplified))
     }
 
     /// Returns whether a row with a nil link satisfies the condition.

@@ -43,13 +43,17 @@ package struct CompiledPredicate: Sendable {
 
     /// Returns the condition with its tables looked up in a view, for the evaluation of many objects.
     package func bound(to view: StoreView) -> BoundPredicate {
-        var tables: [BoundTables] = []
-        tables.reserveCapacity(parts.count)
+        var conditions: [BoundCondition] = []
+        conditions.reserveCapacity(parts.count)
         for (index, part) in parts.enumerated() {
             let isAsBefore = index > 0 && parts[index - 1].tables == part.tables
-            tables.append(isAsBefore ? tables[index - 1] : BoundTables(part.tables, in: view))
+            conditions.append(
+                BoundCondition(
+                    text: part.text, node: part.node,
+                    tables: isAsBefore
+                        ? conditions[index - 1].tables : BoundTables(part.tables, in: view)))
         }
-        return BoundPredicate(parts: parts, tables: tables)
+        return BoundPredicate(conditions: conditions)
     }
 
     /// Returns whether an object matches in a view.
@@ -74,18 +78,17 @@ package struct CompiledPredicate: Sendable {
     }
 }
 
-/// A condition whose tables are looked up in one view.
+/// A predicate whose tables are looked up in one view.
 ///
 /// The predicate is confined to the view's thread and follows a live view.
 package struct BoundPredicate {
-    /// The combined conditions.
-    let parts: [CompiledPredicate.Part]
-    /// The tables of each condition.
-    let tables: [BoundTables]
+    /// The combined conditions; an object matches if all of them hold.
+    let conditions: [BoundCondition]
 
     /// Returns whether an object matches.
     package func matches(_ key: ObjectKey) -> Bool {
-        for index in parts.indices where !parts[index].node.matches(tables[index], key) {
+        for index in conditions.indices
+        where !conditions[index].node.matches(conditions[index].tables, key) {
             return false
         }
         return true
@@ -94,10 +97,24 @@ package struct BoundPredicate {
     /// Returns those rows of `among` in a cluster that match.
     package func evaluate(cluster: Int, among: ClusterBits) -> ClusterBits {
         var bits = among
-        for index in parts.indices {
+        for index in conditions.indices {
             if bits.isEmpty { break }
-            bits = parts[index].node.evaluate(tables[index], cluster, among: bits)
+            bits = conditions[index].node.evaluate(
+                conditions[index].tables, cluster, among: bits)
         }
         return bits
+    }
+}
+
+/// One condition with its tables looked up in one view.
+struct BoundCondition {
+    /// The text of the condition.
+    let text: String
+    let node: any PredicateNode
+    let tables: BoundTables
+
+    /// Returns a condition over the same tables that belongs to the same text.
+    func with(_ node: any PredicateNode) -> BoundCondition {
+        BoundCondition(text: text, node: node, tables: tables)
     }
 }

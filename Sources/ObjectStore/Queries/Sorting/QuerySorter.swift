@@ -18,7 +18,7 @@ struct QuerySorter {
 
     /// Returns all keys in order.
     func sorted(_ keys: ResultKeys) -> ResultKeys {
-        ResultKeys(sort(keys))
+        ResultKeys(coded(keys).map(\.key))
     }
 
     /// Returns all keys in order, with their codes from ``SortComparator/code(of:)``.
@@ -39,7 +39,7 @@ struct QuerySorter {
         var best = BestKeys(
             limit: limit, ascending: self.keys[0].ascending, keepsTies: self.keys.count > 1
         ) { candidates in
-            sort(ResultKeys(candidates))
+            coded(ResultKeys(candidates)).map(\.key)
         } code: { key in
             code(source, key)
         }
@@ -84,10 +84,6 @@ struct QuerySorter {
         let below = rows.matches(source.column, cluster, test, among: bits)
         let nulls = rows.matches(source.column, cluster, .isNull, among: bits)
         return ascending ? below | nulls : bits & ~below & ~nulls
-    }
-
-    private func sort(_ selection: ResultKeys) -> [ObjectKey] {
-        coded(selection).map(\.key)
     }
 
     /// The bytes that sorting takes for each key: two lists of keys with codes, and one of keys.
