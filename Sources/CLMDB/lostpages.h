@@ -87,9 +87,13 @@ static inline void shim_lost_pages_end(int number, siginfo_t *info, void *contex
     shim_lost_pages_say(state->program);
     shim_lost_pages_say(": ");
     shim_lost_pages_say(path);
+    shim_lost_pages_say(" can no longer be read: it was truncated while it was open, or its device has failed; ");
+    size_t length = strlen(path);
+    /* A lock file contains no data, and the next process creates it again. */
+    int is_lock = length > 5 && strcmp(path + length - 5, "-lock") == 0;
     shim_lost_pages_say(
-        " can no longer be read: it was truncated while it was open, or its device has failed; "
-        "restore it from a backup\n");
+        is_lock ? "end all programs that use the store, and start them again\n"
+                : "restore it from a backup\n");
     _exit(state->status);
 }
 

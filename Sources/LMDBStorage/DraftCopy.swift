@@ -71,7 +71,8 @@ final class DraftCopy {
     func publish(as destination: String, isReplacing: Bool) throws(StorageError) {
         if isReplacing {
             guard rename(path, destination) == 0 else {
-                throw StorageError(rawCode: errno, call: "rename", file: destination)
+                throw StorageError(
+                    rawCode: errno, call: StorageError.replacement, file: destination)
             }
         } else {
             var code = shim_rename_exclusively(path, destination)

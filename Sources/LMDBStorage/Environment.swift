@@ -164,7 +164,7 @@ package final class Environment: Sendable {
             try LockRegion.reserveSpaceForPrivate(path)
             lockFile = nil
         } else {
-            lockFile = try LockRegion.reserveSpace(of: path)
+            lockFile = try LockRegion.reserveSpace(of: path, isWritten: !options.readOnly)
         }
         pointer = try Self.openEnvironment(path, options, names.count, isPrivate: isPrivate)
         let region = isPrivate || options.readOnly ? nil : LockRegion(of: path, pointer)
@@ -268,6 +268,10 @@ package final class Environment: Sendable {
             }
             // An address space limit may be below the large default; a smaller map is then tried.
             guard code == ENOMEM, mapSize / 2 >= least else {
+                // The header of the data file was verified before.
+                if !isPrivate, code == MDB_INVALID || code == MDB_VERSION_MISMATCH {
+                    throw StorageError(.damaged, call: StorageError.lockContent, file: path)
+                }
                 throw StorageError(rawCode: code, call: "mdb_env_open", file: path)
             }
             mapSize /= 2
@@ -449,12 +453,22 @@ package final class Environment: Sendable {
         var descriptor: mdb_filehandle_t = -1
         try check(mdb_env_get_fd(pointer, &descriptor), "mdb_env_get_fd", name)
         let own = FileAccess(of: descriptor)
+        try ReservedName.check(path)
+        var present = stat()
+        if stat(path, &present) == 0,
+            EnvironmentRegistry.Identity(present) == EnvironmentRegistry.Identity(descriptor)
+        {
+            throw StorageError(.exists, call: StorageError.original, file: path)
+        }
         guard isReplacing, access(path, F_OK) == 0 else {
             return try copy.make(of: pointer, access: own, isReplacing: isReplacing)
         }
         try EnvironmentRegistry.excluding(path) { () throws(StorageError) in
             var status = stat()
-            if stat(path, &status) == 0 { try FileHeader.requireOneName(status, path) }
+            if stat(path, &status) == 0 {
+                try FileCopy.requireFile(status, path)
+                try FileHeader.requireOneName(status, path)
+            }
             let hasLock = access(path + "-lock", F_OK) == 0
             let lock = hasLock ? try FileLock(of: path) : nil
             defer { lock?.release() }
@@ -512,7 +526,7 @@ package final class Environment: Sendable {
             if first != 0 { code = first }
         case MDB_MAP_FULL, MDB_TXN_FULL, ENOSPC, EDQUOT, EFBIG, EIO, ENOMEM:
             // LMDB reports a short write as an input/output error.
-            if code == EIO, Platform.isDeviceFull(path) { code = ENOSPC }
+            code = Platform.cause(of: code, writing: path)
             writeFailure.store(code, ordering: .relaxed)
         default: break
         }
@@ -532,6 +546,7 @@ package final class Environment: Sendable {
         var begun: OpaquePointer?
         guard mdb_txn_begin(pointer, nil, 0, &begun) == 0 else { return }
         defer { mdb_txn_abort(begun) }
+        guard PathVerifier.isNewest(UInt64(mdb_txn_id(begun)) - 1, in: pointer) else { return }
         let isFlushed = !isUnflushed.load(ordering: .relaxed)
         // because: without the seal, a verification is only less thorough.
         _ = FileSeal.compute(descriptor, isFlushed: isFlushed)?.write(descriptor)

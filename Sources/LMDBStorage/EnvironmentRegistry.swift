@@ -96,10 +96,14 @@ package enum EnvironmentRegistry {
         let identity = try identity(of: file.descriptor, name)
         let environment = try AnonymousFile.withPath(of: file, named: name) {
             (path) throws(StorageError) in
-            try Environment(
-                FileLocation(anonymous: name, path: path), options: request.options,
-                tables: request.tables, entries: request.initial, isPrivate: true,
-                isVerified: isVerified)
+            let location = FileLocation(anonymous: name, path: path)
+            do throws(StorageError) {
+                return try Environment(
+                    location, options: request.options, tables: request.tables,
+                    entries: request.initial, isPrivate: true, isVerified: isVerified)
+            } catch {
+                throw error.named(location)
+            }
         }
         entries[identity] = Entry(environment: environment, leases: 1)
         return EnvironmentLease(environment, identity)
@@ -194,7 +198,7 @@ package enum EnvironmentRegistry {
             try creation.complete()
             return nil
         }
-        if !options.readOnly { try LockFile.requireOwn(at: location.logPath) }
+        if !options.readOnly { try LockFile.requireOwn(at: location.logPath, of: path) }
         try LogRecovery.prepare(path, isWritable: !options.readOnly)
         try FileHeader.check(descriptor, path: path)
         let isVerified = try FileHeader.checkPagesAtOpening(descriptor, path: path)

@@ -42,8 +42,11 @@ struct FileCopy {
     func make(
         of environment: OpaquePointer, access source: FileAccess?, isReplacing: Bool
     ) throws(StorageError) {
-        let present = FileAccess(at: destination)
-        if !isReplacing && present != nil {
+        var status = stat()
+        let isPresent = stat(destination, &status) == 0
+        if isPresent { try Self.requireFile(status, destination) }
+        let present = isPresent ? FileAccess(status) : nil
+        if !isReplacing && isPresent {
             throw StorageError(.exists, call: "copy", file: destination)
         }
         DraftCopy.removeAbandoned(of: destination)
@@ -54,6 +57,15 @@ struct FileCopy {
         let isOpen = (present ?? source)?.apply(to: draft.descriptor) ?? true
         guard isOpen, fsync(draft.descriptor) == 0 else { throw failure("fsync") }
         try draft.publish(as: destination, isReplacing: isReplacing)
+    }
+
+    /// Throws `exists` for a folder, a device or a pipe, which a copy must not replace.
+    static func requireFile(_ status: stat, _ path: String) throws(StorageError) {
+        let kind = status.st_mode & S_IFMT
+        guard kind != S_IFREG else { return }
+        throw StorageError(
+            .exists, call: kind == S_IFDIR ? StorageError.folder : StorageError.irregular,
+            file: path)
     }
 
     /// Copies an open environment into an open file; `path` is nil for a file without a name.
@@ -69,7 +81,7 @@ struct FileCopy {
         try verifyPages(of: environment)
         var code = mdb_env_copyfd2(environment, descriptor, UInt32(MDB_CP_COMPACT))
         // LMDB reports a short write as an input/output error.
-        if code == EIO, Platform.isDeviceFull(path) { code = ENOSPC }
+        code = Platform.cause(of: code, writing: path)
         try check(code, "mdb_env_copyfd2", destination)
         try FileHeader.check(descriptor, path: destination)
         if let version = try newestVersion(path) { try number(descriptor, version) }

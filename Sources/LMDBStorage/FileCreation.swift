@@ -32,6 +32,7 @@ struct FileCreation {
 
     /// Creates the file, unless another process has created it meanwhile.
     func create() throws(StorageError) {
+        try ReservedName.check(path)
         DraftCopy.removeAbandoned(of: path)
         let draft = try DraftCopy(beside: path, mode: 0o666)
         try fill(draft)
@@ -92,7 +93,7 @@ struct FileCreation {
             let flags = MDB_NOSUBDIR | MDB_NOTLS | MDB_NOLOCK | MDB_NOSYNC
             code = mdb_env_open(environment, draft.path, UInt32(flags), 0o600)
         }
-        if code == EIO, Platform.isDeviceFull(draft.path) { code = ENOSPC }
+        code = Platform.cause(of: code, writing: draft.path)
         try check(code, "mdb_env_open", path)
         defer {
             _ = FileSeal.compute(draft.descriptor, isFlushed: isFlushed)?.write(draft.descriptor)
@@ -118,7 +119,7 @@ struct FileCreation {
             throw error
         }
         var code = mdb_txn_commit(begun)
-        if code == EIO, Platform.isDeviceFull(path) { code = ENOSPC }
+        code = Platform.cause(of: code, writing: path)
         try check(code, "mdb_txn_commit", path)
     }
 

@@ -131,6 +131,17 @@ enum FileHeader {
         return true
     }
 
+    /// Returns whether a file begins with LMDB's first header.
+    static func isStore(_ descriptor: Int32) -> Bool {
+        var bytes = [UInt8](repeating: 0, count: 24)
+        guard pread(descriptor, &bytes, 24, 0) == 24 else { return false }
+        return bytes.withUnsafeBytes { bytes in
+            bytes.load(as: UInt64.self) == 0
+                && bytes.load(fromByteOffset: 16, as: UInt32.self) == magic
+                && bytes.load(fromByteOffset: 20, as: UInt32.self) == formatVersion
+        }
+    }
+
     /// Returns whether this is a Realm file: by its header, or by its name if it is encrypted.
     private static func isRealm(_ descriptor: Int32, _ path: String) -> Bool {
         var mark: UInt32 = 0

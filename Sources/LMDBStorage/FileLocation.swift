@@ -52,6 +52,12 @@ package struct FileLocation: Sendable, Equatable {
         throw StorageError(rawCode: ELOOP, call: "open", file: name)
     }
 
+    /// Returns the path of the file that a symbolic link leads to; any other path unchanged.
+    package static func pathBehindLink(_ name: String) -> String {
+        guard target(of: name) != nil, let location = try? FileLocation(name) else { return name }
+        return location.path
+    }
+
     /// Creates the location of a file without a path; `name` is its name in errors, and `path` opens it in this
     /// process.
     init(anonymous name: String, path: String) {

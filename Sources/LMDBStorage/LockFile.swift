@@ -18,16 +18,20 @@ package enum LockFile {
         var descriptor = Platform.openDescriptor(
             lock, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
         let isNew = descriptor >= 0
+        if !isNew, [EACCES, EPERM, EROFS].contains(errno) {
+            throw StorageError(rawCode: errno, call: StorageError.lockCreation, file: path)
+        }
         if !isNew, errno == EEXIST {
             descriptor = Platform.openDescriptor(
                 lock, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
         }
         guard descriptor >= 0 else {
             if errno == ELOOP { throw foreign(lock, "a symbolic link") }
+            if errno == EISDIR { throw foreign(lock, "a folder") }
             throw StorageError(rawCode: errno, call: "open", file: lock)
         }
         do throws(StorageError) {
-            try requireOwn(descriptor, lock)
+            try requireOwn(descriptor, lock, of: path)
         } catch {
             close(descriptor)
             throw error
@@ -72,24 +76,42 @@ package enum LockFile {
         return errno == ENOENT && access(Platform.folder(of: path), W_OK) == 0
     }
 
-    /// Throws `foreignCompanion` unless an open lock file or log is a regular file with one name.
-    static func requireOwn(_ descriptor: Int32, _ path: String) throws(StorageError) {
+    /// Throws `foreignCompanion` unless an open lock file or log is a regular file with one name, of a user who may
+    /// write the data file.
+    ///
+    /// In a folder that all users share, another user can create a file with this name first. Commits would then be
+    /// written to a file that this user can read and change.
+    static func requireOwn(
+        _ descriptor: Int32, _ path: String, of data: String
+    ) throws(StorageError) {
         var status = stat()
         guard fstat(descriptor, &status) == 0 else {
             throw StorageError(rawCode: errno, call: "fstat", file: path)
         }
         guard status.st_mode & S_IFMT == S_IFREG else { throw foreign(path, "not a regular file") }
         guard status.st_nlink <= 1 else { throw foreign(path, "a hard link to another file") }
+        guard !FileHeader.isStore(descriptor) else { throw foreign(path, "another store") }
+        guard let access = FileAccess(at: data), !access.permits(FileAccess(status)) else { return }
+        throw foreign(path, "a file of another user")
     }
 
-    /// Throws `foreignCompanion` for a path that does not lead to a regular file with one name; the file does not have
-    /// to exist.
-    static func requireOwn(at path: String) throws(StorageError) {
+    /// Throws `foreignCompanion` for a path that does not lead to a regular file with one name, or leads to another
+    /// store; the file does not have to exist.
+    static func requireOwn(at path: String, of data: String) throws(StorageError) {
         var status = stat()
         guard lstat(path, &status) == 0 else { return }
-        guard status.st_mode & S_IFMT != S_IFLNK else { throw foreign(path, "a symbolic link") }
-        guard status.st_mode & S_IFMT == S_IFREG else { throw foreign(path, "not a regular file") }
-        guard status.st_nlink <= 1 else { throw foreign(path, "a hard link to another file") }
+        let kind = status.st_mode & S_IFMT
+        guard kind != S_IFLNK else { throw foreign(path, "a symbolic link") }
+        guard kind != S_IFDIR else { throw foreign(path, "a folder") }
+        guard kind == S_IFREG else { throw foreign(path, "not a regular file") }
+        let descriptor = Platform.openDescriptor(
+            path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+        guard descriptor >= 0 else {
+            guard status.st_nlink <= 1 else { throw foreign(path, "a hard link to another file") }
+            return
+        }
+        defer { close(descriptor) }
+        try requireOwn(descriptor, path, of: data)
     }
 
     static func foreign(_ path: String, _ what: String) -> StorageError {

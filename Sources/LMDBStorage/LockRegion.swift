@@ -41,16 +41,16 @@ final class LockRegion: @unchecked Sendable {
     /// process that first touches the map. Call this only while this process does not have the file open, because
     /// closing a descriptor releases the locks. Throws `diskFull`.
     ///
-    /// Returns the lock file, or nil if this process may not write it.
+    /// Returns the lock file, or nil if this process may not write it and the data file is only read.
     static func reserveSpace(
-        of path: String
+        of path: String, isWritten: Bool
     ) throws(StorageError) -> EnvironmentRegistry.Identity? {
         let descriptor: Int32
         do throws(StorageError) {
             descriptor = try LockFile.open(of: path)
         } catch {
             // A file that cannot be written may be readable.
-            guard error.code == .permission else { throw error }
+            guard error.code == .permission, !isWritten else { throw error }
             return nil
         }
         defer { close(descriptor) }

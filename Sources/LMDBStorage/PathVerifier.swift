@@ -99,6 +99,25 @@ final class PathVerifier: Sendable {
 
     private var replaced: StorageError { StorageError(.replaced, call: "stat", file: path) }
 
+    /// Throws `replaced` unless the newest version in the data file is the one in the lock file.
+    ///
+    /// They differ if another program has overwritten one of the two files. LMDB would combine pages of both contents.
+    /// The caller holds the write lock. Takes two loads from the map.
+    @inline(__always)
+    func requireNewest(
+        _ version: UInt64, in environment: OpaquePointer
+    ) throws(StorageError) {
+        guard Self.isNewest(version, in: environment) else { throw replaced }
+    }
+
+    /// Returns whether a version is the newest one in the data file.
+    @inline(__always)
+    static func isNewest(_ version: UInt64, in environment: OpaquePointer) -> Bool {
+        var info = MDB_envinfo()
+        mdb_env_info(environment, &info)
+        return UInt64(info.me_last_txnid) == version
+    }
+
     /// Returns whether the data file and the lock file have the same newest version.
     private static func agree(
         _ environment: OpaquePointer, _ path: String

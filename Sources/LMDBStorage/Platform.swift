@@ -180,15 +180,18 @@ enum Platform {
         return UInt64(limit.rlim_cur)
     }
 
-    /// Returns whether a file has nearly filled its device, or nearly has the maximum size that the system allows this
-    /// process.
+    /// Returns the probable cause of an error code of LMDB, which reports a short write as an input/output error.
     ///
-    /// The function is called after a short write.
-    static func isDeviceFull(_ path: String) -> Bool {
+    /// This is `EFBIG` if the file nearly has the maximum size that the system allows this process, and `ENOSPC` if it
+    /// has nearly filled its device; otherwise the code itself.
+    static func cause(of code: Int32, writing path: String) -> Int32 {
+        guard code == EIO else { return code }
         let slack = 1 << 20
-        if let largest = largestFile, UInt64(size(of: path) + slack) >= largest { return true }
+        if let largest = largestFile, UInt64(size(of: path) + slack) >= largest { return EFBIG }
         var device = statvfs()
-        guard statvfs(path, &device) == 0 else { return false }
-        return UInt64(device.f_bavail) * UInt64(device.f_frsize) < UInt64(slack)
+        guard statvfs(path, &device) == 0,
+            UInt64(device.f_bavail) * UInt64(device.f_frsize) < UInt64(slack)
+        else { return code }
+        return ENOSPC
     }
 }

@@ -54,6 +54,8 @@ package struct StorageError: Error, Equatable, Sendable {
         package static let severalNames = Code(rawValue: "several_names")
         /// The lock file or the log is a link, or not a regular file.
         package static let foreignCompanion = Code(rawValue: "foreign_companion")
+        /// The name is reserved for the lock file or the log of a store.
+        package static let reservedName = Code(rawValue: "reserved_name")
         /// The file has no content yet, and may not be written.
         package static let empty = Code(rawValue: "empty")
         /// The file was written by an earlier build, in a layout that this one does not read.
@@ -84,6 +86,17 @@ package struct StorageError: Error, Equatable, Sendable {
     static let folder = "a folder"
     static let irregular = "not a regular file"
 
+    /// The check that compares the destination of a copy with its original.
+    static let original = "the original"
+    /// The check that finds stores at the destination of another file.
+    static let store = "a store"
+    /// The check of the lock file's content.
+    static let lockContent = "its lock file"
+    /// The call that creates the lock file.
+    static let lockCreation = "create the lock file"
+    /// The call that replaces a file.
+    static let replacement = "replace"
+
     /// The call that creates a file.
     static let creation = "create"
     /// The call that opens a file for writing.
@@ -93,7 +106,20 @@ package struct StorageError: Error, Equatable, Sendable {
     static let realm = "Realm file"
 
     /// Whether an existing store may be read but not written.
-    package var isOfWriting: Bool { code == .permission && call == Self.writing }
+    package var isOfWriting: Bool {
+        code == .permission && (call == Self.writing || call == Self.lockCreation)
+    }
+
+    /// Whether the destination of a copy cannot be overwritten at all.
+    package var isOfDestination: Bool {
+        code == .exists && [Self.original, Self.store, Self.folder, Self.irregular].contains(call)
+    }
+
+    /// Whether the lock file is damaged, and not the store.
+    package var isOfLockFile: Bool { code == .damaged && call == Self.lockContent }
+
+    /// Whether a file has reached the size limit that the system sets for this process.
+    package var isOfSizeLimit: Bool { code == .diskFull && rawCode == EFBIG }
 
     /// Creates an error from a raw code of LMDB or the system.
     package init(rawCode: Int32, call: String, file: String) {
@@ -123,7 +149,7 @@ package struct StorageError: Error, Equatable, Sendable {
     package var message: String {
         switch code {
         case .mapFull: "'\(file)' has reached its maximum size"
-        case .diskFull where rawCode == EFBIG:
+        case .diskFull where isOfSizeLimit:
             "'\(file)' has reached the file size limit of the system"
         case .diskFull: "no space left on the device of '\(file)'"
         case .readersFull: "too many readers of '\(file)'"
@@ -136,10 +162,16 @@ package struct StorageError: Error, Equatable, Sendable {
                 + "\(file)'"
         case .notAStore: "'\(file)' is not a store"
         case .newerFormat: "'\(file)' was written by a newer version"
+        case .damaged where isOfLockFile:
+            "'\(file)' cannot be opened: '\(file)-lock', its lock file, was overwritten"
         case .damaged: "'\(file)' is damaged (\(call))"
         case .permission where rawCode == EROFS: "'\(file)' is on a read-only file system"
         case .permission where call == Self.creation:
             "no permission to create a file in the folder of '\(file)'"
+        case .permission where call == Self.lockCreation:
+            "'\(file)' cannot be opened for writing: no permission to create its lock file in this folder"
+        case .permission where call == Self.replacement:
+            "no permission to replace '\(file)' in its folder"
         case .permission where call == Self.writing: "no permission to write '\(file)'"
         case .permission: "no permission to open '\(file)'"
         case .readOnly: "'\(file)' is open for reading only"
@@ -147,9 +179,15 @@ package struct StorageError: Error, Equatable, Sendable {
         case .writeInProgress: "this thread is already writing to '\(file)'"
         case .mapResized: "another process has made '\(file)' larger than this process has mapped"
         case .closed: "'\(file)' is closed"
+        case .exists where call == Self.original: "'\(file)' is the store itself"
+        case .exists where call == Self.store: "'\(file)' is a store"
+        case .exists where call == Self.folder: "'\(file)' is a folder"
+        case .exists where call == Self.irregular: "'\(file)' is not a regular file"
         case .exists: "'\(file)' already exists"
+        case .reservedName:
+            "'\(file)' is reserved: the store without '\(call)' in its name uses this name"
         case .inUse: "'\(file)' is open in \(call)"
-        case .replaced: "'\(file)' was renamed, deleted or replaced while it was open"
+        case .replaced: "'\(file)' was renamed, deleted, replaced or overwritten while it was open"
         case .needsRecovery:
             "'\(file)' was being written when the machine stopped, and is incomplete until '\(call)' is applied"
         case .severalNames:
@@ -170,6 +208,8 @@ package struct StorageError: Error, Equatable, Sendable {
         case .system where rawCode == ENAMETOOLONG:
             "'\(file)' cannot be opened: the name is too long"
         case .system where rawCode == EISDIR: "'\(file)' is a folder"
+        case .system where rawCode == EBUSY && call == Self.replacement:
+            "'\(file)' is a mount point and cannot be replaced"
         case .system where rawCode == EIO:
             "the device of '\(file)' reported an error while it was read or written"
         case .system where rawCode == ENOLCK || rawCode == ENOTSUP:

@@ -47,13 +47,20 @@ struct FileAccess {
         self.init(status)
     }
 
+    /// Whether the owner of another file is the superuser, this process's user, or a user with the right to write a
+    /// file with these rights.
+    func permits(_ other: FileAccess) -> Bool {
+        if [0, geteuid(), owner].contains(other.owner) || mode & 0o002 != 0 { return true }
+        return mode & 0o020 != 0 && other.group == group
+    }
+
     /// Sets the same rights on another open file, as far as this process may; returns false if the mode could not be
     /// set.
     ///
-    /// Only the superuser may change the owner. If the group cannot be set, the current group receives only the rights
-    /// of all other users.
+    /// Special bits such as set-user-ID have no meaning for data and are dropped. Only the superuser may change the
+    /// owner. If the group cannot be set, the current group receives only the rights of all other users.
     @discardableResult  // because: for files next to a store this is optional
-    func apply(to descriptor: Int32, mask: mode_t = 0o7777) -> Bool {
+    func apply(to descriptor: Int32, mask: mode_t = 0o777) -> Bool {
         guard let present = FileAccess(of: descriptor) else { return false }
         var mode = mode & mask
         if present.owner != owner || present.group != group {

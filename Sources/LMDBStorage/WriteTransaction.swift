@@ -49,6 +49,8 @@ package final class WriteTransaction {
         }
         do throws(StorageError) {
             let status = try environment.pathVerifier?.verify()
+            try environment.pathVerifier?.requireNewest(
+                UInt64(mdb_txn_id(begun)) - 1, in: environment.pointer)
             try environment.reservation?.begin(begun, status)
             mode = try Self.decide(environment, durability, begun)
         } catch {
@@ -128,8 +130,10 @@ package final class WriteTransaction {
         }
         var code = ticket?.end(isCommit: true) ?? mdb_txn_commit(ended)
         // LMDB reports a short write as an input/output error.
-        if code == EIO, Platform.isDeviceFull(environment.path) { code = ENOSPC }
-        if code == ENOSPC || code == EDQUOT { DiskReservation.reclaimWithLock(environment.pointer) }
+        code = Platform.cause(of: code, writing: environment.path)
+        if [ENOSPC, EDQUOT, EFBIG].contains(code) {
+            DiskReservation.reclaimWithLock(environment.pointer)
+        }
         if code != 0 { environment.commits.commitFailed(mode) }
         try check(code, "mdb_txn_commit", environment.name)
         // If this process dies before this call, closing the lock file notifies the other processes.

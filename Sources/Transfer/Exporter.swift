@@ -50,6 +50,7 @@ package final class Exporter {
             throw StoreError(
                 .invalidArgument, "'\(path)' is the store itself; name another file to export to")
         }
+        if format != .postgres, path != "-" { try StoreFiles.requireNoStore(path) }
         guard format != .realm else {
             throw StoreError(
                 .invalidArgument,

@@ -1,4 +1,5 @@
 import DataFormats
+import ObjectStore
 
 /// Writes invalid records in the format of the input, so that a user can correct the file and import it.
 ///
@@ -48,6 +49,7 @@ final class RejectFile {
 
     init(_ path: String) throws {
         self.path = path
+        if path != "-" { try StoreFiles.requireNoStore(path) }
         records = try FileWriter(path)
         reasons = try FileWriter(path == "-" ? "/dev/null" : RejectNames.reasons(of: path))
     }

@@ -51,6 +51,22 @@ import Testing
         close(descriptor)
     }
 
+    /// Changes the first bytes of a file and keeps its size, so that no mapped page disappears.
+    private func overwrite(_ path: String, with bytes: [UInt8]) {
+        let descriptor = Platform.openDescriptor(path, O_WRONLY)
+        _ = bytes.withUnsafeBytes { pwrite(descriptor, $0.baseAddress, $0.count, 0) }
+        close(descriptor)
+    }
+
+    private func contents(of path: String) throws -> [UInt8] {
+        let descriptor = Platform.openDescriptor(path, O_RDONLY)
+        try #require(descriptor >= 0)
+        defer { close(descriptor) }
+        var bytes = [UInt8](repeating: 0, count: Platform.size(of: path))
+        let count = bytes.withUnsafeMutableBytes { pread(descriptor, $0.baseAddress, $0.count, 0) }
+        return Array(bytes.prefix(max(count, 0)))
+    }
+
     private func code(_ body: () throws -> Void) -> StorageError.Code? {
         do { try body() } catch { return (error as? StorageError)?.code }
         return nil
@@ -136,6 +152,26 @@ import Testing
         }
     }
 
+    @Test(.enabled(if: geteuid() == 0), arguments: ["-lock", "-log"])
+    func `a lock file or log of a user who may not write the store is refused`(suffix: String)
+        throws
+    {
+        defer { remove() }
+        let (owner, stranger, group): (uid_t, uid_t, gid_t) = (65_534, 1, 60)
+        do { try put(try open(path), 1) }
+        chown(path, owner, group)
+        for (mode, isRefused) in [(mode_t(0o640), true), (0o660, false), (0o666, false)] {
+            chmod(path, mode)
+            for file in [path + "-lock", path + "-log"] { unlink(file) }
+            write([], to: path + suffix)
+            chown(path + suffix, stranger, group)
+            chmod(path + suffix, 0o666)
+            let thrown = code { try put(try open(path), 2) }
+            #expect(thrown == (isRefused ? .foreignCompanion : nil), "\(mode)")
+            #expect(!isRefused || Platform.size(of: path + suffix) == 0)
+        }
+    }
+
     // MARK: Changes of the name
 
     @Test(arguments: [true, false])
@@ -182,6 +218,101 @@ import Testing
         link(path, path + "2")
         unlink(path)
         #expect(code { try put(lease, 2) } == .replaced)
+    }
+
+    @Test(arguments: [true, false])
+    func `a write to a file that another program has overwritten is refused`(throughMap: Bool)
+        throws
+    {
+        defer { remove() }
+        let other = folder + "/home/other"
+        do { try put(try open(other), 9) }
+        let lease = try EnvironmentRegistry.open(
+            path: path, options: EnvironmentOptions(writesThroughMap: throughMap),
+            tables: Self.tables)
+        for key in UInt64(0)..<9 { try put(lease, key) }
+        overwrite(path, with: try contents(of: other))
+        #expect(code { try put(lease, 10) } == .replaced)
+        #expect(code { try put(lease, 11) } == .replaced)
+    }
+
+    @Test func `closing a file that another program has overwritten does not change it`() throws {
+        defer { remove() }
+        let other = folder + "/home/other"
+        do { try put(try open(other), 9) }
+        let content = try contents(of: other)
+        var lease: EnvironmentLease? = try open(path)
+        for key in UInt64(0)..<9 { if let lease { try put(lease, key) } }
+        overwrite(path, with: content)
+        lease = nil
+        #expect(try Array(contents(of: path).prefix(content.count)) == content)
+    }
+
+    @Test func `a write after the lock file was overwritten is refused`() throws {
+        defer { remove() }
+        let lease = try open(path)
+        for key in UInt64(0)..<9 { try put(lease, key) }
+        let size = Platform.size(of: path + "-lock")
+        overwrite(path + "-lock", with: [UInt8](repeating: 0, count: size))
+        #expect(code { try put(lease, 10) } == .replaced)
+        #expect(lease.environment.latestVersion() > 0)
+    }
+
+    // MARK: Names of other files
+
+    @Test(arguments: ["-lock", "-log"])
+    func `a new file cannot have the name of the lock file or the log of a store`(suffix: String)
+        throws
+    {
+        defer { remove() }
+        let lease = try open(path)
+        try put(lease, 1)
+        if suffix == "-log" { #expect(code { _ = try open(path + suffix) } == .reservedName) }
+        let copy = { (isReplacing: Bool) in
+            try lease.environment.copyCompacted(
+                to: path + suffix, versions: Self.versions, isReplacing: isReplacing)
+        }
+        #expect(code { try copy(false) } == .reservedName)
+        #expect(code { try copy(true) } == .reservedName)
+        #expect(code { try ReservedName.requireNoStore(path + suffix) } == .reservedName)
+        #expect(code { try ReservedName.requireNoStore(path) } == .exists)
+        try ReservedName.requireNoStore(path + "2" + suffix)
+    }
+
+    @Test(arguments: ["-lock", "-log"])
+    func `a store with the name of another store's lock file or log is not overwritten`(
+        suffix: String
+    ) throws {
+        defer { remove() }
+        do { try put(try open(path), 1) }
+        do { try put(try open(folder + "/real/other"), 1) }
+        unlink(path + suffix)
+        rename(folder + "/real/other", path + suffix)
+        let content = try contents(of: path + suffix)
+        #expect(code { _ = try open(path) } == .foreignCompanion)
+        #expect(try contents(of: path + suffix) == content)
+    }
+
+    @Test func `a copy replaces neither its original, nor a folder, a pipe or a device`() throws {
+        defer { remove() }
+        let lease = try open(path)
+        try put(lease, 1)
+        mkfifo(folder + "/home/pipe", 0o600)
+        symlink("../real/store", folder + "/home/link")
+        for name in [path, folder + "/home", folder + "/home/pipe", folder + "/home/link"] {
+            var before = stat()
+            var after = stat()
+            try #require(stat(name, &before) == 0)
+            for isReplacing in [false, true] {
+                #expect(
+                    code {
+                        try lease.environment.copyCompacted(
+                            to: name, versions: Self.versions, isReplacing: isReplacing)
+                    } == .exists)
+            }
+            #expect(stat(name, &after) == 0 && after.st_ino == before.st_ino)
+        }
+        try put(lease, 2)
     }
 
     @Test func `compacting a link keeps the link, and the owner and mode of its target`() throws {

@@ -141,6 +141,31 @@ import Testing
         #expect(try Tool.run(["backup", store]).exitCode == 64)
     }
 
+    @Test func `no command replaces a store, its log, a folder or a device with another file`()
+        throws
+    {
+        try makeSparse()
+        let other = folder.path + "/other.moonpool"
+        #expect(try Tool.run(["backup", store, other]).exitCode == 0)
+        let reserved = "is reserved: the store without '-log' in its name uses this name"
+        let cases = [
+            (["export", store, other, "--format", "json"], "is a store"),
+            (["export", store, other, "--format", "sqlite"], "is a store"),
+            (["export", store, other + "-log", "--format", "json"], reserved),
+            (["backup", "--force", store, other + "-log"], reserved),
+            (["backup", "--force", store, store], "is the store itself"),
+            (["backup", "--force", store, folder.path], "is a folder"),
+            (["backup", "--force", store, "/dev/tty"], "is not a regular file"),
+        ]
+        for (words, reason) in cases {
+            let outcome = try Tool.run(words)
+            #expect(outcome.exitCode == 1, "\(words)")
+            #expect(outcome.error.contains("\(reason); choose another name"), "\(outcome.error)")
+        }
+        #expect(try count(other) == "100\n")
+        #expect(try Tool.run(["check", store]).exitCode == 0)
+    }
+
     @Test func `a script with the name of a command runs by its path`() throws {
         _ = try folder.write("print 'a script'", to: "backup")
         #expect(try Tool.run(["./backup"], in: folder.path).output == "a script\n")

@@ -167,12 +167,12 @@ import Testing
         let outcome = try Tool.run([newcomer, new, old])
         if change.contains("rename") {
             #expect(outcome.output.contains("false"), "\(outcome.output)")
-            #expect(outcome.output.contains("renamed, deleted or replaced"))
+            #expect(outcome.output.contains("renamed, deleted, replaced or overwritten"))
         }
         _ = try folder.write("", to: "old.moonpool.go")
         let ended = try using.finish()
         #expect(ended.output.contains("false\tclosed"), "\(ended.output)\(ended.error)")
-        #expect(ended.output.contains("'\(old)' was renamed, deleted or replaced"))
+        #expect(ended.output.contains("'\(old)' was renamed, deleted, replaced or overwritten"))
         guard change.contains("rename") else { return }
         // After all processes have closed the old file, the new file is unchanged.
         let count = try folder.write(

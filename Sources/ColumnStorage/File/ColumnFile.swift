@@ -228,6 +228,17 @@ package final class ColumnFile: Sendable {
         return try body()
     }
 
+    /// Returns the path of the file that a symbolic link leads to; any other path unchanged.
+    package static func pathBehindLink(_ path: String) -> String {
+        FileLocation.pathBehindLink(path)
+    }
+
+    /// Throws `reservedName` or `exists` for a path at which a file of another format must not be written: a store, its
+    /// lock file or its log.
+    package static func requireNoStore(path: String) throws(StorageError) {
+        try ReservedName.requireNoStore(path)
+    }
+
     /// Creates a folder for working copies of a file, in the folder of the file.
     package static func workFolder(beside path: String) throws(StorageError) -> WorkFolder {
         try WorkFolder(beside: path)

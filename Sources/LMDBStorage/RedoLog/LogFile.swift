@@ -41,7 +41,7 @@ final class LogFile: Sendable {
         }
         var status = stat()
         do throws(StorageError) {
-            try LockFile.requireOwn(descriptor, path)
+            try LockFile.requireOwn(descriptor, path, of: dataPath)
             guard fstat(descriptor, &status) == 0 else {
                 throw StorageError(rawCode: errno, call: "fstat", file: path)
             }
@@ -79,6 +79,14 @@ final class LogFile: Sendable {
         var status = stat()
         return stat(path, &status) == 0 && UInt64(status.st_dev) == device
             && UInt64(status.st_ino) == inode
+    }
+
+    /// Whether the file still has a name and contains all bytes before an offset.
+    ///
+    /// Takes one system call. It finds no other file at the path, as ``isInPlace`` does.
+    func isWhole(upTo offset: Int) -> Bool {
+        var status = stat()
+        return fstat(descriptor, &status) == 0 && status.st_nlink > 0 && status.st_size >= offset
     }
 
     /// Removes the file, if the path still leads to it.

@@ -36,18 +36,16 @@ struct LogReplay {
             // All data was on the device before the header was written.
             if present?.version == last.record.version { return }
         }
+        let present = FileHeader.metas(data, pageSize: header.pageSize)
         guard FileHeader.restore(header.metas, data, pageSize: header.pageSize) else {
             throw StorageError(rawCode: errno, call: "pwrite", file: path)
         }
-        try FileHeader.check(data, path: path)
-        try FileHeader.checkPages(data, path: path)
-        if log.hasTornHeader {
-            // The older header is valid if the newer one was being written; if the newer one was damaged later, the
-            // pages of the older one may have been overwritten.
-            let faults = try PageVerifier.faultsAsItIs(path: path, atMost: 1)
-            guard faults.isEmpty else {
-                throw StorageError(.damaged, call: "its log's header is damaged", file: path)
-            }
+        do throws(StorageError) {
+            try verifyCheckpoint()
+        } catch {
+            // The log may be damaged and not the file, which stays as it was found.
+            if let present { _ = FileHeader.restore(present, data, pageSize: header.pageSize) }
+            throw error
         }
         let changes = records.filter { $0.record.kind == .changes }
         if let newest = changes.last?.record.version {
@@ -57,6 +55,26 @@ struct LogReplay {
         guard Platform.flush(data) else {
             throw StorageError(rawCode: errno, call: "fdatasync", file: path)
         }
+    }
+
+    /// Throws `damaged` unless the pages of the checkpoint are valid.
+    private func verifyCheckpoint() throws(StorageError) {
+        // The older header of the log is valid if the newer one was being written; if the newer one was damaged later,
+        // the pages of the older one may have been overwritten.
+        let isOlder = log.hasTornHeader
+        do throws(StorageError) {
+            try FileHeader.check(data, path: path)
+            try FileHeader.checkPages(data, path: path)
+        } catch {
+            throw isOlder ? tornHeader : error
+        }
+        if isOlder, try !PageVerifier.faultsAsItIs(path: path, atMost: 1).isEmpty {
+            throw tornHeader
+        }
+    }
+
+    private var tornHeader: StorageError {
+        StorageError(.damaged, call: "its log's header is damaged", file: path)
     }
 
     private typealias Found = (record: LogRecord, content: Int)
@@ -84,7 +102,8 @@ struct LogReplay {
     /// Each record is on the device before the next one is written, so after a power failure no record follows a
     /// missing one.
     private func newestVersion(after last: UInt64) -> UInt64? {
-        let count = Int(lseek(log.descriptor, 0, SEEK_END)) - LogFile.base
+        // The file may be larger if another program has changed it.
+        let count = min(Int(lseek(log.descriptor, 0, SEEK_END)), LogFile.end) - LogFile.base
         guard count > LogRecord.size else { return nil }
         return withBytes(at: LogFile.base, count) { ring in
             var newest: UInt64?
@@ -153,7 +172,7 @@ struct LogReplay {
             throw error
         }
         var code = mdb_txn_commit(transaction)
-        if code == EIO, Platform.isDeviceFull(path) { code = ENOSPC }
+        code = Platform.cause(of: code, writing: path)
         try check(code, "mdb_txn_commit", path)
         guard Platform.flush(data) else {
             throw StorageError(rawCode: errno, call: "fdatasync", file: path)

@@ -219,6 +219,11 @@ extension RedoLog {
         defer { mdb_txn_abort(begun) }
         // Another process has written meanwhile.
         guard !checkpointer.isUnderWay else { return false }
+        // The file now belongs to another program.
+        guard PathVerifier.isNewest(UInt64(mdb_txn_id(begun)) - 1, in: environment) else {
+            detach()
+            return true
+        }
         guard id != 0 else { return true }
         let others = file?.notedPins().contains {
             $0.process != getpid() && (kill($0.process, 0) == 0 || errno != ESRCH)

@@ -106,7 +106,7 @@ final class RedoLog: CommitStrategy, @unchecked Sendable {
     func begin(_ durability: Durability, newest: UInt64) throws(StorageError) -> CommitMode {
         if let failure { throw failure }
         if id != 0, durability != .memory, version == newest, pin != nil, !isTight,
-            isStill(page.marker)
+            isStill(page.marker), durability != .full || hasLog
         {
             try moveOn(newest, isWaiting: durability == .full)
         } else if let mode = try beginUnpinned(durability, newest) {
@@ -119,6 +119,9 @@ final class RedoLog: CommitStrategy, @unchecked Sendable {
         recorder.begin()
         return .logged
     }
+
+    /// Whether no program has deleted or truncated the log; a record in such a log would not survive a power failure.
+    private var hasLog: Bool { file?.isWhole(upTo: end) ?? false }
 
     private func isStill(_ marker: LogMarker) -> Bool { marker.id == id && marker.salt == salt }
 

@@ -20,6 +20,9 @@ extension StoreError {
         case .mapFull:
             code = .diskFull
             advice = "; open it with a larger maximum size"
+        case .diskFull where error.isOfSizeLimit:
+            code = .diskFull
+            advice = "; raise the limit with ulimit -f and retry; nothing was changed"
         case .diskFull:
             code = .diskFull
             advice = "; free disk space and retry; nothing was changed"
@@ -42,10 +45,13 @@ extension StoreError {
             advice = "; remove the other names, or copy the file with cp and open the copy"
         case .foreignCompanion:
             code = .invalidArgument
-            advice = "; remove it"
+            advice = "; move or remove it"
         case .procMissing:
             code = .invalidArgument
             advice = "; mount it with 'mount -t proc proc /proc'"
+        case .damaged where error.isOfLockFile:
+            code = .fileCorrupt
+            advice = "; close the store in all processes, then open it again"
         case .damaged: code = .fileCorrupt
         case .needsRecovery:
             code = .fileCorrupt
@@ -59,6 +65,9 @@ extension StoreError {
         case .readOnly: code = .readOnly
         case .writeInProgress: code = .alreadyInWrite
         case .closed: code = .closed
+        case .exists where error.isOfDestination, .reservedName:
+            code = .invalidArgument
+            advice = "; choose another name"
         case .exists:
             code = .invalidArgument
             advice = "; choose another name, or allow it to be overwritten"

@@ -71,6 +71,19 @@ package enum StoreFiles {
         }.map { StoreFault(className: nil, property: nil, object: nil, what: $0.what) }
     }
 
+    /// Returns the path of the file that a symbolic link leads to; any other path unchanged.
+    package static func pathBehindLink(_ path: String) -> String {
+        ColumnFile.pathBehindLink(path)
+    }
+
+    /// Throws `invalid_argument` for a path at which a file of another format must not be written: a store, its lock
+    /// file or its log.
+    package static func requireNoStore(_ path: String) throws {
+        try StoreError.wrapping { () throws(StorageError) in
+            try ColumnFile.requireNoStore(path: path)
+        }
+    }
+
     /// Runs `body` with the path of a new folder for working copies of a store.
     ///
     /// The new folder is in the folder of the store, so that there is space for copies, and only this user has access

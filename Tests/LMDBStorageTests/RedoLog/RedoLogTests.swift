@@ -95,6 +95,64 @@ extension LogTests {
             #expect(try keys(lease) == Array(1...12))
         }
 
+        @Test(arguments: [true, false])
+        func `a commit after the log was deleted or truncated is in a new log`(isDeleted: Bool)
+            throws
+        {
+            let copy = path + "-copy"
+            defer {
+                remove()
+                remove(copy)
+            }
+            let lease = try open()
+            for key in 1...9 { try commit(lease, UInt64(key)) }
+            let id = marker().id
+            #expect(id != 0)
+            if isDeleted { unlink(path + "-log") } else { truncate(path + "-log", 0) }
+            for key in 10...12 { try commit(lease, UInt64(key)) }
+            #expect(marker().id != 0 && marker().id != id)
+            // What another machine reads, as after a power failure.
+            self.copy(to: copy)
+            #expect(try keys(open(copy)) == Array(1...12))
+            let log = try LogFile(of: path, isMade: false)
+            let header = try #require(log.header(id: marker().id))
+            #expect(log.find(header.version + 1, after: header.start, salt: header.salt) != nil)
+        }
+
+        @Test func `a recovery that fails because of the log leaves the file as it was`() throws {
+            let copy = path + "-copy"
+            defer {
+                remove()
+                remove(copy)
+            }
+            let lease = try open()
+            for key in 1...200 { try commit(lease, UInt64(key), size: 200) }
+            self.copy(to: copy)
+            let log = Platform.openDescriptor(copy + "-log", O_RDWR)
+            let data = Platform.openDescriptor(copy, O_RDWR)
+            defer {
+                close(log)
+                close(data)
+            }
+            let header = try #require(LogFile(of: copy, isMade: false).header(id: marker(copy).id))
+            // The other header remains, but not the pages that it describes.
+            let offset = off_t(Int(header.sequence & 1) * LogHeader.size)
+            pwrite(log, [0xFF as UInt8], 1, offset + 20)
+            let size = Platform.size(of: copy)
+            pwrite(data, [UInt8](repeating: 0, count: size - 8192), size - 8192, 8192)
+            var before = [UInt8](repeating: 0, count: size)
+            var after = before
+            pread(data, &before, size, 0)
+            do {
+                _ = try open(copy)
+                Issue.record("the file is damaged")
+            } catch let error as StorageError {
+                #expect(error.code == .damaged)
+            }
+            pread(data, &after, size, 0)
+            #expect(before == after)
+        }
+
         @Test func `the version that the log pins does not count as a reader`() throws {
             defer { remove() }
             let lease = try open()
