@@ -133,6 +133,37 @@ import Testing
         #expect(try shop.value("store:object('Person', 1).age") == "99")
     }
 
+    @Test func `a backup of a migration through a symbolic link is next to the file`() throws {
+        let shop = try MigrationShop()
+        #expect(try shop.migrate("up").exitCode == 0)
+        try shop.write(
+            """
+            return {
+              changes = { Person = { id = "int primary", name = "string", age = "int" } },
+              drops = { "Person.note" },
+            }
+            """, to: "0004_notes.lua")
+        let elsewhere = try TemporaryFolder()
+        let link = elsewhere.path + "/link.moonpool"
+        try #require(symlink(shop.store, link) == 0)
+        let up = try Tool.run(["migrate", "up", link, "--dir", shop.migrations, "--backup"])
+        #expect(up.lines.contains("  backup: \(shop.store).backup-3"), "\(up.error)\(up.output)")
+        #expect(try shop.migrate("undo").exitCode == 0)
+        let again = ["migrate", "up", link, "--dir", shop.migrations, "--backup"]
+        #expect(try Tool.run(again).exitCode == 0)
+        let undo = try Tool.run(["migrate", "undo", link, "--dir", shop.migrations])
+        #expect(undo.exitCode == 0, "\(undo.error)")
+        let names = TemporaryFolder.names(in: elsewhere.path).filter { !$0.hasPrefix(".") }
+        #expect(names == ["link.moonpool"])
+        #expect(readlink(link) == shop.store)
+    }
+
+    private func readlink(_ path: String) -> String? {
+        var bytes = [CChar](repeating: 0, count: 4096)
+        guard Glibc.readlink(path, &bytes, 4095) > 0 else { return nil }
+        return String(cString: bytes)
+    }
+
     @Test func `undo reports kept and lost writes as JSON`() throws {
         let shop = try written()
         let undo = try shop.migrate("undo", "--json")

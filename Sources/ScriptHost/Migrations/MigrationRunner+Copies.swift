@@ -51,8 +51,11 @@ extension MigrationRunner {
         return try isSuspect && SchemaLint.loses(store, for: script.schema)
     }
 
+    /// The path of the store's file, which backups are next to; a symbolic link to it may be in another folder.
+    var file: String { StoreFiles.pathBehindLink(store) }
+
     private func backupBase(_ log: MigrationLog) -> String {
-        "\(store).backup-\(log.entries.last?.number ?? 0)"
+        "\(file).backup-\(log.entries.last?.number ?? 0)"
     }
 
     /// Returns the newest backup of the state that a log describes; nil if there is none.
@@ -88,8 +91,9 @@ extension MigrationRunner {
 
     /// Removes the oldest backups of the store.
     func pruneBackups(keeping count: Int) {
-        let folder = store.lastIndex(of: "/").map { String(store[..<$0]) } ?? "."
-        let prefix = Self.fileName(store) + ".backup-"
+        let file = file
+        let folder = file.lastIndex(of: "/").map { String(file[..<$0]) } ?? "."
+        let prefix = Self.fileName(file) + ".backup-"
         let names = (ProcessServices.names(in: folder) ?? []).filter {
             $0.hasPrefix(prefix) && !$0.hasSuffix("-lock") && !$0.hasSuffix("-log")
         }
@@ -99,7 +103,7 @@ extension MigrationRunner {
         }
         let oldest = names.sorted { order($0).lexicographicallyPrecedes(order($1)) }
         for name in oldest.dropLast(max(count, 0)) {
-            removeStore(Self.path(name, beside: store))
+            removeStore(Self.path(name, beside: file))
         }
     }
 }

@@ -89,7 +89,7 @@ extension MigrationRunner {
         }
         // Unreachable objects that have not been collected, such as those of a migration, keep the file open.
         _ = try module.state.run("collectgarbage() collectgarbage()")
-        let kept = Self.paths("\(store).undone-\(plan.number)").free
+        let kept = Self.paths("\(file).undone-\(plan.number)").free
         try StoreFiles.backup(store, to: kept)
         do {
             try StoreFiles.leavingNoLockFile(of: kept) {
@@ -130,7 +130,7 @@ extension MigrationRunner {
                     + "'down' function"
             )
         }
-        let backup = Self.path(name, beside: store)
+        let backup = Self.path(name, beside: file)
         guard ProcessServices.size(of: backup) != nil else {
             throw StoreError(.invalidArgument, "the backup '\(backup)' no longer exists")
         }
