@@ -35,7 +35,7 @@ import Testing
     @Test func `every function in the article exists in a file of its type`() throws {
         let named = try contents(of: Self.article)
             .matches(of: /`([A-Z][A-Za-z]+)\.([a-z][A-Za-z]+)`/)
-            .map { (type: String($0.1), member: String($0.2)) }
+            .map { (type: $0.1, member: $0.2) }
             .filter { !["swift", "docc", "md", "init"].contains($0.member) }
         #expect(named.count > 50)
         let files = try Self.names()
