@@ -44,7 +44,12 @@ package enum ProcessServices {
     /// The anonymous memory of the process, such as its heap and stacks, in bytes.
     ///
     /// Nil if the system does not provide it. Costs some microseconds.
-    package static var anonymousMemory: Int? {
+    package static var anonymousMemory: Int? { residentMemory?.anonymous }
+
+    /// The resident memory of the process in bytes: its anonymous memory, and the pages of files that it has mapped.
+    ///
+    /// Nil if the system does not provide it. Costs some microseconds.
+    package static var residentMemory: (anonymous: Int, files: Int)? {
         #if canImport(Glibc)
             let file = open("/proc/self/statm", O_RDONLY | O_CLOEXEC)
             guard file >= 0 else { return nil }
@@ -63,7 +68,8 @@ package enum ProcessServices {
                     }
                 }
                 guard numbers.count == 4 else { return nil }
-                return (numbers[1] - numbers[2]) * Int(getpagesize())
+                let page = Int(getpagesize())
+                return ((numbers[1] - numbers[2]) * page, numbers[2] * page)
             }
         #else
             return nil

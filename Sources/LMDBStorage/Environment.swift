@@ -144,6 +144,9 @@ package final class Environment: Sendable {
     let pages: PageGuard
     /// The memory of LMDB's lists and of this object, for the script that has opened the file.
     private let charge = MemoryCharge(recording: 384 << 10)
+    /// The number of the file among the mapped files; nil if the file is in memory, or was opened without a memory
+    /// limit.
+    private let mappedFile: Int?
     /// The error of the open write, or of the one before it, after which it cannot continue; 0 if there is none.
     let writeFailure = Atomic<Int32>(0)
 
@@ -201,6 +204,7 @@ package final class Environment: Sendable {
             throw error
         }
         claim = claimed
+        mappedFile = isPrivate ? nil : Self.addMappedFile(pointer)
         pages = PageGuard(pointer, location, names.map(\.name), isVerified: isVerified)
         commits =
             isPrivate || options.readOnly || options.isPlain || !LMDBLayout.knowsHeaders(pointer)
@@ -223,9 +227,11 @@ package final class Environment: Sendable {
         reservation = nil
         pointer = try Self.openScratch(of: live, tableCount: names.count)
         dirtyPages = DirtyPages(pointer, canSpill: false)
+        mappedFile = Self.addMappedFile(pointer)
         do throws(StorageError) {
             tables = try Self.openTables(pointer, names, live.location.path, isReadOnly: true)
         } catch {
+            if let mappedFile { MappedFiles.remove(mappedFile) }
             mdb_env_close(pointer)
             throw error
         }
@@ -275,6 +281,29 @@ package final class Environment: Sendable {
                 throw StorageError(rawCode: code, call: "mdb_env_open", file: path)
             }
             mapSize /= 2
+        }
+    }
+
+    /// Allows a script with a memory limit to release the file's pages.
+    ///
+    /// Without a limit, returns nil.
+    private static func addMappedFile(_ environment: OpaquePointer) -> Int? {
+        var descriptor: mdb_filehandle_t = -1
+        var info = MDB_envinfo()
+        var statistics = MDB_stat()
+        guard MemoryAccount.current != nil, mdb_env_get_fd(environment, &descriptor) == 0,
+            mdb_env_info(environment, &info) == 0, mdb_env_stat(environment, &statistics) == 0,
+            let address = PageGuard.address(environment, descriptor)
+        else { return nil }
+        let (mapSize, pageSize) = (info.me_mapsize, Int(statistics.ms_psize))
+        // because: LMDB's environment may be used on any thread, and the file is removed before it is closed.
+        nonisolated(unsafe) let environment = environment
+        return MappedFiles.add {
+            var info = MDB_envinfo()
+            guard mdb_env_info(environment, &info) == 0 else { return }
+            let used = (info.me_last_pgno + 1) * pageSize
+            madvise(
+                UnsafeMutableRawPointer(bitPattern: address), min(used, mapSize), MADV_DONTNEED)
         }
     }
 
@@ -566,6 +595,7 @@ package final class Environment: Sendable {
         }
         if !isReadOnly, lockRegion != nil, let pathVerifier { seal(pathVerifier) }
         lockRegion?.closeFile()
+        if let mappedFile { MappedFiles.remove(mappedFile) }
         mdb_env_close(pointer)
         if claim >= 0 { Glibc.close(claim) }
         commits.removeFiles()

@@ -144,7 +144,7 @@ extension PageGuard {
     /// Returns the address of page 0 in memory; nil if it cannot be derived.
     ///
     /// LMDB has no function for it. The names of the tables are on one page, whose number is in the header.
-    fileprivate static func address(
+    static func address(
         _ environment: OpaquePointer, _ descriptor: Int32
     ) -> UInt? {
         var begun: OpaquePointer?

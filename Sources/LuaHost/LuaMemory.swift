@@ -69,7 +69,6 @@ extension MemoryAccount {
     /// The required action before a host call; a script may exceed the limit by half of the reserve for imprecision.
     var pressure: Int {
         if needsCollection { return SHIM_PRESSURE_COLLECT }
-        let isExhausted = bytes > capacity + (limit - capacity) / 2
         return isExhausted ? SHIM_PRESSURE_EXHAUSTED : SHIM_PRESSURE_NONE
     }
 }

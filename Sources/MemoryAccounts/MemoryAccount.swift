@@ -11,7 +11,9 @@ import Synchronization
 //
 // Charges for Swift objects are estimates that include headers and rounding, and err on the high side. An eighth of
 // each limit is reserved for memory that the estimates miss, such as fragmentation. If a process runs a single script,
-// its account also measures the memory of the process periodically and charges what the estimates have missed.
+// its account also measures the memory of the process periodically and charges what the estimates have missed. Pages of
+// mapped files are not charged, because the system can read them again: if there are too many, the account releases
+// them (``MappedFiles``).
 
 /// The memory account of one script: a limit, and the bytes charged against it.
 ///
@@ -39,22 +41,29 @@ package final class MemoryAccount: Sendable {
     private let afterCollection = Atomic(0)
     /// The memory of the process in excess of the charges, at the last measurement.
     private let missed = Atomic(0)
-    private let measure: (@Sendable () -> Int?)?
+    private let measure: (@Sendable () -> (anonymous: Int, files: Int)?)?
     private let trim: (@Sendable () -> Void)?
     /// The charged bytes when the heap was last trimmed because the account refused bytes.
     private let chargedAtTrim = Atomic(Int.min)
     private let measuredBefore = Atomic(0)
-    private let measurementsDue = Atomic(0)
-    /// The number of calls of ``needsCollection`` for each measurement.
-    private static let callsPerMeasurement = 64
+    /// The resident memory of the process, with the pages of files, before the script started.
+    private let residentBefore = Atomic(0)
+    /// The resident pages of files in bytes after they were last released.
+    private let filesBefore = Atomic(0)
+    private static let start = ContinuousClock.now
+    /// The time of the last measurement in nanoseconds after `start`.
+    private let measuredAt = Atomic(0)
+    /// The minimum time between two measurements in nanoseconds, in which a process can take a few megabytes.
+    private static let measurementInterval = 500_000
 
     /// Creates an account without charges.
     ///
-    /// `measure` returns the anonymous memory of the process in bytes, or nil if the system does not provide it. Pass
-    /// it only for a process that runs a single script. `trim` returns free memory of the heap to the system, where it
+    /// `measure` returns the resident memory of the process in bytes, or nil if the system does not provide it. Pass it
+    /// only for a process that runs a single script. `trim` returns free memory of the heap to the system, where it
     /// would otherwise count as memory that the charges have missed.
     package init(
-        limit: Int, measure: (@Sendable () -> Int?)? = nil, trim: (@Sendable () -> Void)? = nil
+        limit: Int, measure: (@Sendable () -> (anonymous: Int, files: Int)?)? = nil,
+        trim: (@Sendable () -> Void)? = nil
     ) {
         self.limit = max(limit, 1)
         reserve = self.limit / 8
@@ -69,14 +78,38 @@ package final class MemoryAccount: Sendable {
     /// Records the memory that the process uses before the script starts, which the account does not count.
     package func beginMeasuring() {
         guard let now = measure?() else { return }
-        measuredBefore.store(now - anonymous, ordering: .relaxed)
+        measuredBefore.store(now.anonymous - anonymous, ordering: .relaxed)
+        residentBefore.store(now.anonymous + now.files - bytes, ordering: .relaxed)
+        filesBefore.store(now.files, ordering: .relaxed)
     }
 
-    /// Measures the memory of the process and charges what the estimates have missed.
+    /// Measures the memory of the process, if the last measurement is too old.
+    ///
+    /// Code that reads much of a store calls it from time to time. Takes less than a tenth of a microsecond if no
+    /// measurement is due.
+    package func measureIfDue() {
+        guard measure != nil else { return }
+        let (seconds, attoseconds) = Self.start.duration(to: .now).components
+        let now = Int(seconds) * 1_000_000_000 + Int(attoseconds / 1_000_000_000)
+        guard now - measuredAt.load(ordering: .relaxed) >= Self.measurementInterval else { return }
+        measuredAt.store(now, ordering: .relaxed)
+        remeasure()
+    }
+
+    /// Measures the memory of the process, charges what the estimates have missed, and releases the pages of mapped
+    /// files if there are too many.
     private func remeasure() {
         guard let measure, let now = measure() else { return }
-        let taken = now - measuredBefore.load(ordering: .relaxed)
+        let taken = now.anonymous - measuredBefore.load(ordering: .relaxed)
         missed.store(max(0, taken - anonymous), ordering: .relaxed)
+        // Pages that the process uses all the time come back, so releasing a few of them is not worth its time.
+        let kept = min(filesBefore.load(ordering: .relaxed), now.files)
+        filesBefore.store(kept, ordering: .relaxed)
+        guard now.anonymous + now.files - residentBefore.load(ordering: .relaxed) > capacity,
+            now.files - kept > limit / 32
+        else { return }
+        MappedFiles.releasePages()
+        if let left = measure() { filesBefore.store(left.files, ordering: .relaxed) }
     }
 
     /// Trims the heap and measures the process again, if that may make more bytes available.
@@ -110,11 +143,18 @@ package final class MemoryAccount: Sendable {
         guard grants(bytes) else { throw MemoryLimitReached(limit: limit) }
     }
 
+    /// Throws unless the account has these bytes left, for memory that is freed before the caller returns.
+    package func requireSpace(for bytes: Int) throws(MemoryLimitReached) {
+        try charge(bytes)
+        release(bytes)
+    }
+
     /// Charges bytes before they are allocated.
     ///
     /// Returns false, without charging them, if the sum would exceed the capacity; with `beyondLimit`, if the sum would
     /// exceed it by more than a quarter of the reserve.
     package func grants(_ bytes: Int, beyondLimit: Bool = false) -> Bool {
+        measureIfDue()
         let capacity = capacity + (beyondLimit ? reserve / 4 : 0)
         var sum = charged.load(ordering: .relaxed)
         while true {
@@ -149,15 +189,16 @@ package final class MemoryAccount: Sendable {
     /// True if more than three quarters of the capacity are charged, and more than a sixteenth of the capacity was
     /// charged after the last collection.
     package var needsCollection: Bool {
-        if measure != nil,
-            measurementsDue.add(1, ordering: .relaxed).newValue % Self.callsPerMeasurement == 0
-        {
-            remeasure()
-        }
+        measureIfDue()
         let bytes = bytes
         return bytes > capacity / 4 * 3
             && bytes - afterCollection.load(ordering: .relaxed) > capacity / 16
     }
+
+    /// Whether the script has taken so much memory beyond the capacity that its computations must stop.
+    ///
+    /// Memory that cannot be refused may exceed the capacity by half of the reserve.
+    package var isExhausted: Bool { bytes > capacity + reserve / 2 }
 
     /// Records that garbage was collected.
     package func didCollect() {

@@ -55,7 +55,11 @@ package final class Script: Sendable {
                     configuration: configuration, name: name, loop: loop, signals: shared)
                 let interrupt = context.state.makeInterrupt()
                 shared.begin(interrupt, LoopBound(context, on: loop))
-                let status = Interruption.$current.withValue(Interruption { interrupt.isDue }) {
+                let interruption = Interruption {
+                    account?.measureIfDue()
+                    return interrupt.isDue
+                }
+                let status = Interruption.$current.withValue(interruption) {
                     let status = context.run(main)
                     context.shutDown()
                     return status
@@ -261,7 +265,7 @@ extension MemoryAccount {
         }
         LuaMemory.mapLargeBlocks()
         self.init(
-            limit: limit, measure: { ProcessServices.anonymousMemory },
+            limit: limit, measure: { ProcessServices.residentMemory },
             trim: LuaMemory.trimHeap)
     }
 }

@@ -1,5 +1,6 @@
 import LuaHost
 import MemoryAccounts
+import Synchronization
 import Testing
 
 @Suite struct MemoryTests {
@@ -221,5 +222,53 @@ import Testing
         #expect(error != nil)
         #expect(error?.message.isEmpty == false)
         #expect(try state.run("return 1") == [1])
+    }
+
+    /// The memory of a process, which a test sets.
+    private final class Resident: Sendable {
+        let anonymous = Atomic(10 << 20)
+        let files = Atomic(20 << 20)
+        let releases = Atomic(0)
+
+        var memory: (anonymous: Int, files: Int) {
+            (anonymous.load(ordering: .relaxed), files.load(ordering: .relaxed))
+        }
+    }
+
+    /// Measures when the interval between measurements has ended.
+    private func measure(_ account: MemoryAccount, until isDone: () -> Bool) {
+        let start = ContinuousClock.now
+        while !isDone(), start.duration(to: .now) < .seconds(60) { account.measureIfDue() }
+    }
+
+    @Test func `pages of mapped files are released only if the process takes too much memory`() {
+        let resident = Resident()
+        let file = MappedFiles.add {
+            resident.releases.add(1, ordering: .relaxed)
+            resident.files.store(20 << 20, ordering: .relaxed)
+        }
+        defer { MappedFiles.remove(file) }
+        let account = MemoryAccount(limit: 64 << 20, measure: { resident.memory })
+        account.beginMeasuring()
+        resident.files.store(70 << 20, ordering: .relaxed)
+        resident.anonymous.store(12 << 20, ordering: .relaxed)
+        measure(account) { account.bytes == 2 << 20 }
+        #expect(resident.releases.load(ordering: .relaxed) == 0)
+        // The charges do not include the pages of files.
+        resident.anonymous.store(20 << 20, ordering: .relaxed)
+        measure(account) { resident.releases.load(ordering: .relaxed) > 0 }
+        #expect(resident.releases.load(ordering: .relaxed) == 1)
+        #expect(account.bytes == 10 << 20)
+    }
+
+    @Test func `memory that no charge includes is found by time, not by the number of calls`() {
+        let resident = Resident()
+        let account = MemoryAccount(limit: 64 << 20, measure: { resident.memory })
+        account.beginMeasuring()
+        resident.anonymous.store(70 << 20, ordering: .relaxed)
+        let start = ContinuousClock.now
+        while start.duration(to: .now) < .milliseconds(1) {}
+        #expect(account.needsCollection)
+        #expect(!account.grants(1))
     }
 }

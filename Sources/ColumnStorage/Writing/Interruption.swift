@@ -32,8 +32,13 @@ package final class Interruption: Sendable {
         if hasGivenUp.load(ordering: .relaxed) { return false }
         let taken = steps.load(ordering: .relaxed) &+ count
         steps.store(taken < Self.pause ? taken : 0, ordering: .relaxed)
-        if taken < Self.pause || !isAsked() { return true }
-        hasGivenUp.store(true, ordering: .relaxed)
+        if taken < Self.pause { return true }
+        if isAsked() {
+            hasGivenUp.store(true, ordering: .relaxed)
+            return false
+        }
+        guard let account = MemoryAccount.current, account.isExhausted else { return true }
+        giveUp(MemoryLimitReached(limit: account.limit))
         return false
     }
 
