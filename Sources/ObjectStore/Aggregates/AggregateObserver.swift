@@ -1,4 +1,5 @@
 import ColumnStorage
+import MemoryAccounts
 
 /// Calls a handler when an aggregate over the objects of a query changes.
 final class AggregateObserver: Observer {
@@ -9,6 +10,8 @@ final class AggregateObserver: Observer {
     private let owner: ObjectReference?
     private let className: String
     private var state: AggregateState?
+    /// The memory that the state takes.
+    private var charge = MemoryCharge()
     private var handler: Handler?
 
     init(
@@ -37,6 +40,7 @@ final class AggregateObserver: Observer {
     override func release() {
         handler = nil
         state = nil
+        charge.record(0)
     }
 
     override func begin(in view: StoreView) throws -> Call? {
@@ -47,6 +51,7 @@ final class AggregateObserver: Observer {
             return { try handler(nothing, nil) }
         }
         let made = try AggregateState(query, rule, in: view)
+        try charge.set(made.memory)
         state = made
         return { try handler(made.value, nil) }
     }
@@ -63,7 +68,9 @@ final class AggregateObserver: Observer {
         }
         self.state = nil  // makes `state` the only copy, which is then changed in place
         defer { if isActive { self.state = state } }
-        guard try state.advance(along: step) else { return nil }
+        let isChanged = try state.advance(along: step)
+        charge.record(state.memory)
+        guard isChanged else { return nil }
         makeReason = rule.reason(for: step)
         let new = state.value
         return { try handler(new, old) }

@@ -1,4 +1,5 @@
 import ColumnStorage
+import MemoryAccounts
 
 /// One group of a grouped aggregate whose value changed.
 package struct GroupChange: Sendable, Equatable {
@@ -28,6 +29,11 @@ final class GroupedAggregateObserver: Observer {
     private let className: String
     private var rows: ValuedRows?
     private var groups: [Scalar: Group] = [:]
+    /// The memory of the groups in bytes, without the hash table.
+    private var memoryOfGroups = 0
+    /// The memory that the rows and groups take.
+    private var charge = MemoryCharge()
+    private static let chargeStep = 64 << 10
     private var handler: Handler?
 
     init(
@@ -60,6 +66,8 @@ final class GroupedAggregateObserver: Observer {
         handler = nil
         rows = nil
         groups = [:]
+        memoryOfGroups = 0
+        charge.record(0)
     }
 
     override func begin(in view: StoreView) throws -> Call? {
@@ -68,12 +76,18 @@ final class GroupedAggregateObserver: Observer {
             isFinished = true
             return { try handler([]) }
         }
-        rows = ValuedRows(rules.base, in: view)
+        let rows = ValuedRows(rules.base, in: view)
+        self.rows = rows
         let (section, value) = (rules.reader(in: view), rule.reader(in: view))
         for key in QueryEvaluator.keys(of: rules.base, in: view) {
             join(section(key), value(key))
+            if charge.isLimited, memory > charge.bytes { try charge.set(memory + Self.chargeStep) }
         }
         try Interruption.check()
+        // The changes of all groups exist only during the first call.
+        try charge.set(
+            memory + rows.memory + groups.count * 2 * MemoryLayout<GroupChange>.stride)
+        defer { charge.record(memory + rows.memory) }
         let changes = sorted(Array(groups.keys)).map { key in
             GroupChange(key: rules.value(key), new: result(of: key), old: nil)
         }
@@ -88,7 +102,16 @@ final class GroupedAggregateObserver: Observer {
         groups[key].map { rule.value($0.running.result) }
     }
 
+    /// The estimated memory of the groups in bytes.
+    private var memory: Int {
+        // The table is three quarters full at most, and moves to one of twice the size while it grows.
+        memoryOfGroups + groups.capacity * 3 * MemoryLayout<(Scalar, Group)>.stride
+    }
+
     private func join(_ key: Scalar, _ value: Scalar) {
+        if charge.isLimited, groups[key] == nil {
+            memoryOfGroups += key.textMemory + rule.empty.memory
+        }
         groups[key, default: Group(running: rule.empty)].members += 1
         groups[key]?.running.add(value)
     }
@@ -97,6 +120,7 @@ final class GroupedAggregateObserver: Observer {
         groups[key]?.members -= 1
         if groups[key]?.members == 0 {
             groups[key] = nil
+            if charge.isLimited { memoryOfGroups -= key.textMemory + rule.empty.memory }
         } else {
             groups[key]?.running.remove(value)
         }
@@ -131,6 +155,7 @@ final class GroupedAggregateObserver: Observer {
         for key in before.keys where groups[key]?.running.needsRefill == true {
             try fill(key, in: step.new)
         }
+        charge.record(memory + rows.memory)
         let changes = sorted(Array(before.keys)).compactMap { key -> GroupChange? in
             let (old, new) = (before[key] ?? nil, result(of: key))
             return old == new ? nil : GroupChange(key: rules.value(key), new: new, old: old)

@@ -1,4 +1,5 @@
 import ColumnStorage
+import MemoryAccounts
 
 /// The changes between two versions of a store, object by object.
 ///
@@ -42,6 +43,27 @@ package struct VersionDifference {
     package let second: StoreView
     /// The classes with differences, in alphabetical order.
     package let classes: [ClassDifference]
+    /// The memory of the differences.
+    private let charge: SharedCharge
+
+    fileprivate init(
+        first: StoreView, second: StoreView, classes: [ClassDifference], charge: SharedCharge
+    ) {
+        self.first = first
+        self.second = second
+        self.classes = classes
+        self.charge = charge
+    }
+}
+
+extension VersionDifference.ObjectDifference {
+    /// The estimated memory of the difference in bytes.
+    fileprivate var memory: Int {
+        properties.reduce(MemoryLayout<Self>.stride + 32) {
+            $0 + MemoryLayout<VersionDifference.PropertyDifference>.stride + $1.old.memory
+                + $1.new.memory
+        }
+    }
 }
 
 extension Store {
@@ -58,19 +80,21 @@ extension Store {
             try view.snapshot.changes(from: min(first, second), to: max(first, second))
         }
         let changes = recorded ?? VersionComparison.changes(from: old, to: new)
-        let classes = new.schema.classes.compactMap { classSchema in
-            changes.tables[classSchema.table].flatMap {
-                Self.difference(of: classSchema, $0, old, new)
+        let charge = SharedCharge()
+        let classes = try new.schema.classes.compactMap { classSchema in
+            try changes.tables[classSchema.table].flatMap {
+                try Self.difference(of: classSchema, $0, old, new, charge)
             }
         }
         return VersionDifference(
             first: old, second: new,
-            classes: classes.sorted { $0.classSchema.name < $1.classSchema.name })
+            classes: classes.sorted { $0.classSchema.name < $1.classSchema.name }, charge: charge)
     }
 
     private static func difference(
-        of classSchema: ClassSchema, _ changes: TableChanges, _ old: StoreView, _ new: StoreView
-    ) -> VersionDifference.ClassDifference? {
+        of classSchema: ClassSchema, _ changes: TableChanges, _ old: StoreView, _ new: StoreView,
+        _ charge: SharedCharge
+    ) throws -> VersionDifference.ClassDifference? {
         let table = classSchema.table
         let modified = changes.modifiedRows
         var inserted: [ObjectReference] = []
@@ -79,17 +103,23 @@ extension Store {
         for key in changes.inserted.union(changes.deleted).union(modified) {
             let object = ObjectReference(table: table, key: key)
             switch (old.isPresent(object), new.isPresent(object)) {
-            case (false, true): inserted.append(object)
-            case (true, false): deleted.append(object)
+            case (false, true):
+                try charge.add(2 * MemoryLayout<ObjectReference>.stride)
+                inserted.append(object)
+            case (true, false):
+                try charge.add(2 * MemoryLayout<ObjectReference>.stride)
+                deleted.append(object)
             case (false, false): break
             case (true, true):
                 let properties = classSchema.properties.compactMap { property in
                     changes.modified[property.column]?.contains(key) == true
                         ? Self.difference(property, of: key, classSchema, from: old, to: new) : nil
                 }
-                if !properties.isEmpty {
-                    differing.append(.init(object: object, properties: properties))
-                }
+                if properties.isEmpty { continue }
+                let difference = VersionDifference.ObjectDifference(
+                    object: object, properties: properties)
+                try charge.add(difference.memory)
+                differing.append(difference)
             }
         }
         if inserted.isEmpty && deleted.isEmpty && differing.isEmpty { return nil }

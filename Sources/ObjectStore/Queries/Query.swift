@@ -64,7 +64,7 @@ package struct Query: Sendable {
         var memory: Int {
             switch word {
             case .text(let text, let arguments):
-                text.utf8.count * 24 + arguments.reduce(512) { $0 + $1.memory }
+                text.utf8.count * 24 + arguments.reduce(512) { $0 + 64 + $1.memory }
             case .filter(let text): text.utf8.count * 24 + 512
             case .sort(let keys): keys.count * Self.memoryOfKey
             case .distinct(let keys): keys.count * Self.memoryOfKey
@@ -287,19 +287,5 @@ package struct Query: Sendable {
             }
         }
         return planned
-    }
-}
-
-extension Value {
-    /// The approximate number of bytes that the value takes as an argument of a query.
-    fileprivate var memory: Int {
-        switch self {
-        case .string(let text): 64 + text.utf8.count
-        case .data(let bytes): 64 + bytes.count
-        case .list(let values): values.reduce(64) { $0 + $1.memory }
-        case .dictionary(let entries):
-            entries.reduce(64) { $0 + 64 + $1.key.utf8.count + $1.value.memory }
-        default: 64
-        }
     }
 }

@@ -5,7 +5,9 @@ protocol ObservedRows {
     /// The number of rows.
     var count: Int { get }
 
-    /// The estimated memory of the rows, in bytes.
+    /// The estimated memory of the rows in bytes, including rows and values that are kept but not visible.
+    ///
+    /// Takes time in proportion to the number of stages of the query, not to the number of rows.
     var memory: Int { get }
 
     /// A description of the cost of a commit that changes the collection.
@@ -32,7 +34,6 @@ protocol ObservedRows {
 }
 
 extension ObservedRows {
-    var memory: Int { count * 64 }
     var lostDetails: [ElementDetail] { [] }
     func values(at positions: [Int]) -> [Value]? { nil }
     func mapKeys(at positions: [Int]) -> [String]? { nil }

@@ -29,7 +29,7 @@ struct TopKRows: OrderedRows {
     }
 
     var count: Int { min(limit, ordered.keys.count) }
-    var memory: Int { ordered.keys.count * 64 }
+    var memory: Int { ordered.keys.memory }
 
     static func cost(_ limit: Int) -> String {
         "reads only objects that a commit changes; runs the query again when the first "

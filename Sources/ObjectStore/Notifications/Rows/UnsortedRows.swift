@@ -12,6 +12,7 @@ struct UnsortedRows: OrderedRows {
     }
 
     var count: Int { keys.count }
+    var memory: Int { keys.memory }
 
     static let cost = "reads only objects that a commit changes"
     var cost: String { Self.cost }

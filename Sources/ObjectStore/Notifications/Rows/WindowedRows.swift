@@ -51,8 +51,7 @@ struct WindowedRows: OrderedRows {
     }
 
     var count: Int { arranged.count }
-    // Each element of the sequence has a number and a label.
-    var memory: Int { arranged.memory + (preceding?.memory ?? 0) + 64 * count }
+    var memory: Int { arranged.memory + sequence.memory + (preceding?.memory ?? 0) }
 
     static func cost(_ rules: RowRules, _ source: ObservedSequence.Source) -> String {
         let rows = rules.isPlain ? UnsortedRows.cost : SortedRows.cost(rules)

@@ -21,13 +21,28 @@ final class ValueSequence {
 
     let property: Property
     private var elements: [ListElement]
+    /// The bytes of all elements, including the unused ones.
+    private var bytes: Int
     private var positions = ElementPositions()
     private var unused: [ObjectKey] = []
 
     init(_ elements: [ListElement], of property: Property) {
         self.property = property
         self.elements = elements
+        bytes = elements.reduce(0) { $0 + $1.memory }
         label(elements.indices.map { ObjectKey(rawValue: Int64($0)) })
+    }
+
+    /// The estimated memory of the elements in bytes.
+    var memory: Int {
+        bytes + elements.capacity * MemoryLayout<ListElement>.stride + positions.memory
+            + unused.capacity * MemoryLayout<ObjectKey>.stride
+    }
+
+    private func replace(_ number: ObjectKey, by element: ListElement) {
+        let index = Int(number.rawValue)
+        bytes += element.memory - elements[index].memory
+        elements[index] = element
     }
 
     /// Returns the value of an element.
@@ -47,7 +62,7 @@ final class ValueSequence {
         for (old, new) in zip(changes.modifications, changes.modificationsNew) {
             let number = positions.number(at: old)
             step.elementsBefore[number] = self.element(number)
-            elements[Int(number.rawValue)] = element(new)
+            replace(number, by: element(new))
         }
         // For very many changes, rebuilding the whole sequence is faster.
         let count = changes.deletions.count + changes.insertions.count
@@ -95,10 +110,11 @@ final class ValueSequence {
         let number: ObjectKey
         if let known = unused.popLast() {
             number = known
-            elements[Int(number.rawValue)] = element
+            replace(number, by: element)
         } else {
             number = ObjectKey(rawValue: Int64(elements.count))
             elements.append(element)
+            bytes += element.memory
         }
         step.added.append(number)
         return number
@@ -111,6 +127,11 @@ final class ValueSequence {
         }
         positions.setOrder(numbers)
     }
+}
+
+extension ListElement {
+    /// The bytes that the element takes besides its place in an array.
+    fileprivate var memory: Int { if case .bytes(let bytes) = self { 48 + bytes.count } else { 0 } }
 }
 
 extension [ObjectKey] {
