@@ -1,4 +1,5 @@
 import LMDBStorage
+import MemoryAccounts
 import TestThreads
 import Testing
 
@@ -353,5 +354,59 @@ import Testing
             _ = try? list.append(.null)
             column.cancel()
         }
+    }
+
+    @Test func `one long list is stored in parts if a script has little memory`() throws {
+        let folder = TemporaryFolder()
+        let (table, column, owner) = (TableID(1), ColumnID(0), ObjectKey(0))
+        let snapshot = try Snapshot(ColumnFile.open(path: folder.file("list")))
+        _ = try snapshot.beginWrite()
+        try #require(snapshot.write).define(
+            TableDefinition(
+                id: table,
+                columns: [
+                    ColumnDefinition(
+                        id: column, kind: .list, collection: .list, elementKind: .string)
+                ]))
+        _ = try #require(snapshot.write).insert(table)
+        _ = try snapshot.commit()
+        var generator = SeededGenerator(seed: 30)
+        var model: [ListElement] = []
+        let account = MemoryAccount(limit: 2 << 20)
+        try MemoryAccount.$current.withValue(account) {
+            _ = try snapshot.beginWrite()
+            let list = try #require(snapshot.write).list(table, column, owner)
+            for number in 0..<12_000 {
+                let element = ListElement.bytes(Array("element \(number)".utf8))
+                let position = Int.random(in: 0...model.count, using: &generator)
+                switch number % 8 {
+                case 0:
+                    try list.insert(element, at: position)
+                    model.insert(element, at: position)
+                case 1 where position < model.count:
+                    try list.set(element, at: position)
+                    model[position] = element
+                case 2 where position < model.count:
+                    try list.remove(at: position)
+                    model.remove(at: position)
+                case 3 where position < model.count:
+                    try list.move(from: position, to: model.count - 1)
+                    model.append(model.remove(at: position))
+                case 4 where position < model.count:
+                    try list.swap(position, 0)
+                    model.swapAt(position, 0)
+                default:
+                    try list.append(element)
+                    model.append(element)
+                }
+            }
+            #expect(try #require(snapshot.table(table).lists[0]).flushCount > 3)
+            #expect(list.count == model.count)
+            _ = try snapshot.commit()
+            #expect(account.peak <= account.capacity)
+        }
+        #expect(account.bytes == 0)
+        #expect(snapshot.table(table).listElements(column, owner) == model)
+        #expect(try snapshot.verify().isEmpty)
     }
 }

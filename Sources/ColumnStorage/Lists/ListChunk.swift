@@ -22,7 +22,7 @@ struct ListChunk {
     private let smallest: Int64
     private let width: Int
     private let mask: UInt64
-    private let payloadBytes: Int
+    let payloadBytes: Int
 
     /// Creates a view of stored bytes; nil if they are not a valid chunk of the kind.
     ///

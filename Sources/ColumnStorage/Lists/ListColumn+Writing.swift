@@ -11,9 +11,7 @@ extension ListColumn {
     /// Returns the list in the state of the write, with at least its last chunk loaded.
     func edit(_ owner: Int64, count: Int?) throws(StorageError) -> EditedList {
         if let list = edited[owner] { return list }
-        if pending.isFull {
-            try PendingMemory.storingEarly(self) { () throws(StorageError) in try flush() }
-        }
+        if pending.isFull { try storeEarly() }
         let list: EditedList
         if count == 0 {
             list = EditedList([])
@@ -25,6 +23,15 @@ extension ListColumn {
         edited[owner] = list
         pending.add(list.chunks.last?.content?.pendingBytes ?? 256)
         return list
+    }
+
+    /// Stores the changes before the end of the write.
+    ///
+    /// The list of `owner`, if any, is opened again with its last chunk, so that the next elements can be appended.
+    func storeEarly(keeping owner: Int64? = nil) throws(StorageError) {
+        let count = owner.flatMap { edited[$0]?.count }
+        try PendingMemory.storingEarly(self) { () throws(StorageError) in try flush() }
+        if let owner, let count { _ = try edit(owner, count: count) }
     }
 
     private func lastChunk(_ owner: Int64) throws(StorageError) -> EditedList.Chunk? {
@@ -60,21 +67,50 @@ extension ListColumn {
         list.prepend(before)
     }
 
-    /// Loads the elements of a chunk.
+    /// Loads the elements of a chunk, to change them.
     func load(_ list: EditedList, _ owner: Int64, _ index: Int) throws(StorageError) {
-        // because: only stored chunks have no content, and they have a label.
-        guard list.chunks[index].content == nil, let label = list.chunks[index].label else {
-            return
-        }
-        let transaction = try pages.transaction()
-        let key = chunkKey(owner, label)
-        guard let bytes = try transaction.get(pages.table, key),
-            let chunk = ListChunk(bytes, words: holdsWords),
-            chunk.count == list.chunks[index].storedCount,
-            let content = UnpackedChunk(chunk, words: holdsWords)
-        else { throw damaged(transaction) }
+        guard list.chunks[index].content == nil else { return }
+        let content = try content(list, owner, index)
         pending.add(content.pendingBytes)
         list.chunks[index].content = content
+    }
+
+    /// Returns the elements of a chunk; if the chunk is not loaded, it remains so, because a long list would not fit
+    /// into memory.
+    func content(
+        _ list: EditedList, _ owner: Int64, _ index: Int
+    ) throws(StorageError) -> UnpackedChunk {
+        if let content = list.chunks[index].content { return content }
+        let chunk = try stored(list, owner, index)
+        guard let content = UnpackedChunk(chunk, words: holdsWords) else {
+            throw damaged(try pages.transaction())
+        }
+        return content
+    }
+
+    /// Returns an element of a chunk, without loading the chunk.
+    func element(
+        _ list: EditedList, _ owner: Int64, _ index: Int, _ offset: Int
+    ) throws(StorageError) -> ListElement {
+        if let content = list.chunks[index].content { return content.element(offset, elementKind) }
+        let chunk = try stored(list, owner, index)
+        if chunk.isNull(offset) { return .null }
+        if holdsWords { return elementKind.element(word: chunk.word(offset)) }
+        guard let bytes = chunk.bytes(offset) else { throw damaged(try pages.transaction()) }
+        return .bytes([UInt8](bytes))
+    }
+
+    private func stored(
+        _ list: EditedList, _ owner: Int64, _ index: Int
+    ) throws(StorageError) -> ListChunk {
+        let transaction = try pages.transaction()
+        // Only stored chunks have no content, and they have a label.
+        guard let label = list.chunks[index].label,
+            let bytes = try transaction.get(pages.table, chunkKey(owner, label)),
+            let chunk = ListChunk(bytes, words: holdsWords),
+            chunk.count == list.chunks[index].storedCount
+        else { throw damaged(transaction) }
+        return chunk
     }
 
     /// Removes all elements of a list, and its stored chunks.

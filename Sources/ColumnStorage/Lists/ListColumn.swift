@@ -1,4 +1,5 @@
 import LMDBStorage
+import MemoryAccounts
 
 /// All lists of one list column in one snapshot; also all sets of a set column, and the values of all maps of a map
 /// column.
@@ -35,6 +36,8 @@ package final class ListColumn {
 
     /// The maximum number of chunks that a read searches from the end before it searches from the start.
     private static let lastChunkLimit = 16
+    /// The number of chunks that are read before a script's account may measure the memory, and release pages.
+    static let chunksPerMeasurement = 64
 
     /// Creates the lists of a column; reads near the end of a long list are faster if its length is known.
     package init(
@@ -121,6 +124,9 @@ package final class ListColumn {
         var entry = try cursor.setRange(chunkKey(owner, next))
         while let found = entry, let (label, chunk) = try chunk(found, owner, transaction) {
             directory.append(label: label, chunk)
+            if directory.chunks.count % Self.chunksPerMeasurement == 0 {
+                MemoryAccount.current?.measureIfDue()
+            }
             if directory.count > position { return }
             entry = try cursor.next()
         }

@@ -45,44 +45,25 @@ extension ListReader {
 }
 
 extension ListColumn {
-    /// Returns the same position inside a write, and loads only the chunk that contains it.
+    /// Returns the same position inside a write.
     func partitioningIndex(
         _ list: EditedList, _ owner: Int64,
         _ isInSecondPart: (ListElement) throws(StorageError) -> Bool
     ) throws(StorageError) -> Int {
         // An incomplete list has its last chunk.
-        if list.prefix > 0, try isInSecondPart(first(list, owner, 0)) {
+        if list.prefix > 0, try isInSecondPart(element(list, owner, 0, 0)) {
             try complete(list, owner)
         }
         let chunks = try bisect(list.chunks.count) { (index) throws(StorageError) in
-            try isInSecondPart(try first(list, owner, index))
+            try isInSecondPart(try element(list, owner, index, 0))
         }
         guard chunks > 0 else { return list.prefix }
-        try load(list, owner, chunks - 1)
-        // because: the chunk was loaded.
-        let content = list.chunks[chunks - 1].content!
         var position = list.prefix
         for index in 0..<chunks - 1 { position += list.chunks[index].count }
         return position
-            + (try bisect(content.count) { (offset) throws(StorageError) in
-                try isInSecondPart(content.element(offset, elementKind))
+            + (try bisect(list.chunks[chunks - 1].count) { (offset) throws(StorageError) in
+                try isInSecondPart(element(list, owner, chunks - 1, offset))
             })
-    }
-
-    /// Returns the first element of a chunk without loading the chunk for changes.
-    private func first(
-        _ list: EditedList, _ owner: Int64, _ index: Int
-    ) throws(StorageError) -> ListElement {
-        if let content = list.chunks[index].content { return content.element(0, elementKind) }
-        let transaction = try pages.transaction()
-        let key = chunkKey(owner, list.chunks[index].label ?? 0)
-        guard let bytes = try transaction.get(pages.table, key),
-            let chunk = ListChunk(bytes, words: holdsWords)
-        else { throw damaged(transaction) }
-        if chunk.isNull(0) { return .null }
-        if holdsWords { return elementKind.element(word: chunk.word(0)) }
-        guard let bytes = chunk.bytes(0) else { throw damaged(transaction) }
-        return .bytes([UInt8](bytes))
     }
 }
 

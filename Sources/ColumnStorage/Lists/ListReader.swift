@@ -1,4 +1,5 @@
 import LMDBStorage
+import MemoryAccounts
 
 /// A reader of a list property of one row.
 ///
@@ -25,13 +26,27 @@ package struct ListReader {
         }
     }
 
+    /// Returns the estimated memory of a copy of all elements in bytes.
+    ///
+    /// Reads only the chunks' headers.
+    package func memoryOfCopy() throws(StorageError) -> Int {
+        // In a write, the changed chunks are in memory anyway.
+        let chunks = try column.directory(owner).chunks
+        return chunks.reduce(0) {
+            $0
+                + (column.holdsWords
+                    ? $1.chunk.count * 2 * MemoryLayout<ListElement>.stride
+                    : $1.chunk.count * 64 + $1.chunk.payloadBytes)
+        }
+    }
+
     /// Returns an element; nil past the end.
     package func element(at position: Int) throws(StorageError) -> ListElement? {
         guard position >= 0 else { return nil }
         if let list = column.edited[owner] {
             guard position < list.count else { return nil }
-            let (chunk, offset) = try open(list, position)
-            return list.chunks[chunk].content?.element(offset, column.elementKind)
+            let (chunk, offset) = try locate(list, position)
+            return try column.element(list, owner, chunk, offset)
         }
         guard let (chunk, offset) = try locate(position) else { return nil }
         return try element(chunk, offset)
@@ -97,9 +112,7 @@ package struct ListReader {
             try column.complete(list, owner)
             var chunk = 0
             while chunk < list.chunks.count {
-                try column.load(list, owner, chunk)
-                // because: the chunk was loaded; a copy, so that `body` may change the list.
-                let content = list.chunks[chunk].content!
+                let content = try column.content(list, owner, chunk)
                 for offset in 0..<content.count {
                     guard try body(content.element(offset, column.elementKind)) else { return }
                 }
@@ -107,7 +120,10 @@ package struct ListReader {
             }
             return
         }
-        for stored in try column.directory(owner).chunks {
+        for (index, stored) in try column.directory(owner).chunks.enumerated() {
+            if index % ListColumn.chunksPerMeasurement == 0 {
+                MemoryAccount.current?.measureIfDue()
+            }
             for offset in 0..<stored.chunk.count {
                 guard try body(try element(stored.chunk, offset)) else { return }
             }
@@ -202,26 +218,15 @@ package struct ListReader {
         return .bytes([UInt8](bytes))
     }
 
-    /// Finds an element of an edited list and loads its chunk.
-    private func open(
+    /// Finds an element of an edited list.
+    private func locate(
         _ list: EditedList, _ position: Int
     ) throws(StorageError) -> (chunk: Int, offset: Int) {
-        if list.prefix > 0 {
-            // The last chunks are known; only an element before them needs the others.
-            if position < list.prefix {
-                try column.complete(list, owner)
-            } else {
-                guard let (chunk, offset) = list.locate(position - list.prefix) else {
-                    throw column.damaged(try column.pages.transaction())
-                }
-                try column.load(list, owner, chunk)
-                return (chunk, offset)
-            }
-        }
-        guard let (chunk, offset) = list.locate(position) else {
+        // The last chunks are known; only an element before them needs the others.
+        if position < list.prefix { try column.complete(list, owner) }
+        guard let found = list.locate(position - list.prefix) else {
             throw column.damaged(try column.pages.transaction())
         }
-        try column.load(list, owner, chunk)
-        return (chunk, offset)
+        return found
     }
 }

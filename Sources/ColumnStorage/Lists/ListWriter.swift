@@ -31,9 +31,16 @@ package struct ListWriter {
     /// A reader of the list in its current state.
     package var reader: ListReader { ListReader(column, ObjectKey(rawValue: owner)) }
 
-    /// Throws `memoryLimit` if the account of the writing script does not grant these bytes for elements.
+    /// Prepares a change that adds elements of this size.
+    ///
+    /// For a script with a memory limit, it stores earlier changes if they take too much memory. Throws `memoryLimit` if
+    /// the script's account does not grant the bytes. Call it before a change begins, because the list must not be
+    /// stored in the middle of a change.
     func require(_ bytes: @autoclosure () -> Int) throws(StorageError) {
         let column = column
+        if column.pending.isFull, column.pending.isLimited {
+            try column.storeEarly(keeping: owner)
+        }
         try column.pending.require(bytes(), file: column.pages.file)
     }
 

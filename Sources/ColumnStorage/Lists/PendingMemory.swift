@@ -19,6 +19,9 @@ struct PendingMemory: ~Copyable {
     /// Whether the changes use so much memory that they have to be stored before the commit.
     var isFull: Bool { bytes > most }
 
+    /// Whether the script that writes has a memory limit.
+    var isLimited: Bool { charge.isLimited }
+
     /// Throws `memoryLimit` if the account does not grant these bytes; nothing is changed then.
     @inline(__always)
     mutating func require(

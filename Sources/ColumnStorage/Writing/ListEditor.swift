@@ -65,6 +65,7 @@ package struct ListEditor {
 
     /// Removes an element.
     package func remove(at position: Int) throws(StorageError) {
+        try writer.require(0)
         try unlinked(try writer.remove(at: position))
         session.setListCount(overlay, column.id, key, to: count - 1)
     }
@@ -106,12 +107,14 @@ package struct ListEditor {
 
     /// Moves an element so that it is at `target` afterwards.
     package func move(from position: Int, to target: Int) throws(StorageError) {
+        try writer.require(0)
         try writer.move(from: position, to: target)
         session.setListCount(overlay, column.id, key, to: count)
     }
 
     /// Exchanges two elements.
     package func swap(_ first: Int, _ second: Int) throws(StorageError) {
+        try writer.require(0)
         try writer.swap(first, second)
         session.setListCount(overlay, column.id, key, to: count)
     }

@@ -40,6 +40,8 @@ package struct MapEditor {
     package func remove(_ key: [UInt8]) throws(StorageError) -> Bool {
         let (position, isThere) = try reader.search(key.span.bytes)
         guard isThere else { return false }
+        try entries.writer.require(0)
+        try keys.require(0)
         try keys.remove(at: position)
         try entries.remove(at: position)
         return true

@@ -22,7 +22,9 @@ public struct LiveList: LiveCollection {
     /// Throws `invalid_object` if the owner was deleted.
     public func values() throws -> [Value] {
         _ = try reader()
-        return source.view.listValues(property, of: owner, in: source.view.table(classSchema))
+        let rows = source.view.table(classSchema)
+        try source.view.requireMemory(toCopy: property, of: owner, in: rows)
+        return source.view.listValues(property, of: owner, in: rows)
     }
 
     /// Returns the first index of a value; nil if the list does not contain the value.

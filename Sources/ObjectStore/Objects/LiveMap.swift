@@ -42,7 +42,9 @@ public struct LiveMap: LiveCollection {
     ///
     /// Throws `invalid_object` if the owner was deleted.
     public func entries() throws -> [(key: String, value: Value)] {
-        try source.view.mapEntries(property, of: owner, in: rows())
+        let rows = try rows()
+        try source.view.requireMemory(toCopy: property, of: owner, in: rows)
+        return source.view.mapEntries(property, of: owner, in: rows)
     }
 
     /// Sets the value of a key, and adds the key if it is new.

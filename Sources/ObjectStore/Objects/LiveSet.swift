@@ -70,7 +70,9 @@ public struct LiveSet: LiveCollection {
     var order: ElementOrder { ElementOrder(property) }
 
     func elements() throws -> [ListElement] {
-        try rows().listElements(property.column, owner)
+        let rows = try rows()
+        try source.view.requireMemory(toCopy: property, of: owner, in: rows)
+        return rows.listElements(property.column, owner)
     }
 
     func editor(_ writer: ObjectWriter) -> ListEditor {

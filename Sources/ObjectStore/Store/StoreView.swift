@@ -1,4 +1,5 @@
 import ColumnStorage
+import MemoryAccounts
 
 /// A schema and a snapshot, which all reads use.
 ///
@@ -102,6 +103,7 @@ package final class StoreView {
                 try requireSound()
                 throw StoreError.deleted(classSchema.name)
             }
+            try requireMemory(toCopy: property, of: key, in: rows)
             let value: Value =
                 switch property.collection {
                 case nil: .list(backlinks(property, of: key).map(Value.object))
@@ -115,6 +117,7 @@ package final class StoreView {
             try requireSound()
             return value
         }
+        if property.type == .mixed { try requireMemory(toDecode: property, of: key, in: rows) }
         if let value = single(property, of: key, in: rows) { return value }
         try requireSound()
         guard rows.isPresent(key) else { throw StoreError.deleted(classSchema.name) }
@@ -156,6 +159,34 @@ package final class StoreView {
         case .mixed: return rows.bytes(column, key).map(MixedCoding.decode)
         case .backlinks: return nil
         }
+    }
+
+    /// Throws `limit_exceeded` if the script does not have enough memory for a copy of a collection.
+    ///
+    /// Short collections are not checked, so the cost is a load for most.
+    func requireMemory(toCopy property: Property, of key: ObjectKey, in rows: TableReader) throws {
+        guard let account = MemoryAccount.current, property.collection != nil,
+            rows.listCount(property.column, key) > 256
+        else { return }
+        let list = rows.list(property.column, key)
+        let keys = property.collection == .map ? rows.map(property.column, key)?.keys : nil
+        let bytes = try StoreError.wrapping { () throws(StorageError) in
+            try (list?.memoryOfCopy() ?? 0) + (keys?.memoryOfCopy() ?? 0)
+        }
+        let values = rows.listCount(property.column, key) * MemoryLayout<Value>.stride
+        // A value of text is another copy.
+        try account.requireSpace(for: 2 * bytes + values)
+    }
+
+    /// Throws `limit_exceeded` if the script does not have enough memory for a decoded mixed value.
+    private func requireMemory(
+        toDecode property: Property, of key: ObjectKey, in rows: TableReader
+    ) throws {
+        guard let account = MemoryAccount.current,
+            let count = rows.withBytes(property.column, key, { $0.byteCount }), count > 1 << 16
+        else { return }
+        // The bytes, the values, and arrays that grow; small numbers take much more space than their bytes.
+        try account.requireSpace(for: 8 * count)
     }
 
     /// Returns all entries of a map, in byte order of the keys.

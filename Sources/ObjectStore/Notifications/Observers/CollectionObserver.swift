@@ -87,6 +87,9 @@ final class CollectionObserver: Observer {
         let change = CollectionChange(
             .initial, isCollectionValid: isValid, table: table, values: collection.values)
         if isValid {
+            if case .values(let owner, let property, _) = collection {
+                try view.requireMemory(toCopy: property, of: owner.key, in: view.table(owner.table))
+            }
             let rows = makeRows(view)
             try Interruption.check()
             try charge.set(rows.memory)
