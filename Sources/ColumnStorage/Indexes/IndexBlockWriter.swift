@@ -1,4 +1,5 @@
 import LMDBStorage
+import MemoryAccounts
 
 /// Merges sorted changes into the stored blocks of an index; each block is rewritten at most once.
 ///
@@ -162,10 +163,21 @@ struct IndexBlockWriter<Value: IndexedValue> {
     private mutating func unpack(
         _ found: LMDBStorage.Entry
     ) throws(StorageError) -> Value.BlockKey.Stored {
-        guard let stored = Value.BlockKey.stored(found.key), let block = Value.Block(found.value),
-            block.unpack(into: &old, &arena)
+        guard let stored = Value.BlockKey.stored(found.key), let block = Value.Block(found.value)
         else { throw blocks.damaged(transaction) }
+        try requireMemory(block.count)
+        guard block.unpack(into: &old, &arena) else { throw blocks.damaged(transaction) }
         return stored
+    }
+
+    /// Throws `memoryLimit` if the script does not have enough memory to merge a block of very many equal entries.
+    private func requireMemory(_ count: Int) throws(StorageError) {
+        guard count > 1 << 14, let account = MemoryAccount.current else { return }
+        // The old and the new entries, which are copied while they grow, and the packed ones.
+        let bytes = 4 * (old.count + count) * MemoryLayout<Entry>.stride
+        guard (try? account.requireSpace(for: bytes)) != nil else {
+            throw StorageError(.memoryLimit, call: "an index", file: transaction.file)
+        }
     }
 
     /// Ends the region before the next entry of the table.

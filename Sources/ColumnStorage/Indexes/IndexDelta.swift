@@ -48,6 +48,9 @@ struct IndexDelta<Value: IndexedValue> {
             &+ buckets.count &* MemoryLayout<UInt32>.stride &+ arena.used
     }
 
+    /// The maximum memory of the changes in bytes: a growing buffer exists twice for a moment.
+    var memory: Int { 2 &* (size &- arena.used) &+ arena.used }
+
     /// Whether the greatest entry of the blocks should be looked up now.
     ///
     /// In a transaction of one insertion, this would take as long as the insertion.

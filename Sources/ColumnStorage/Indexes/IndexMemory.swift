@@ -23,6 +23,9 @@ final class IndexMemory {
     /// Whether the script that writes has a memory limit.
     var isLimited: Bool { charge.isLimited }
 
+    /// Returns the bytes that the pending changes of all indexes of a write may take.
+    static func share(of account: MemoryAccount) -> Int { account.capacity / 8 }
+
     /// Charges the changes of an index, which have grown from `old` bytes to `new` bytes.
     ///
     /// Returns false, without a change, if the index is to merge its changes now.
@@ -31,7 +34,7 @@ final class IndexMemory {
             // The writing script may have changed.
             let account = MemoryAccount.current
             charge = MemoryCharge(account)
-            share = (account?.capacity ?? .max) / 8
+            share = account.map(Self.share) ?? .max
         }
         if charge.isLimited {
             let wanted = bytes - old + new

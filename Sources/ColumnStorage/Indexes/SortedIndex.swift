@@ -288,11 +288,11 @@ final class SortedIndex<Value: IndexedValue> {
     ) throws(StorageError) {
         let size = delta.pointee.size
         let isTail = delta.pointee.isTail
-        // A growing buffer exists twice for a moment.
-        guard memory.grants(size * 2, replacing: delta.pointee.granted) else {
+        let needed = delta.pointee.memory
+        guard memory.grants(needed, replacing: delta.pointee.granted) else {
             return try isTail ? flush(in: transaction) : flushEarly(delta, transaction)
         }
-        delta.pointee.granted = size * 2
+        delta.pointee.granted = needed
         let ascending = Swift.min(Value.pendingLimits.ascending, pendingLimit)
         let next: Int
         if size < ascending {

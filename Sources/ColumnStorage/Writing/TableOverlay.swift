@@ -185,21 +185,31 @@ final class TableOverlay {
     /// Throws `memoryLimit` if the script does not have the memory for the marks of all flushed leaves.
     func noteFlushed(_ key: LeafKey) throws(StorageError) {
         flushed.insert(key.rawValue)
-        if flushed.count & 255 == 0 { try chargeMarks() }
+        if flushed.count % Self.leavesPerCharge == 0 { try chargeMarks() }
     }
+
+    private static let leavesPerCharge = 256
 
     @inline(never)
     private func chargeMarks() throws(StorageError) {
         guard charge.isLimited else { return }
-        // A hash table is three quarters full at most, and exists twice while it grows.
         let memory =
-            2
-            * (flushed.capacity * MemoryLayout<UInt64>.stride
-                + marks.capacity * MemoryLayout<(UInt64, ClusterBits)>.stride
-                + presence.capacity * MemoryLayout<(Int, ClusterBits, ClusterBits)>.stride)
+            Self.memory(flushed.count, flushed.capacity, MemoryLayout<UInt64>.stride)
+            + Self.memory(
+                marks.count, marks.capacity, MemoryLayout<(UInt64, ClusterBits)>.stride)
+            + Self.memory(
+                presence.count, presence.capacity,
+                MemoryLayout<(Int, ClusterBits, ClusterBits)>.stride)
         guard (try? charge.set(memory)) != nil else {
             throw StorageError(.memoryLimit, call: "a write", file: session.file.path)
         }
+    }
+
+    /// Returns the memory of a hash table in bytes up to the next charge.
+    private static func memory(_ count: Int, _ capacity: Int, _ stride: Int) -> Int {
+        // It is three quarters full at most. While it grows, it exists with its old and with twice its old size.
+        let now = capacity / 3 * 4 * (stride + 1)
+        return count + leavesPerCharge < capacity ? now : 3 * now
     }
 
     /// Records the address of the committed form of a leaf.

@@ -33,19 +33,4 @@ extension WriteSession {
             try deleteLong(overlay, column.id, cluster: cluster, row: row, key)
         }
     }
-
-    /// Builds the index of a column of bytes for existing rows.
-    func buildBytes(_ reader: TableReader, _ column: ColumnDefinition) throws(StorageError) {
-        guard let index = reader.bytesIndex(column.id) else { return }
-        for cluster in 0..<reader.clusterCount {
-            try Interruption.step(Cluster.rows)
-            let base = Int64(cluster * Cluster.rows)
-            try reader.presence(cluster).forEachRow { row throws(StorageError) in
-                let key = ObjectKey(base + Int64(row))
-                if let bytes = reader.borrowedBytes(column.id, key) {
-                    try index.insert(bytes, key, in: transaction.handle)
-                }
-            }
-        }
-    }
 }

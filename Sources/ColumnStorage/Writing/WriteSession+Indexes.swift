@@ -59,19 +59,29 @@ extension WriteSession {
     /// Builds the index of a column for existing rows.
     func build(_ reader: TableReader, _ column: ColumnDefinition) throws(StorageError) {
         if let index = reader.intIndex(column.id), column.kind == .int || column.kind == .bool {
+            try fill(index, reader) { reader.indexedInt(column, $0) }
+        }
+        if let index = reader.bytesIndex(column.id) {
+            try fill(index, reader) { reader.borrowedBytes(column.id, $0).map { BytesView($0) } }
+        }
+    }
+
+    private func fill<Value>(
+        _ index: SortedIndex<Value>, _ reader: TableReader, _ value: (ObjectKey) -> Value?
+    ) throws(StorageError) {
+        var ranges = IndexBuildRanges(reader, account, value)
+        defer { ranges.deallocate() }
+        repeat {
             for cluster in 0..<reader.clusterCount {
                 try Interruption.step(Cluster.rows)
-                let rows = reader.matches(
-                    column.id, cluster, .notNull, among: reader.presence(cluster))
                 let base = Int64(cluster * Cluster.rows)
-                try rows.forEachRow { row throws(StorageError) in
+                try reader.presence(cluster).forEachRow { row throws(StorageError) in
                     let key = ObjectKey(base + Int64(row))
-                    if let value = reader.indexedInt(column, key) {
+                    if let value = value(key), ranges.contains(value) {
                         try index.insert(value, key, in: transaction.handle)
                     }
                 }
             }
-        }
-        try buildBytes(reader, column)
+        } while ranges.next()
     }
 }
