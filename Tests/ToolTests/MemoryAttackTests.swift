@@ -323,6 +323,43 @@ import Testing
             "local x = ('x'):rep(20 << 20) moonpool.inspect({ x, x, x, x, x }, { string = 1 << 40 })",
             result: "finished"),
         Attack(
+            "observers of lists in mixed values",
+            collections + "local x, t = ('x'):rep(50), {} for i = 1, 50000 do t[i] = i .. x end "
+                + "store:write(function() store:create('Holder', { id = 1, any = t }) end) "
+                + "t = nil local holder = store:object('Holder', 1) " + keeping
+                + "for _ = 1, 30 do kept[#kept + 1] = holder.any:observe(function() end) store:refresh() end",
+            result: "finished"),
+        Attack(
+            "key paths of an observer",
+            objects + "local t = {} for i = 1, 300000 do t[i] = 'n' end "
+                + "store:objects('Number'):observe(function() end, { keypaths = t })"),
+        Attack(
+            "one long list of a write to a file",
+            "store = moonpool.open { path = 'a.moonpool', schema = { Holder = { list = 'string[]' } } } "
+                + "store:begin_write() local holder, x = store:create('Holder', {}), ('x'):rep(300) "
+                + "for i = 1, 150000 do holder.list:append(i .. x) end store:commit_write()",
+            result: "finished"),
+        Attack(
+            "groups of observed aggregates",
+            numbers + keeping
+                + "while true do kept[#kept + 1] = store:objects('Number'):group_by('n')"
+                + ":observe_aggregate('sum', 'n', function() end) store:refresh() end"),
+        Attack(
+            "the differences between two versions",
+            "store = moonpool.open { path = 'a.moonpool', schema = { Number = { n = 'int' } } } "
+                + "for k = 1, 4 do store:write(function() "
+                + "for i = 1, 50000 do store:create('Number', { n = i }) end end) end "
+                + "store:write(function() store:objects('Number'):update { n = 0 } end) "
+                + keeping
+                + "while true do kept[#kept + 1] = store:diff(store.version - 1, store.version) end"
+        ),
+        Attack(
+            "words of a full-text search",
+            "store = moonpool.open { in_memory = 'x', schema = { Text = { s = 'string fulltext' } } } "
+                + "local t = {} for i = 1, 500000 do t[i] = 'w' .. i end "
+                + "return #store:objects('Text'):where('s text $1', table.concat(t, ' '))",
+            result: "invalid_query"),
+        Attack(
             "long strings in JSON",
             "local x = ('é'):rep(12 << 20) moonpool.json.encode { x, x, x }"),
     ]

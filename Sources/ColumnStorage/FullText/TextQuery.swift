@@ -42,10 +42,15 @@ package struct TextQuery: Hashable, Sendable {
         var required: [Term] = []
         var excluded: [[Term]] = []
         var count = 0
-        for word in text.split(whereSeparator: \.isWhitespace) {
+        var rest = text[...]
+        // Words are read one by one, because a text of millions of words ends at the first that is too many.
+        while let start = rest.firstIndex(where: { !$0.isWhitespace }) {
+            rest = rest[start...]
+            let word = rest[..<(rest.firstIndex(where: \.isWhitespace) ?? rest.endIndex)]
+            rest = rest[word.endIndex...]
             let isExcluded = word.first == "-"
             let isPrefix = word.last == "*"
-            let found = TextTerms.all(in: Array(word.utf8).span)
+            let found = TextTerms.all(in: Array(word.utf8).span, atMost: Self.mostTerms + 1)
             let group = found.enumerated().map { index, bytes in
                 Term(bytes: bytes, isPrefix: isPrefix && index == found.count - 1)
             }

@@ -74,14 +74,16 @@ package enum TextTerms {
     }
 
     /// Returns all terms of a text in order, including repeated ones.
-    package static func all(in text: Span<UInt8>) -> [[UInt8]] {
+    ///
+    /// Stops after `most` terms.
+    package static func all(in text: Span<UInt8>, atMost most: Int = .max) -> [[UInt8]] {
         var terms: [[UInt8]] = []
         forEach(in: text) { term in
             var copy: [UInt8] = []
             copy.reserveCapacity(term.count)
             for index in term.indices { copy.append(term[index]) }
             terms.append(copy)
-            return true
+            return terms.count < most
         }
         return terms
     }

@@ -321,10 +321,15 @@ struct StoreValues {
                     schema, objects, count: count, limits,
                     title: "\(name) (\(ValueText.count(count)))"))
         }
-        let shown = try (0..<min(count, limits.items)).compactMap { try element($0) }
-        let fields = shown.map { value in
+        var bytes = 0
+        let fields = try (0..<min(count, limits.items)).compactMap { index -> Field? in
+            guard let value = try element(index) else { return nil }
             let cell = cell(of: value, list.source)
-            return Field(nil, Self.text(of: cell, limits.string), cell.role)
+            let text = Self.text(of: cell, limits.string)
+            bytes += text.utf8.count
+            // The lines of the layout and the printed text are further copies.
+            if index % 64 == 63 { try module.state.checkMemory(adding: 3 * bytes) }
+            return Field(nil, text, cell.role)
         }
         return .sequence(name: name, items: fields, count: count)
     }

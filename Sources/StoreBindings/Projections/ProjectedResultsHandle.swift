@@ -133,13 +133,17 @@ package final class ProjectedResultsHandle {
 
     /// Returns an array of plain tables.
     func table() throws -> LuaTable {
-        let rows = try base.references().compactMap { reference -> LuaValue? in
-            guard let object = base.results.source.object(reference) else { return nil }
-            return .table(
+        // Each row is stored at once: references to all rows would take more memory than the rows.
+        let rows = handle.state.makeTable()
+        var count = 0
+        for reference in try base.references() {
+            guard let object = base.results.source.object(reference) else { continue }
+            count += 1
+            rows[count] = .table(
                 try ProjectionHandle(shape, of: reference, in: handle, at: base.frozen).table(
                     object))
         }
-        return handle.state.makeTable(rows)
+        return rows
     }
 
     /// The methods `where`, `sorted`, `distinct` and `limit`, which take key paths of the class, like those of Results.

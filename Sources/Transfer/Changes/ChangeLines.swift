@@ -65,9 +65,7 @@ package struct ChangeLines {
                 let object = ObjectReference(table: classSchema.table, key: key)
                 try inserted(object, in: classSchema, from: view, version: view.version)
                 count += 1
-                guard json.bytes.count >= Self.partSize else { continue }
-                try take(json.bytes)
-                json.removeAll()
+                try takePart(take)
             }
         }
         try take(commit(view.version, since: nil, count))
@@ -75,8 +73,25 @@ package struct ChangeLines {
 
     private static let partSize = 64 << 10
 
+    /// Passes on the lines so far if they are long enough.
+    private mutating func takePart(_ take: (_ part: [UInt8]) throws -> Void) throws {
+        guard json.bytes.count >= Self.partSize else { return }
+        try take(json.bytes)
+        json.removeAll()
+    }
+
     /// Returns the lines of one step.
     package mutating func lines(for change: VersionChange) throws -> [UInt8] {
+        var lines: [UInt8] = []
+        try write(change) { lines += $0 }
+        return lines
+    }
+
+    /// Writes the lines of one step in parts that consist of whole lines, because a step may change millions of objects.
+    package mutating func write(
+        _ change: VersionChange, _ take: (_ part: [UInt8]) throws -> Void
+    ) throws {
+        json.removeAll()
         let number = change.newer.version
         if change.changesSchema {
             begin("schema", version: number)
@@ -89,12 +104,14 @@ package struct ChangeLines {
             for object in entry.deleted {
                 try deleted(object, in: entry.classSchema, from: change.older, version: number)
                 count += 1
+                try takePart(take)
             }
         }
         for entry in classes {
             for object in entry.inserted {
                 try inserted(object, in: entry.classSchema, from: change.newer, version: number)
                 count += 1
+                try takePart(take)
             }
         }
         for entry in classes {
@@ -103,9 +120,10 @@ package struct ChangeLines {
                     row.object, row.properties, in: entry.classSchema,
                     views: (change.older, change.newer), version: number)
                 count += 1
+                try takePart(take)
             }
         }
-        return commit(number, since: change.older.version, count)
+        try take(commit(number, since: change.older.version, count))
     }
 
     /// Returns the lines of a change of observed objects.

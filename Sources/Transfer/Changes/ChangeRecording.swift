@@ -40,7 +40,7 @@ package final class ChangeRecording {
         }
         token = try store.observeChanges(name: "the recording in \(path)") {
             [unowned self] change in
-            try log.write(try lines.lines(for: change))
+            try lines.write(change, log.write)
             steps += 1
         }
     }

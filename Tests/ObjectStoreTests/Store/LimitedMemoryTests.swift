@@ -1,7 +1,7 @@
-import ColumnStorage
 import MemoryAccounts
 import Testing
 
+@testable import ColumnStorage
 @testable import ObjectStore
 
 /// The memory that scripts with a limit may use while they query and write.
@@ -104,6 +104,90 @@ import Testing
             let number = try store.objects("Entry").filtered(
                 name.hasPrefix("i") ? "\(name) == 7" : "\(name) == 'text 7'")
             #expect(try number.count() == store.objects("Entry").filtered("i0 == 7").count())
+        }
+    }
+
+    @Test func `An index that is built under a limit is complete`() throws {
+        let limit = 1 << 20
+        try limited(to: limit) { account in
+            try store.define([
+                ClassSchema(
+                    "Word",
+                    [
+                        Property("text", .string, isIndexed: true),
+                        Property("number", .int, isIndexed: true),
+                    ])
+            ])
+            #expect(account.peak <= account.capacity)
+        }
+        #expect(try store.verify().isEmpty)
+        for number in stride(from: 0, to: 8000, by: 97) {
+            let text = "a text that is longer than a code \(number)"
+            #expect(try store.objects("Word").filtered("text == $1", [.string(text)]).count() == 1)
+        }
+        #expect(try store.objects("Word").filtered("number < 5000").count() == 5000)
+    }
+
+    @Test func `The ranges of an index that is built under a limit cover every value once`() throws
+    {
+        let reader = store.view.table(try store.view.schema.require("Word").table)
+        let column = try #require(store.view.schema.require("Word").property(named: "text")).column
+        func value(_ key: ObjectKey) -> BytesView? {
+            reader.borrowedBytes(column, key).map { BytesView($0) }
+        }
+        var ranges = IndexBuildRanges(reader, MemoryAccount(limit: 512 << 10), value)
+        defer { ranges.deallocate() }
+        var counts: [Int] = []
+        repeat {
+            counts.append(
+                (0..<8000).count { value(ObjectKey(Int64($0))).map(ranges.contains) ?? false })
+        } while ranges.next()
+        #expect(counts.count > 2)
+        #expect(counts.reduce(0, +) == 8000)
+        #expect(counts.allSatisfy { $0 < 8000 / 2 })
+        var whole = IndexBuildRanges(reader, nil, value)
+        #expect(whole.contains(value(ObjectKey(0))!))
+        #expect(!whole.next())
+    }
+
+    @Test func `An observer counts the values that it keeps`() throws {
+        let notes = try Store(
+            StoreConfiguration(
+                .file(folder.path + "/notes.moonpool"),
+                schema: [
+                    ClassSchema(
+                        "Note",
+                        [Property("any", .mixed), Property("texts", .string, collection: .list)])
+                ]), scheduler: ManualScheduler())
+        let texts = (0..<500).map { Value.string("\($0)" + String(repeating: "x", count: 1000)) }
+        let note = try notes.write {
+            try notes.create("Note", .dictionary(["any": .list(texts), "texts": .list(texts)]))
+        }
+        let property = try #require(note.classSchema.property(named: "any"))
+        try limited(to: 8 << 20) { account in
+            var tokens: [NotificationToken] = []
+            let before = account.bytes
+            guard case .nested(let list) = try NestedCollection.item(at: .property(note, property))
+            else { return Issue.record("no list") }
+            tokens.append(try list.observe { _ in })
+            try notes.refresh()
+            let afterNested = account.bytes
+            #expect(afterNested - before > 500_000)
+            tokens.append(try CollectionValues(note.list("texts")).sorted().observe { _ in })
+            try notes.refresh()
+            #expect(account.bytes - afterNested > 500_000)
+            for token in tokens { token.invalidate() }
+            #expect(account.bytes - before < 100_000)
+        }
+    }
+
+    @Test func `Key paths of an observer are refused beyond the limit`() throws {
+        try limited(to: 1 << 20) { account in
+            #expect(throws: MemoryLimitReached.self) {
+                try words().observe(
+                    keyPaths: [String](repeating: "text", count: 100_000), { _ in })
+            }
+            #expect(account.peak <= account.capacity)
         }
     }
 }

@@ -128,10 +128,10 @@ struct QuerySorter {
                     continue
                 }
                 if let text {
-                    arena.add(text)
-                    guard arena.count & 255 != 0 || memory.grants(least + arena.memory) else {
+                    guard memory.grants(least + arena.memory(adding: text.count)) else {
                         return []
                     }
+                    arena.add(text)
                 }
                 entries.append(CodedKey(code: ascending ? code : ~code, key: key))
             }
