@@ -17,6 +17,8 @@ import Synchronization
 /// changes it), and 20 times a second for the folders on the path.
 final class PathVerifier: Sendable {
     private let path: String
+    // because: the bytes are constant and freed at the end. A string would be copied for each lookup.
+    nonisolated(unsafe) private let pathBytes: UnsafeMutablePointer<CChar>
     private let descriptor: Int32
     private let device: UInt64
     private let inode: UInt64
@@ -36,6 +38,8 @@ final class PathVerifier: Sendable {
     /// Throws `replaced` if other processes have another file open under its name.
     init(_ environment: OpaquePointer, _ path: String) throws(StorageError) {
         self.path = path
+        // because: a path takes a few bytes.
+        pathBytes = strdup(path)!
         var descriptor: Int32 = -1
         try check(mdb_env_get_fd(environment, &descriptor), "mdb_env_get_fd", path)
         var status = stat()
@@ -60,6 +64,8 @@ final class PathVerifier: Sendable {
         }
     }
 
+    deinit { free(pathBytes) }
+
     /// Verifies the path, and returns the state of the file.
     ///
     /// Throws `replaced` if the path leads to another file or to no file. Takes one system call.
@@ -79,7 +85,7 @@ final class PathVerifier: Sendable {
 
     private func lookUp() throws(StorageError) -> stat {
         var status = stat()
-        guard stat(path, &status) == 0 else {
+        guard stat(pathBytes, &status) == 0 else {
             let code = errno
             if code == ENOENT || code == ENOTDIR { throw replaced }
             throw StorageError(rawCode: code, call: "stat", file: path)

@@ -55,7 +55,9 @@ package final class ReadTransaction {
     private let lease: EnvironmentLease
     @exclusivity(unchecked) private var pointer: OpaquePointer?
     /// The version that this transaction reads.
-    @exclusivity(unchecked) package private(set) var version: UInt64
+    package var version: UInt64 { pinned }
+    // Not `package` itself, because other modules would check for exclusive access in each read.
+    @exclusivity(unchecked) private var pinned: UInt64
 
     /// Begins reading the newest version.
     package init(_ lease: EnvironmentLease) throws(StorageError) {
@@ -64,7 +66,7 @@ package final class ReadTransaction {
         let begun = try Self.begin(environment)
         pointer = begun
         let version = UInt64(mdb_txn_id(begun))
-        self.version = version
+        pinned = version
         environment.readers.withLock { $0.hold(version) }
     }
 
@@ -72,7 +74,7 @@ package final class ReadTransaction {
     package init(reserving lease: EnvironmentLease) throws(StorageError) {
         self.lease = lease
         environment = lease.environment
-        version = 0
+        pinned = 0
         if let parked = environment.readers.withLock({ $0.spare.popLast() }) {
             pointer = parked.pointer
         } else {
@@ -167,7 +169,7 @@ package final class ReadTransaction {
             throw StorageError(rawCode: code, call: "mdb_txn_renew", file: environment.name)
         }
         let new = UInt64(mdb_txn_id(pointer))
-        version = new
+        pinned = new
         environment.readers.withLock { readers in
             if old != 0 { readers.letGo(old) }
             readers.hold(new)

@@ -65,8 +65,7 @@ package enum ValueSeal {
 
 /// The checksums of an open file's values: writes them, and verifies each once.
 ///
-/// Values of at most 128 bytes are verified at each read, which takes less time than looking up whether they are known.
-/// If values are written in place, in the map, those that this process has written are known.
+/// If values are written in place, in the map, those that this process has written count as verified.
 ///
 /// Any thread may use it, except the functions for the open write.
 final class ValueSeals: @unchecked Sendable {
@@ -76,11 +75,13 @@ final class ValueSeals: @unchecked Sendable {
     private let tableCount: Int
     /// The verified values: a hash of address, length, key and checksum, which differs for other content.
     ///
-    /// Neighboring pages have neighboring entries, so that reading many values in a row stays in the processor's cache.
+    /// A value that fills a page has the entry of its page, in the first half. Each 64 bytes of another page have an
+    /// entry in the second half. Neighboring values have neighboring entries, so that reading many of them needs little
+    /// of the processor's cache.
     private let known: UnsafeMutablePointer<Atomic<UInt64>>
-    private static let capacity = 1 << 17
-    /// The length of the longest value that is verified at each read.
-    private static let short = 128
+    private static let half = 1 << 17
+    /// The length from which a value has its own pages, at LMDB's usual page size.
+    private static let longLength = 2048
     /// Whether values have the same address when they are written and when they are read.
     let isInPlace: Bool
 
@@ -100,9 +101,9 @@ final class ValueSeals: @unchecked Sendable {
             (seeds + index).initialize(to: ValueSeal.seed(name))
         }
         // Zero bytes are valid atomic zeros, and untouched memory takes no space.
-        let memory = calloc(Self.capacity, MemoryLayout<Atomic<UInt64>>.stride)
+        let memory = calloc(2 * Self.half, MemoryLayout<Atomic<UInt64>>.stride)
         guard let memory else { preconditionFailure("out of memory for the checksums of values") }
-        known = memory.bindMemory(to: Atomic<UInt64>.self, capacity: Self.capacity)
+        known = memory.bindMemory(to: Atomic<UInt64>.self, capacity: 2 * Self.half)
     }
 
     deinit {
@@ -124,12 +125,8 @@ final class ValueSeals: @unchecked Sendable {
         let count = stored.count &- ValueSeal.size
         let value = UnsafeRawBufferPointer(start: base, count: count)
         let sum = stored.loadUnaligned(fromByteOffset: count, as: UInt32.self)
-        if count <= Self.short {
-            let isRight = ValueSeal.sum(value, key, seed(table)) == sum
-            return isRight || isUnfinished(base) ? value : nil
-        }
         let tag = Self.tag(base, count, key, sum)
-        let entry = Self.entry(of: base)
+        let entry = Self.entry(of: base, count)
         if known[entry].load(ordering: .relaxed) == tag { return value }
         guard verify(stored, key, table) else { return nil }
         known[entry].store(tag, ordering: .relaxed)
@@ -138,12 +135,9 @@ final class ValueSeals: @unchecked Sendable {
 
     @inline(never)
     private func verify(_ stored: UnsafeRawBufferPointer, _ key: UInt64, _ table: UInt32) -> Bool {
-        ValueSeal.isRight(stored, key, seed(table)) || stored.baseAddress.map(isUnfinished) ?? false
-    }
-
-    /// Whether the caller is still writing the value, which has no checksum yet.
-    private func isUnfinished(_ base: UnsafeRawPointer) -> Bool {
-        UInt(bitPattern: base) == lentAddress.load(ordering: .relaxed)
+        ValueSeal.isRight(stored, key, seed(table))
+            // A value that is still being written has no checksum yet.
+            || UInt(bitPattern: stored.baseAddress) == lentAddress.load(ordering: .relaxed)
     }
 
     /// Returns the hash of a verified value.
@@ -156,12 +150,13 @@ final class ValueSeals: @unchecked Sendable {
             &* 0x9E37_79B9_7F4A_7C15 ^ (key &+ sum &<< 32 | sum) &* 0xD6E8_FEB8_6659_FD93
     }
 
-    /// Returns the index of a value's entry among the verified values: that of its page, plus a distance for each
-    /// quarter of the page.
+    /// Returns the index of a value's entry among the verified values.
     @inline(__always)
-    private static func entry(of base: UnsafeRawPointer) -> Int {
+    private static func entry(of base: UnsafeRawPointer, _ count: Int) -> Int {
         let address = UInt(bitPattern: base)
-        return Int((address &>> 12 &+ (address &>> 10 & 3) &* 0x9E37) & UInt(capacity - 1))
+        let mask = UInt(half &- 1)
+        return count >= longLength
+            ? Int(address &>> 12 & mask) : half &+ Int(address &>> 6 & mask)
     }
 
     // MARK: Writing
@@ -188,10 +183,8 @@ final class ValueSeals: @unchecked Sendable {
     func write(to target: UnsafeMutableRawBufferPointer, _ key: UInt64, _ table: UInt32) {
         let sum = ValueSeal.write(to: target, key, seed(table))
         let count = target.count &- ValueSeal.size
-        guard isInPlace, count > Self.short,
-            let base = UnsafeRawBufferPointer(target).baseAddress
-        else { return }
-        known[Self.entry(of: base)].store(
+        guard isInPlace, let base = UnsafeRawBufferPointer(target).baseAddress else { return }
+        known[Self.entry(of: base, count)].store(
             Self.tag(base, count, key, sum), ordering: .relaxed)
     }
 

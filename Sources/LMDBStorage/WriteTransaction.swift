@@ -88,8 +88,8 @@ package final class WriteTransaction {
     /// Calls `body` before values in all tables may get other addresses, until the transaction ends.
     ///
     /// Otherwise, only a change of a table moves its own values.
-    package func whenPagesMove(_ body: @escaping () -> Void) {
-        environment.dirtyPages?.willMove = body
+    package func whenPagesMove(_ body: @autoclosure () -> () -> Void) {
+        if let dirtyPages = environment.dirtyPages { dirtyPages.willMove = body() }
     }
 
     /// Whether the transaction can still be used.

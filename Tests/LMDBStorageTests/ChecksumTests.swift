@@ -1,3 +1,4 @@
+import CXXHash
 import Glibc
 import Testing
 
@@ -8,9 +9,9 @@ import Testing
     let path = "/tmp/moonpool-checksum-\(getpid())-\(UInt64.random(in: 0 ... .max))"
     static let tables = [TableName("numbers", .integers), TableName("names", .bytes)]
 
-    private func open() throws -> EnvironmentLease {
+    private func open(inMap: Bool = false) throws -> EnvironmentLease {
         try EnvironmentRegistry.open(
-            path: path, options: EnvironmentOptions(), tables: Self.tables)
+            path: path, options: EnvironmentOptions(writesThroughMap: inMap), tables: Self.tables)
     }
 
     private func remove() { for suffix in ["", "-lock", "-log"] { unlink(path + suffix) } }
@@ -75,6 +76,54 @@ import Testing
             entry = try cursor.next()
         }
         #expect(count == 60)
+    }
+
+    @Test func `the hash is the same with and without vector instructions`() {
+        let bytes = value(9, 6000)
+        bytes.withUnsafeBytes { bytes in
+            for count in 0...bytes.count {
+                let input = UnsafeRawBufferPointer(rebasing: bytes[..<count])
+                #expect(ValueSeal.hash(input) == XXH3_64bits(input.baseAddress, count))
+            }
+        }
+    }
+
+    @Test(arguments: [false, true])
+    func `replaced values are read by other transactions of the same process`(
+        inMap: Bool
+    ) throws {
+        defer { remove() }
+        let lease = try open(inMap: inMap)
+        // Some file systems do not support writing through the map.
+        #expect(inMap || !lease.environment.seals.isInPlace)
+        let table = lease.environment.tables[0]
+        var expected: [UInt64: [UInt8]] = [:]
+        for round in UInt64(0)..<60 {
+            let write = try WriteTransaction(lease, durability: .memory)
+            for step in UInt64(0)..<10 {
+                let key = (round &* 7 &+ step &* 5) % 40
+                let bytes = value(round &+ step, Int((round &* 397 &+ step &* 711) % 5000) + 1)
+                if step % 2 == 0 {
+                    try bytes.withUnsafeBytes { try write.handle.put(table, key, $0) }
+                } else {
+                    try write.handle.reserve(table, key, count: bytes.count)
+                        .copyBytes(from: bytes)
+                }
+                expected[key] = bytes
+            }
+            if round % 5 == 4 {
+                for key in expected.keys where key % 3 == 0 {
+                    try write.handle.delete(table, key)
+                    expected[key] = nil
+                }
+            }
+            try write.commit()
+            let read = try ReadTransaction(lease)
+            for (key, bytes) in expected {
+                #expect(try read.handle.get(table, key).map(Array.init) == bytes)
+            }
+        }
+        #expect(try PageVerifier.faults(path: path, atMost: 5).isEmpty)
     }
 
     @Test func `a value that is filled after it was reserved has its checksum when it is read`()

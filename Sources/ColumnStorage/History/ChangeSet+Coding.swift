@@ -20,14 +20,10 @@ extension ChangeSet {
         return writer.bytes
     }
 
-    /// Returns the stored form after the four bytes of a word, least significant first.
-    func encode(after word: UInt32) -> [UInt8] {
-        var writer = ByteWriter()
-        for shift in [UInt32(0), 8, 16, 24] {
-            writer.byte(UInt8(truncatingIfNeeded: word >> shift))
-        }
+    /// Appends the four bytes of a word, least significant first, and the stored form.
+    func encode(after word: UInt32, into writer: inout ByteWriter) {
+        writer.word(UInt64(word), bytes: 4)
         encode(into: &writer)
-        return writer.bytes
     }
 
     private func encode(into writer: inout ByteWriter) {

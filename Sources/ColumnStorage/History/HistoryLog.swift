@@ -11,7 +11,9 @@ import LMDBStorage
 package enum HistoryLog {
     /// Returns the entry of a version, to be stored under its number.
     static func entry(_ changes: ChangeSet, shards: UInt32 = 0) -> [UInt8] {
-        changes.encode(after: shards)
+        var writer = ByteWriter()
+        changes.encode(after: shards, into: &writer)
+        return writer.bytes
     }
 
     /// The changes that a reader must check when it skips versions.

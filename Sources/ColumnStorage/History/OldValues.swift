@@ -27,12 +27,10 @@ extension WriteSession {
     ///
     /// Takes a search for each written leaf and a copy of each value. The values are not kept if the write changed the
     /// schema, replaced too many bytes, or found damage.
-    func appendTrailer(to entry: inout [UInt8], _ changes: ChangeSet) {
+    func appendTrailer(to writer: inout ByteWriter, _ changes: ChangeSet) {
         let hasValues = !changes.schemaChanged && !(changes.tables.isEmpty && restoration == nil)
         guard hasValues || author != nil else { return }
         guard let reader = snapshot.source.reader else { return }
-        var writer = ByteWriter(continuing: entry)
-        entry = []
         writer.replace(
             at: HistoryLog.shardBytes,
             writer.bytes[HistoryLog.shardBytes] | ChangeSet.isFollowed)
@@ -45,7 +43,6 @@ extension WriteSession {
         }
         guard hasValues else {
             writer.replace(at: start, flags)
-            entry = writer.bytes
             return
         }
         if let restoration {
@@ -68,7 +65,6 @@ extension WriteSession {
         }
         previous.end()
         writer.replace(at: start, flags)
-        entry = writer.bytes
     }
 
     private func appendOldValues(

@@ -30,7 +30,13 @@ package final class SnapshotSource {
     @exclusivity(unchecked) private var indexPages: [IndexPages?] = []
     private let indexMemory = IndexMemory()
     /// The buffers of this snapshot's writes, kept between them.
-    private(set) lazy var workspace = WriteWorkspace()
+    var workspace: WriteWorkspace {
+        if let madeWorkspace { return madeWorkspace }
+        let made = WriteWorkspace()
+        madeWorkspace = made
+        return made
+    }
+    @exclusivity(unchecked) private var madeWorkspace: WriteWorkspace?
 
     init(
         _ file: ColumnFile, _ reader: ReadTransaction,

@@ -71,6 +71,7 @@ extension WriteSession {
     func keepCopy(
         of key: LeafKey, _ bytes: UnsafeRawBufferPointer
     ) -> UnsafeMutableRawPointer {
+        let copies = makeCopies()
         while let old = copies.takeOldest() {
             if let address = old.bytes.baseAddress {
                 overlays[old.key.table]?.reader.forget(

@@ -30,20 +30,15 @@ extension TableOverlay {
             changes.deleted.insert(base: base, bits: old & ~new)
         }
         if marks.isEmpty { return changes }
-        for key in marks.keys.sorted(by: {
-            LeafKey(rawValue: $0).cluster < LeafKey(rawValue: $1).cluster
-        }) {
-            guard let set = marks[key] else { continue }
-            let leaf = LeafKey(rawValue: key)
-            let bits: ClusterBits
-            if let (old, new) = presence[leaf.cluster] {
-                bits = set & old & new
-            } else {
-                bits = set & reader.presence(leaf.cluster)
+        if marks.count == 1, let (key, set) = marks.first {
+            note(set, of: LeafKey(rawValue: key), in: &changes)
+        } else {
+            for key in marks.keys.sorted(by: {
+                LeafKey(rawValue: $0).cluster < LeafKey(rawValue: $1).cluster
+            }) {
+                guard let set = marks[key] else { continue }
+                note(set, of: LeafKey(rawValue: key), in: &changes)
             }
-            if bits.isEmpty { continue }
-            changes.modified[ColumnID(leaf.slot - 1), default: KeySet()].insert(
-                base: Int64(leaf.cluster * Cluster.rows), bits: bits)
         }
         for (index, list) in reader.lists.enumerated() {
             guard let list, !list.recordedEdits.isEmpty,
@@ -54,5 +49,18 @@ extension TableOverlay {
             }
         }
         return changes
+    }
+
+    /// Adds the modified rows among the marked rows of a leaf.
+    private func note(_ marked: ClusterBits, of leaf: LeafKey, in changes: inout TableChanges) {
+        let bits: ClusterBits
+        if let (old, new) = presence[leaf.cluster] {
+            bits = marked & old & new
+        } else {
+            bits = marked & reader.presence(leaf.cluster)
+        }
+        if bits.isEmpty { return }
+        changes.modified[ColumnID(leaf.slot - 1), default: KeySet()].insert(
+            base: Int64(leaf.cluster * Cluster.rows), bits: bits)
     }
 }

@@ -225,12 +225,11 @@ final class TableOverlay {
                 session.pool.release(leaf, width: width(of: key.slot))
             }
         }
-        // Memory that one large write needed is not kept permanently.
-        leaves.removeAll(keepingCapacity: leaves.capacity < 64)
-        flushed.removeAll(keepingCapacity: flushed.capacity < 64)
-        marks.removeAll(keepingCapacity: marks.capacity < 64)
-        presence.removeAll(keepingCapacity: presence.capacity < 64)
-        origins.removeAll(keepingCapacity: true)
+        leaves.reset()
+        flushed.reset()
+        marks.reset()
+        presence.reset()
+        if !origins.isEmpty { origins.removeAll(keepingCapacity: true) }
         charge.record(0)
         for slot in recent.indices { recent[slot] = nil }
     }
@@ -247,5 +246,25 @@ final class TableOverlay {
             let key = LeafKey(rawValue: key)
             reader.enter(key.slot, key.cluster, UnsafeRawPointer(leaf.address))
         }
+    }
+}
+
+/// The capacity of a hash table up to which its memory is kept; memory that one large write needed is not kept
+/// permanently.
+private let keptCapacity = 64
+
+extension Dictionary {
+    /// Removes all keys.
+    fileprivate mutating func reset() {
+        let isSmall = capacity < keptCapacity
+        if !isEmpty || !isSmall { removeAll(keepingCapacity: isSmall) }
+    }
+}
+
+extension Set {
+    /// Removes all elements.
+    fileprivate mutating func reset() {
+        let isSmall = capacity < keptCapacity
+        if !isEmpty || !isSmall { removeAll(keepingCapacity: isSmall) }
     }
 }

@@ -41,8 +41,8 @@ package final class WriteSession {
     @exclusivity(unchecked) private var isEnding = false
     /// The definitions of the tables before the write changed them.
     @exclusivity(unchecked) private(set) var definitionsBefore: [TableID: TableDefinition]
-    /// Copies of leaves that the write has flushed, for readers.
-    let copies: LeafCopies
+    /// Copies of leaves that the write has flushed, for readers; nil until there is one.
+    @exclusivity(unchecked) private(set) var copies: LeafCopies?
 
     /// The account of the script that writes; nil without a limit.
     let account: MemoryAccount?
@@ -69,12 +69,12 @@ package final class WriteSession {
         let account = MemoryAccount.current
         self.account = account
         charge = MemoryCharge(account)
-        copies = LeafCopies(account)
         memoryLimit = min(24 << 20, (account?.capacity ?? .max) / 8)
         grantedSize = account == nil ? memoryLimit : 0
         definitionsBefore = snapshot.source.definitions
+        swap(&overlays, &workspace.overlays)
         // because: the source exists as long as its snapshot, which ends the write.
-        transaction.whenPagesMove { [unowned source = snapshot.source] in source.forgetPages() }
+        transaction.whenPagesMove({ [unowned source = snapshot.source] in source.forgetPages() })
     }
 
     /// Receives the definitions of the version on which the write began, if they were read after it began.
@@ -298,14 +298,19 @@ package final class WriteSession {
             shards |= 1 << UInt32(FileTables.shard(of: id))
         }
         if let failure { throw failure }
-        var entry = HistoryLog.entry(changes, shards: shards)
+        let workspace = snapshot.source.workspace
+        var entry = ByteWriter(continuing: [])
+        swap(&entry, &workspace.entry)
+        defer { workspace.keep(&entry) }
+        changes.encode(after: shards, into: &entry)
         let options = file.options
         if options.historyLimit > 0, options.keepsHistory { appendTrailer(to: &entry, changes) }
         let space = try deltaBuffer.reserve(
-            .history, handle.version, count: entry.count, file.tables, in: handle)
-        space.copyBytes(from: entry)
+            .history, handle.version, count: entry.bytes.count, file.tables, in: handle)
+        space.copyBytes(from: entry.bytes)
         try deltaBuffer.store(in: handle)
-        if handle.version % 16 == 0 || entry.count > HistoryLog.largeEntry, options.keepsHistory {
+        let isLarge = entry.bytes.count > HistoryLog.largeEntry
+        if handle.version % 16 == 0 || isLarge, options.keepsHistory {
             try HistoryLog.trim(
                 file.tables.history, limit: options.historyLimit,
                 needed: file.oldestVersion() ?? snapshot.version, in: handle)
@@ -330,6 +335,14 @@ package final class WriteSession {
         }
     }
 
+    /// Returns the copies of flushed leaves.
+    func makeCopies() -> LeafCopies {
+        if let copies { return copies }
+        let made = LeafCopies(account)
+        copies = made
+        return made
+    }
+
     /// Records the version as which the write was committed.
     func didCommit(as version: UInt64) { deltaBuffer.didCommit(as: version) }
 
@@ -347,7 +360,8 @@ package final class WriteSession {
         recent = nil
         for overlay in overlays.values { overlay.reader.endWrite() }
         overlays.removeAll()
-        copies.removeAll()
+        swap(&overlays, &snapshot.source.workspace.overlays)
+        copies?.removeAll()
         arena.reset()
     }
 }

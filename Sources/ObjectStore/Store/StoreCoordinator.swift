@@ -80,7 +80,9 @@ final class StoreCoordinator: Sendable {
     ///
     /// Stores with observers are woken first, so the others do not delay them.
     func didCommit(_ member: UInt64) {
-        let stores = members.withLock { $0.stores }
+        // Without other stores, nothing is copied.
+        let others = members.withLock { $0.stores.count > 1 ? $0.stores : nil }
+        guard let stores = others else { return }
         for isObserving in [true, false] {
             for (number, store) in stores where number != member {
                 if store.isObserving == isObserving { store.wakeup.wake() }
