@@ -14,6 +14,8 @@ struct PendingMemory: ~Copyable {
     private var charge = MemoryCharge(nil)
 
     private static let mostBytes = 24 << 20
+    /// More than one chunk takes, so that a change does not always store the one before.
+    private static let leastBytes = 64 << 10
     private static let step = 256 << 10
 
     /// Whether the changes use so much memory that they have to be stored before the commit.
@@ -50,7 +52,7 @@ struct PendingMemory: ~Copyable {
             // The writing script may have changed.
             let account = MemoryAccount.current
             charge = MemoryCharge(account)
-            most = min(Self.mostBytes, (account?.capacity ?? .max) / 16)
+            most = min(Self.mostBytes, max(Self.leastBytes, (account?.capacity ?? .max) / 16))
         }
         guard charge.isLimited else {
             granted = .max
