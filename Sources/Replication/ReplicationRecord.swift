@@ -72,10 +72,8 @@ struct ReplicationRecord: Equatable {
             json.key(name)
             json.string(text)
         }
-        json.key("sequence")
-        json.int(Int64(clamping: sequence))
-        json.key("version")
-        json.int(Int64(clamping: version))
+        json.member("sequence", sequence)
+        json.member("version", version)
         json.endObject()
         try store.setReplicationRecord(
             json.bytes, isFollower: role == .follower, changesRole: changesRole)

@@ -59,17 +59,14 @@ final class RejectFile {
         var json = JSONWriter()
         json.beginObject()
         if let table = location.table {
-            json.key("table")
-            json.string(table)
+            json.member("table", table)
         }
         json.key(location.table == nil ? "line" : "row")
         json.int(Int64(reason.line ?? location.line))
         if let column = reason.column {
-            json.key("column")
-            json.int(Int64(column))
+            json.member("column", column)
         }
-        json.key("reason")
-        json.string(reason.reason)
+        json.member("reason", reason.reason)
         json.endObject()
         json.newLine()
         try reasons.write(json.bytes)
@@ -80,8 +77,7 @@ final class RejectFile {
         guard let name, row.first == 0x7B else { return row }
         var json = JSONWriter()
         json.beginObject()
-        json.key("$class")
-        json.string(name)
+        json.member("$class", name)
         let rest = row.dropFirst()
         let isEmpty = rest.first { $0 > 0x20 } == 0x7D
         return json.bytes + (isEmpty ? [] : [0x2C]) + rest

@@ -46,6 +46,25 @@ package struct JSONWriter: Sendable {
         needsComma = false
     }
 
+    /// Appends a member of an object with a text.
+    package mutating func member(_ name: String, _ text: String) {
+        key(name)
+        string(text)
+    }
+
+    /// Appends a member of an object with a number.
+    @inlinable  // so that the number is not a generic value
+    package mutating func member(_ name: String, _ number: some BinaryInteger) {
+        key(name)
+        int(Int64(clamping: number))
+    }
+
+    /// Appends a member of an object with a Boolean.
+    package mutating func member(_ name: String, _ flag: Bool) {
+        key(name)
+        bool(flag)
+    }
+
     /// Encodes a name that is written many times.
     package func makeKey(_ name: String) -> Key {
         var writer = JSONWriter(isLua ? .lua : .json)

@@ -70,23 +70,17 @@ struct LintCommand: ParsableCommand {
     private static func json(_ found: [(script: String, findings: [LintFinding])]) -> String {
         var json = JSONWriter()
         json.beginObject()
-        json.key("scripts")
-        json.int(Int64(found.count))
+        json.member("scripts", found.count)
         json.key("findings")
         json.beginArray()
         for (script, findings) in found {
             for finding in findings {
                 json.beginObject()
-                json.key("script")
-                json.string(script)
-                json.key("line")
-                json.int(Int64(finding.line))
-                json.key("column")
-                json.int(Int64(finding.column))
-                json.key("rule")
-                json.string(finding.rule.rawValue)
-                json.key("message")
-                json.string(finding.message)
+                json.member("script", script)
+                json.member("line", finding.line)
+                json.member("column", finding.column)
+                json.member("rule", finding.rule.rawValue)
+                json.member("message", finding.message)
                 json.endObject()
             }
         }

@@ -45,8 +45,7 @@ struct ImportSummary {
         count("updated", report.updated)
         count("rejected", report.rejected)
         count("changed", report.changed)
-        json.key("dry_run")
-        json.bool(isDryRun)
+        json.member("dry_run", isDryRun)
         func texts(_ name: String, _ texts: [String]) {
             json.key(name)
             json.beginArray()

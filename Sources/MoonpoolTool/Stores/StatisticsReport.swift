@@ -95,8 +95,7 @@ enum StatisticsReport {
     ) -> String {
         var json = JSONWriter()
         json.beginObject()
-        json.key("store")
-        json.string(path)
+        json.member("store", path)
         for (key, value) in [
             ("version", Int64(clamping: statistics.version)),
             ("schema_version", Int64(clamping: statistics.schemaVersion)),
@@ -126,16 +125,11 @@ enum StatisticsReport {
         json.beginArray()
         for pin in statistics.pins {
             json.beginObject()
-            json.key("version")
-            json.int(Int64(clamping: pin.version))
-            json.key("kind")
-            json.string(pin.kind.rawValue)
-            json.key("held_by")
-            json.string(pin.summary)
-            json.key("process")
-            json.int(Int64(pin.process))
-            json.key("bytes")
-            json.int(Int64(pin.bytes))
+            json.member("version", pin.version)
+            json.member("kind", pin.kind.rawValue)
+            json.member("held_by", pin.summary)
+            json.member("process", pin.process)
+            json.member("bytes", pin.bytes)
             json.endObject()
         }
         json.endArray()
@@ -181,24 +175,17 @@ enum StatisticsReport {
         _ found: StoreStatistics.ClassStatistics, to json: inout JSONWriter
     ) {
         json.beginObject()
-        json.key("name")
-        json.string(found.name)
-        json.key("embedded")
-        json.bool(found.isEmbedded)
-        json.key("objects")
-        json.int(Int64(found.objects))
-        json.key("bytes")
-        json.int(Int64(found.bytes))
-        json.key("waiting_bytes")
-        json.int(Int64(found.waitingBytes))
+        json.member("name", found.name)
+        json.member("embedded", found.isEmbedded)
+        json.member("objects", found.objects)
+        json.member("bytes", found.bytes)
+        json.member("waiting_bytes", found.waitingBytes)
         json.key("properties")
         json.beginArray()
         for property in found.properties {
             json.beginObject()
-            json.key("name")
-            json.string(property.name)
-            json.key("type")
-            json.string(property.typeName)
+            json.member("name", property.name)
+            json.member("type", property.typeName)
             let usage = property.usage
             for (key, bytes) in [
                 ("values", usage.values), ("long_values", usage.longValues),
@@ -219,8 +206,7 @@ enum StatisticsReport {
             json.beginArray()
             for name in index.properties { json.string(name) }
             json.endArray()
-            json.key("bytes")
-            json.int(Int64(index.bytes))
+            json.member("bytes", index.bytes)
             json.endObject()
         }
         json.endArray()

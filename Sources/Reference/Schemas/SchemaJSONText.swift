@@ -17,8 +17,7 @@ struct SchemaJSONText {
     var text: String {
         var json = JSONWriter()
         json.beginObject()
-        json.key("schema_version")
-        json.int(Int64(clamping: version))
+        json.member("schema_version", version)
         json.key("classes")
         json.beginArray()
         for classSchema in classes { Self.write(classSchema, to: &json) }
@@ -29,10 +28,8 @@ struct SchemaJSONText {
 
     private static func write(_ classSchema: ClassSchema, to json: inout JSONWriter) {
         json.beginObject()
-        json.key("name")
-        json.string(classSchema.name)
-        json.key("embedded")
-        json.bool(classSchema.isEmbedded)
+        json.member("name", classSchema.name)
+        json.member("embedded", classSchema.isEmbedded)
         json.key("properties")
         json.beginArray()
         for property in classSchema.properties { write(property, to: &json) }
@@ -50,25 +47,18 @@ struct SchemaJSONText {
 
     private static func write(_ property: Property, to json: inout JSONWriter) {
         json.beginObject()
-        json.key("name")
-        json.string(property.name)
-        json.key("type")
-        json.string(property.type.rawValue)
-        json.key("optional")
-        json.bool(property.isOptional)
-        json.key("declaration")
-        json.string(PropertySyntax.text(of: property))
+        json.member("name", property.name)
+        json.member("type", property.type.rawValue)
+        json.member("optional", property.isOptional)
+        json.member("declaration", PropertySyntax.text(of: property))
         if let collection = property.collection {
-            json.key("collection")
-            json.string(collection.name)
+            json.member("collection", collection.name)
         }
         if let target = property.target {
-            json.key("class")
-            json.string(target)
+            json.member("class", target)
         }
         if let origin = property.origin {
-            json.key("property")
-            json.string(origin.property)
+            json.member("property", origin.property)
         }
         for (name, flag) in [
             ("primary", property.isPrimary), ("indexed", property.isIndexed),
@@ -82,8 +72,7 @@ struct SchemaJSONText {
             write(value, to: &json)
         }
         if property.storedName != property.name {
-            json.key("map_to")
-            json.string(property.storedName)
+            json.member("map_to", property.storedName)
         }
         json.endObject()
     }

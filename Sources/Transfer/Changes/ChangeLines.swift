@@ -42,12 +42,10 @@ package struct ChangeLines {
 
     private mutating func header(_ view: StoreView, isSnapshot: Bool) -> [UInt8] {
         json.beginObject()
-        json.key("$changes")
-        json.int(Self.format)
+        json.member("$changes", Self.format)
         version(view.version)
         if isSnapshot {
-            json.key("snapshot")
-            json.bool(true)
+            json.member("snapshot", true)
         }
         schema(view)
         return taken()
@@ -171,8 +169,7 @@ package struct ChangeLines {
     ) throws {
         try begin("inserted", object, in: classSchema, from: view, version: number)
         if classSchema.primaryKey != nil {
-            json.key("number")
-            json.int(object.key.rawValue)
+            json.member("number", object.key.rawValue)
         }
         try members("values", classSchema.properties, of: object, in: classSchema, from: view)
         end()
@@ -212,8 +209,7 @@ package struct ChangeLines {
         from view: StoreView, version number: UInt64
     ) throws {
         begin(change, version: number)
-        json.key("class")
-        json.string(classSchema.name)
+        json.member("class", classSchema.name)
         json.key("key")
         try RowEncoder(view: view).link(object, to: &json)
     }
@@ -221,27 +217,22 @@ package struct ChangeLines {
     private mutating func begin(_ change: String, version number: UInt64) {
         json.beginObject()
         version(number)
-        json.key("change")
-        json.string(change)
+        json.member("change", change)
     }
 
     /// Returns the written lines, including the line that ends a step.
     private mutating func commit(_ number: UInt64, since: UInt64?, _ count: Int) -> [UInt8] {
         begin("commit", version: number)
         if let since {
-            json.key("since")
-            json.int(Int64(clamping: since))
+            json.member("since", since)
         }
-        json.key("count")
-        json.int(Int64(count))
-        json.key("time")
-        json.string(time().description)
+        json.member("count", count)
+        json.member("time", time().description)
         return taken()
     }
 
     private mutating func version(_ number: UInt64) {
-        json.key("version")
-        json.int(Int64(clamping: number))
+        json.member("version", number)
     }
 
     private mutating func schema(_ view: StoreView) {

@@ -68,8 +68,7 @@ package struct RowEncoder {
             plain(try view.value(key, of: reference.key, in: target), to: &json)
         } else {
             json.beginObject()
-            json.key("$key")
-            json.int(reference.key.rawValue)
+            json.member("$key", reference.key.rawValue)
             json.endObject()
         }
     }

@@ -39,8 +39,7 @@ package struct ReplicationLines {
     ) throws -> [UInt8] {
         let view = change.newer
         begin(view.version)
-        json.key("since")
-        json.int(Int64(clamping: since))
+        json.member("since", since)
         try end()
         if change.changesSchema { try schema(view, catalog) }
         let classes = change.classes
@@ -69,8 +68,7 @@ package struct ReplicationLines {
     /// Writes all objects of a version and returns the last part.
     package mutating func snapshot(_ view: StoreView, catalog: [UInt8]) throws -> [UInt8] {
         begin(view.version)
-        json.key("snapshot")
-        json.bool(true)
+        json.member("snapshot", true)
         try end()
         try schema(view, catalog)
         let classes = view.schema.classes.filter { !$0.isEmbedded }.sorted { $0.name < $1.name }
@@ -157,10 +155,8 @@ package struct ReplicationLines {
 
     private mutating func begin(_ version: UInt64) {
         json.beginObject()
-        json.key("$replica")
-        json.int(Self.format)
-        json.key("version")
-        json.int(Int64(clamping: version))
+        json.member("$replica", Self.format)
+        json.member("version", version)
     }
 
     private mutating func line(
@@ -169,16 +165,14 @@ package struct ReplicationLines {
         json.beginObject()
         json.key(change)
         json.string(classSchema.name)
-        json.key("object")
-        json.int(object.key.rawValue)
+        json.member("object", object.key.rawValue)
     }
 
     private mutating func schema(_ view: StoreView, _ catalog: [UInt8]) throws {
         json.beginObject()
         json.key("schema")
         SchemaJSON.write(view.schema.classes.sorted { $0.name < $1.name }, to: &json)
-        json.key("catalog")
-        json.string(Base64.encode(catalog))
+        json.member("catalog", Base64.encode(catalog))
         try end()
     }
 
