@@ -42,6 +42,21 @@ package struct LuaMethod<Receiver>: Sendable {
         free = body
         isFastCreate = false
     }
+
+    /// Creates the metamethod `__eq`; a value of another type is not equal.
+    package static func equality(
+        of type: @escaping @autoclosure @Sendable () -> LuaClass<Receiver>,
+        _ areEqual: @escaping @Sendable (Receiver, Receiver) -> Bool
+    ) -> LuaMethod where Receiver: AnyObject {
+        LuaMethod(
+            "__eq",
+            anyReceiver: { call in
+                guard let left = call.optionalObject(1, type()),
+                    let right = call.optionalObject(2, type())
+                else { return call.answer(.boolean(false)) }
+                return call.answer(.boolean(areEqual(left, right)))
+            })
+    }
 }
 
 /// A property of a class.

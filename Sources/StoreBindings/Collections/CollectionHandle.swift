@@ -95,14 +95,7 @@ extension CollectionHandle {
                 guard collection.isValid else { return call.answer(.text("\(subject) (invalid)")) }
                 return call.answer(.text("\(subject) (\(try collection.count()))"))
             },
-            LuaMethod(
-                "__eq",
-                anyReceiver: { call in
-                    guard let left = call.optionalObject(1, type),
-                        let right = call.optionalObject(2, type)
-                    else { return call.answer(false) }
-                    return call.answer(.boolean(left.collection.isSame(as: right.collection)))
-                }),
+            LuaMethod.equality(of: type) { $0.collection.isSame(as: $1.collection) },
         ]
     }
 }

@@ -141,17 +141,10 @@ package final class ProjectionHandle {
                 }
                 return call.answer(.text("\(name) { \(projection.shape.describe(object)) }"))
             },
-            LuaMethod(
-                "__eq",
-                anyReceiver: { call in
-                    guard let left = call.optionalObject(1, type),
-                        let right = call.optionalObject(2, type)
-                    else { return call.answer(false) }
-                    return call.answer(
-                        .boolean(
-                            left.shape === right.shape && left.reference == right.reference
-                                && left.source.isSame(as: right.source)))
-                }),
+            LuaMethod.equality(of: type) { left, right in
+                left.shape === right.shape && left.reference == right.reference
+                    && left.source.isSame(as: right.source)
+            },
             LuaMethod("__pairs") { projection, call in
                 _ = try projection.present()
                 return try call.answerPairs(of: projection.names)

@@ -90,14 +90,7 @@ final class ResultsHandle {
                 let name = try results.results.classSchema().name
                 return call.answer(.text("Results of \(name) (\(try results.results.count()))"))
             },
-            LuaMethod(
-                "__eq",
-                anyReceiver: { call in
-                    guard let left = call.optionalObject(1, type)?.results,
-                        let right = call.optionalObject(2, type)?.results
-                    else { return call.answer(false) }
-                    return call.answer(.boolean(left.isSame(as: right)))
-                }),
+            LuaMethod.equality(of: type) { $0.results.isSame(as: $1.results) },
             LuaMethod("__pairs") { results, call in
                 // Iterates over indexes and objects, as `ipairs` does for a list.
                 try call.answer(call.state.call(call.state.globals["ipairs"], [call[1]]))

@@ -36,14 +36,7 @@ final class DecimalBox {
         ],
         metamethods: [
             LuaMethod("__tostring") { $1.answer(.text($0.number.description)) },
-            LuaMethod(
-                "__eq",
-                anyReceiver: { call in
-                    guard let left = call.optionalObject(1, type)?.number,
-                        let right = call.optionalObject(2, type)?.number
-                    else { return call.answer(false) }
-                    return call.answer(.boolean(DecimalValue.order(left, right) == 0))
-                }),
+            LuaMethod.equality(of: type) { DecimalValue.order($0.number, $1.number) == 0 },
             LuaMethod("__lt", anyReceiver: { try compare($0) { $0 < 0 } }),
             LuaMethod("__le", anyReceiver: { try compare($0) { $0 <= 0 } }),
             LuaMethod("__add", anyReceiver: { try calculate($0, +) }),

@@ -19,13 +19,7 @@ final class IdentifierBox<Identifier: LuaIdentifier> {
             name: name,
             metamethods: [
                 LuaMethod("__tostring") { $1.answer(.text($0.identifier.description)) },
-                LuaMethod(
-                    "__eq",
-                    anyReceiver: { call in
-                        let left = call.optionalObject(1, type)?.identifier
-                        let right = call.optionalObject(2, type)?.identifier
-                        return call.answer(.boolean(left != nil && left == right))
-                    }),
+                LuaMethod.equality(of: type) { $0.identifier == $1.identifier },
                 LuaMethod("__lt", anyReceiver: { try compare($0, <) }),
                 LuaMethod("__le", anyReceiver: { try compare($0, <=) }),
                 LuaMethod("__concat", anyReceiver: joinedTexts),
@@ -99,13 +93,7 @@ final class DataBox {
                 return call.answer(.string(LuaString(bytes: data.bytes)))
             },
             LuaMethod("__len") { $1.answer(.integer(Int64($0.bytes.count))) },
-            LuaMethod(
-                "__eq",
-                anyReceiver: { call in
-                    let left = call.optionalObject(1, type)?.bytes
-                    return call.answer(
-                        .boolean(left != nil && left == call.optionalObject(2, type)?.bytes))
-                }),
+            LuaMethod.equality(of: type) { $0.bytes == $1.bytes },
             LuaMethod("__concat", anyReceiver: joinedTexts),
         ])
 }

@@ -82,13 +82,6 @@ final class FloatBox {
         ],
         metamethods: [
             LuaMethod("__tostring") { $1.answer(.text($0.number.description)) },
-            LuaMethod(
-                "__eq",
-                anyReceiver: { call in
-                    guard let left = call.optionalObject(1, type),
-                        let right = call.optionalObject(2, type)
-                    else { return call.answer(false) }
-                    return call.answer(.boolean(left.number == right.number))
-                }),
+            LuaMethod.equality(of: type) { $0.number == $1.number },
         ])
 }
