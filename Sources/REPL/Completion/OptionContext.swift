@@ -7,30 +7,15 @@ struct OptionContext {
 
     /// Returns nil if the cursor is not in such a table, or is after the `=` of one of its fields.
     init?(_ tokens: [LuaToken]) {
-        guard let last = tokens.last, last.isSymbol("{") || last.isSymbol(",") else { return nil }
-        var depth = 0
-        var used: Set<String> = []
-        var open: Int?
-        for index in tokens.indices.reversed() where tokens[index].kind == .symbol {
-            let token = tokens[index]
-            if ["}", ")", "]"].contains(token.text) { depth += 1 }
-            if depth == 0, token.text == "=", index > 0 { used.insert(tokens[index - 1].text) }
-            guard ["{", "(", "["].contains(token.text) else { continue }
-            if depth == 0 {
-                guard token.text == "{" else { return nil }
-                open = index
-                break
-            }
-            depth -= 1
-        }
-        guard let open, open > 0 else { return nil }
-        guard let function = Self.function(of: Array(tokens[..<open])) else { return nil }
+        guard let table = OpenTable(tokens), table.start > 0,
+            let function = Self.function(of: Array(tokens[..<table.start]))
+        else { return nil }
         let types = HelpCatalog.find(function).flatMap(\.signatures).flatMap(\.parameters)
             .flatMap { $0.type.split(whereSeparator: { "?|".contains($0) }).map(String.init) }
             .filter { $0.hasSuffix("Options") }
         let names = types.compactMap { name in
             HelpCatalog.types.first { $0.annotation == name }
-        }.flatMap { HelpCatalog.entries(of: $0).map(\.name) }.filter { !used.contains($0) }
+        }.flatMap { HelpCatalog.entries(of: $0).map(\.name) }.filter { !table.names.contains($0) }
         guard !names.isEmpty else { return nil }
         self.names = names
     }

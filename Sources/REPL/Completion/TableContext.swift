@@ -10,27 +10,8 @@ struct TableContext {
 
     /// Returns nil if the cursor is not in such a table, or is after the `=` of one of its fields.
     init?(_ tokens: [LuaToken], _ session: Session) {
-        guard let last = tokens.last, last.isSymbol("{") || last.isSymbol(",") else { return nil }
-        var depth = 0
-        var used: Set<String> = []
-        var open: Int?
-        for index in tokens.indices.reversed() {
-            let token = tokens[index]
-            guard token.kind == .symbol else { continue }
-            if ["}", ")", "]"].contains(token.text) { depth += 1 }
-            if depth == 0, token.text == "=", index > 0, tokens[index - 1].kind == .name {
-                used.insert(tokens[index - 1].text)
-            }
-            guard ["{", "(", "["].contains(token.text) else { continue }
-            if depth == 0 {
-                guard token.text == "{" else { return nil }
-                open = index
-                break
-            }
-            depth -= 1
-        }
-        guard let open else { return nil }
-        var before = Array(tokens[..<open])
+        guard let table = OpenTable(tokens) else { return nil }
+        var before = Array(tokens[..<table.start])
         var className: String?
         // Calls such as `create("Dog", {` name the class before the table.
         if before.last?.isSymbol(",") == true {
@@ -52,11 +33,41 @@ struct TableContext {
             else { return nil }
             classSchema = found
         }
-        self.used = used
+        used = table.names
     }
 
     /// The properties that the table does not contain yet.
     var names: [String] {
         classSchema.properties.filter { !$0.isBacklinks && !used.contains($0.name) }.map(\.name)
+    }
+}
+
+/// The table constructor that contains the cursor.
+struct OpenTable {
+    /// The index of its `{`.
+    let start: Int
+    /// The names of its fields before the cursor.
+    let names: Set<String>
+
+    /// Returns nil if the cursor is not in a table constructor, or is after the `=` of one of its fields.
+    init?(_ tokens: [LuaToken]) {
+        guard let last = tokens.last, last.isSymbol("{") || last.isSymbol(",") else { return nil }
+        var depth = 0
+        var names: Set<String> = []
+        for index in tokens.indices.reversed() where tokens[index].kind == .symbol {
+            let token = tokens[index]
+            if ["}", ")", "]"].contains(token.text) { depth += 1 }
+            if depth == 0, token.text == "=", index > 0, tokens[index - 1].kind == .name {
+                names.insert(tokens[index - 1].text)
+            }
+            guard ["{", "(", "["].contains(token.text) else { continue }
+            if depth == 0 {
+                guard token.text == "{" else { return nil }
+                (start, self.names) = (index, names)
+                return
+            }
+            depth -= 1
+        }
+        return nil
     }
 }
