@@ -21,6 +21,16 @@ package struct ByteWriter {
     /// Removes the bytes after a position.
     package mutating func truncate(to count: Int) { storage.removeLast(storage.count - count) }
 
+    /// The number of encoded bytes.
+    package var count: Int { storage.count }
+
+    /// Replaces the existing bytes of a word.
+    package mutating func replace(at position: Int, word: UInt64, bytes count: Int) {
+        for index in 0..<count {
+            storage[position + index] = UInt8(truncatingIfNeeded: word >> UInt64(8 * index))
+        }
+    }
+
     /// Replaces an existing byte.
     package mutating func replace(at position: Int, _ value: UInt8) { storage[position] = value }
 
@@ -60,6 +70,12 @@ package struct ByteWriter {
 
     @inlinable
     package mutating func raw(_ value: UnsafeRawBufferPointer) {
+        storage.append(contentsOf: value)
+    }
+
+    /// Appends bytes without their count.
+    @inlinable
+    package mutating func append(_ value: some Sequence<UInt8>) {
         storage.append(contentsOf: value)
     }
 

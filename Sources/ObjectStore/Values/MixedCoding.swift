@@ -10,59 +10,59 @@ enum MixedCoding {
     /// Encodes a valid value; the result is empty for nil.
     static func encode(_ value: Value) -> [UInt8] {
         if value == .null { return [] }
-        var bytes: [UInt8] = []
-        append(value, to: &bytes)
-        return bytes
+        var writer = ByteWriter(capacity: 16)
+        append(value, to: &writer)
+        return writer.bytes
     }
 
-    private static func append(_ value: Value, to bytes: inout [UInt8]) {
-        func tag(_ tag: MixedTag) { bytes.append(tag.rawValue) }
+    private static func append(_ value: Value, to writer: inout ByteWriter) {
+        func tag(_ tag: MixedTag) { writer.byte(tag.rawValue) }
         switch value {
         case .null: tag(.empty)
         case .bool(let flag): tag(flag ? .yes : .no)
         case .int(let number):
             tag(.int)
-            append(UInt64(bitPattern: number), to: &bytes)
+            writer.word(UInt64(bitPattern: number))
         case .date(let moment):
             tag(.date)
-            append(UInt64(bitPattern: moment.microseconds), to: &bytes)
+            writer.word(UInt64(bitPattern: moment.microseconds))
         case .float(let number):
             tag(.float)
-            append(number.bitPattern, to: &bytes)
+            writer.word(UInt64(number.bitPattern), bytes: 4)
         case .double(let number):
             tag(.double)
-            append(number.bitPattern, to: &bytes)
+            writer.word(number.bitPattern)
         case .decimal(let number):
             tag(.decimal)
-            bytes += number.bytes
+            writer.append(number.bytes)
         case .uuid(let identifier):
             tag(.uuid)
-            bytes += identifier.bytes
+            writer.append(identifier.bytes)
         case .objectID(let identifier):
             tag(.objectID)
-            bytes += identifier.bytes
+            writer.append(identifier.bytes)
         case .string(let text):
             tag(.string)
-            append(text.utf8, to: &bytes)
+            append(sized: text.utf8, to: &writer)
         case .data(let data):
             tag(.data)
-            append(data, to: &bytes)
+            append(sized: data, to: &writer)
         case .object(let reference):
             tag(.link)
-            append(reference.table.rawValue, to: &bytes)
-            append(UInt64(bitPattern: reference.key.rawValue), to: &bytes)
+            writer.word(UInt64(reference.table.rawValue), bytes: 4)
+            writer.word(UInt64(bitPattern: reference.key.rawValue))
         case .list(let elements):
             tag(.list)
-            appendSized(count: elements.count, to: &bytes) { bytes in
-                for element in elements { append(element, to: &bytes) }
+            appendSized(count: elements.count, to: &writer) { writer in
+                for element in elements { append(element, to: &writer) }
             }
         case .dictionary(let entries):
             tag(.map)
-            appendSized(count: entries.count, to: &bytes) { bytes in
+            appendSized(count: entries.count, to: &writer) { writer in
                 for (key, element) in sorted(entries) {
-                    bytes.append(MixedTag.key.rawValue)
-                    append(key.utf8, to: &bytes)
-                    append(element, to: &bytes)
+                    writer.byte(MixedTag.key.rawValue)
+                    append(sized: key.utf8, to: &writer)
+                    append(element, to: &writer)
                 }
             }
         }
@@ -74,32 +74,20 @@ enum MixedCoding {
             .map { (key: $0.key, value: $0.value) }
     }
 
-    private static func append(_ number: some FixedWidthInteger, to bytes: inout [UInt8]) {
-        var rest = number
-        for _ in 0..<(number.bitWidth / 8) {
-            bytes.append(UInt8(truncatingIfNeeded: rest))
-            rest >>= 8
-        }
-    }
-
-    private static func append(_ text: some Collection<UInt8>, to bytes: inout [UInt8]) {
-        append(UInt32(truncatingIfNeeded: text.count), to: &bytes)
-        bytes += text
+    private static func append(sized bytes: some Collection<UInt8>, to writer: inout ByteWriter) {
+        writer.word(UInt64(bytes.count), bytes: 4)
+        writer.append(bytes)
     }
 
     /// Appends a count and a body, after the length of both.
     private static func appendSized(
-        count: Int, to bytes: inout [UInt8], _ body: (inout [UInt8]) -> Void
+        count: Int, to writer: inout ByteWriter, _ body: (inout ByteWriter) -> Void
     ) {
-        let start = bytes.count
-        append(UInt32(0), to: &bytes)
-        append(UInt32(truncatingIfNeeded: count), to: &bytes)
-        body(&bytes)
-        var length = UInt32(truncatingIfNeeded: bytes.count - start - 4)
-        for position in start..<start + 4 {
-            bytes[position] = UInt8(truncatingIfNeeded: length)
-            length >>= 8
-        }
+        let start = writer.count
+        writer.word(0, bytes: 4)
+        writer.word(UInt64(count), bytes: 4)
+        body(&writer)
+        writer.replace(at: start, word: UInt64(writer.count - start - 4), bytes: 4)
     }
 
     // MARK: - From bytes
