@@ -29,7 +29,6 @@ package final class Follower {
     private let servers: NatsOptions
     private let options: Options
     private let streamName: String
-    private let report: (String) -> Void
     private var record: ReplicationRecord?
     /// The commit whose parts are currently being applied.
     private var reader: ReplicationReader?
@@ -39,7 +38,7 @@ package final class Follower {
     /// The number of times that the commits after the newest snapshot did not continue it.
     private var snapshotAttempts = 0
     private static let snapshotLimit = 8
-    private var reportFile: StatusFile
+    private var progress: ReplicationProgress
 
     /// Opens a store for following, and creates it if it does not exist.
     ///
@@ -54,7 +53,6 @@ package final class Follower {
         self.servers = servers
         self.options = options
         self.status = status
-        self.report = report
         streamName = stream
         _ = try NatsLibrary.functions()
         if options.rebuilds { try Self.remove(path, servers, stream) }
@@ -63,8 +61,9 @@ package final class Follower {
         store = try Store(
             StoreConfiguration(.file(path), durability: .async),
             scheduler: ReplicationThread(status))
-        reportFile = StatusFile(
+        let file = StatusFile(
             path, .follower, stream: stream, servers: NatsConnection.display(servers.servers))
+        progress = ReplicationProgress(status, file, report: report)
         store.isReplicating = true
         record = try ReplicationRecord.read(store)
         if let record, record.role == .publisher {
@@ -105,7 +104,7 @@ package final class Follower {
     /// Releases the store.
     package func close() {
         store.close()
-        reportFile.write(status, hasEnded: true)
+        progress.end()
     }
 
     /// Follows the stream until the status requests a stop.
@@ -113,21 +112,17 @@ package final class Follower {
     /// Throws `ReplicationError.fatal` for an error that trying again cannot solve, and the errors of writing to the
     /// store.
     package func run() throws {
-        var pause = BackOff()
-        defer { reportFile.write(status, hasEnded: true) }
+        defer { progress.end() }
         while !status.isStopping {
             do {
-                if try follow(&pause) { return }
+                if try follow() { return }
             } catch is MissingCommits {
                 try abandon()
             } catch let error as ReplicationError {
                 try abandon()
                 status.note(error.description)
                 guard case .temporary(let reason) = error, !options.failsFast else { throw error }
-                let milliseconds = pause.next()
-                report("\(reason); trying again in \(milliseconds) ms")
-                reportFile.write(status)
-                status.rest(atMost: .milliseconds(milliseconds))
+                try progress.waitToRetry(after: reason)
             }
         }
         try abandon()
@@ -143,7 +138,7 @@ package final class Follower {
     /// Follows over one connection.
     ///
     /// Returns true if the follower has reached the end of the stream and the options request a stop there.
-    private func follow(_ pause: inout BackOff) throws -> Bool {
+    private func follow() throws -> Bool {
         let stream = JetStream(try NatsConnection(servers), streamName)
         guard let state = try stream.state() else {
             throw ReplicationError.temporary("the stream '\(streamName)' does not exist")
@@ -156,12 +151,12 @@ package final class Follower {
             $0.version = record?.version ?? 0
             $0.lag = end - min(end, start - 1)
         }
-        pause.reset()
+        progress.didSucceed()
         if options.stopsAtEnd, start > end { return true }
         var delivered: UInt64 = 0
         var lastMessage = ContinuousClock.now
         while !status.isStopping {
-            reportFile.writeEachSecond(status)
+            progress.writeStatus()
             guard let message = try messages.next(within: 200) else {
                 guard ContinuousClock.now - lastMessage < .seconds(10) else {
                     throw ReplicationError.temporary(
@@ -215,12 +210,12 @@ package final class Follower {
         if let record, record.sequence > 0, !needsSnapshot {
             if record.sequence > state.last {
                 try checkContinuation(of: record, stream, state)
-                report(
+                progress.report(
                     "the stream '\(streamName)' was created again, with commits after those of the store; loading its "
                         + "newest snapshot")
             } else if record.sequence + 1 >= state.first {
                 if try hasPosition(record, stream) { return record.sequence + 1 }
-                report(
+                progress.report(
                     "the stream '\(streamName)' has different commits than the store; loading its newest snapshot"
                 )
             }
@@ -325,7 +320,7 @@ package final class Follower {
             $0.version = version
             $0.commits += 1
         }
-        if since == nil { report("loaded the snapshot of version \(version)") }
+        if since == nil { progress.report("loaded the snapshot of version \(version)") }
     }
 
     /// The stream does not have the commits after the store's version.
@@ -346,7 +341,7 @@ package final class Follower {
                     ? ReplicationError.temporary(reason) : ReplicationError.fatal(reason)
             }
             needsSnapshot = true
-            report(
+            progress.report(
                 "a commit of the stream '\(streamName)' follows version \(since), which the store does not have; "
                     + "loading the newest snapshot")
             throw MissingCommits()

@@ -1,6 +1,5 @@
 import DataFormats
 import ObjectStore
-import SystemCalls
 import Transfer
 
 /// Publishes the commits of a store to tables of a PostgreSQL database, in order and exactly once.
@@ -30,10 +29,8 @@ package final class PostgresPublisher {
     private let store: Store
     private let address: String
     private let options: Options
-    private let report: (String) -> Void
     private let record: ReplicationRecord
-    private var reportFile: StatusFile
-    private var commitWatch: AccessWatcher.Watch?
+    private var progress: ReplicationProgress
     private var mirror: PostgresMirror?
     /// The version in the database.
     private var position: UInt64?
@@ -52,25 +49,22 @@ package final class PostgresPublisher {
         self.address = address
         self.options = options
         self.status = status
-        self.report = report
         store = try Store(StoreConfiguration(.file(path)), scheduler: ReplicationThread(status))
         record = try ReplicationRecord.publisher(store, path, Self.stream(options))
-        reportFile = StatusFile(
+        let file = StatusFile(
             path, .publisher, stream: Self.stream(options),
             servers: PostgresAddress.display(address))
-        if let path = store.commitSignalPath {
-            commitWatch = AccessWatcher.shared.watch(path) { status.signal() }
-        }
+        progress = ReplicationProgress(status, file, report: report)
+        progress.watchCommits(of: store)
     }
 
     private static func stream(_ options: Options) -> String { "schema '\(options.schema)'" }
 
     /// Releases the store.
     package func close() {
-        commitWatch = nil
         older = nil
         store.close()
-        reportFile.write(status, hasEnded: true)
+        progress.end()
     }
 
     /// Publishes commits until the status requests a stop.
@@ -78,41 +72,30 @@ package final class PostgresPublisher {
     /// Throws `ReplicationError.fatal` for an error that trying again cannot solve, `FormatError` for a value that
     /// PostgreSQL cannot store, and the errors of reading the store.
     package func run() throws {
-        var pause = BackOff()
-        defer { reportFile.write(status, hasEnded: true) }
+        defer { progress.end() }
         while !status.isStopping {
             do {
-                reportFile.writeEachSecond(status)
+                progress.writeStatus()
                 let mirror = try self.mirror ?? connect()
-                pause.reset()
+                progress.didSucceed()
                 if try publishNext(mirror) { continue }
                 if options.stopsAtEnd { return }
-                // A commit ends the pause; the time limit is for systems without file watches.
-                status.pause(atMost: .milliseconds(commitWatch == nil ? 20 : 200))
+                progress.pause(atMost: .milliseconds(20))
             } catch is PostgresMirror.Fenced {
                 throw ReplicationError.fatal(
                     "another process publishes to \(Self.stream(options)) of the database; only one can"
                 )
             } catch let error as FormatError {
-                try recover(from: error, &pause)
+                let isLost = mirror.map { !$0.isConnected } ?? true
+                mirror = nil
+                status.note(error.description)
+                guard isLost, !options.failsFast else { throw error }
+                try progress.waitToRetry(after: error.description) {
+                    older = nil
+                    try store.refresh()
+                }
             }
         }
-    }
-
-    private func recover(from error: FormatError, _ pause: inout BackOff) throws {
-        let isLost = mirror.map { !$0.isConnected } ?? true
-        mirror = nil
-        status.note(error.description)
-        guard isLost, !options.failsFast else { throw error }
-        let milliseconds = pause.next()
-        report("\(error.description); trying again in \(milliseconds) ms")
-        // A version that is read for a long time prevents the file from reusing space.
-        if milliseconds > 2000 {
-            older = nil
-            try store.refresh()
-        }
-        reportFile.write(status)
-        status.rest(atMost: .milliseconds(milliseconds))
     }
 
     private func connect() throws -> PostgresMirror {
@@ -163,7 +146,7 @@ package final class PostgresPublisher {
         let view = try store.frozenView()
         try mirror.fill(view, existing: existing)
         moved(to: view)
-        report("wrote all objects of version \(view.version)")
+        progress.report("wrote all objects of version \(view.version)")
     }
 
     private func moved(to view: StoreView) {

@@ -1,6 +1,5 @@
 import DataFormats
 import ObjectStore
-import SystemCalls
 import Transfer
 
 /// Publishes the commits of a store to a stream of NATS JetStream, in order and exactly once.
@@ -32,7 +31,6 @@ package final class Publisher {
     private let servers: NatsOptions
     private let options: Options
     private let streamName: String
-    private let report: (String) -> Void
     private let identifier = UUIDValue.random().description
     private var record: ReplicationRecord
     /// The schema of the followers; nil if unknown.
@@ -63,8 +61,7 @@ package final class Publisher {
     private var moreFollows = false
     /// The version after the last stored message.
     private var storedVersion: UInt64 = 0
-    private var reportFile: StatusFile
-    private var commitWatch: AccessWatcher.Watch?
+    private var progress: ReplicationProgress
 
     /// Opens a store for publishing.
     ///
@@ -79,26 +76,23 @@ package final class Publisher {
         self.servers = servers
         self.options = options
         self.status = status
-        self.report = report
         streamName = stream
         _ = try NatsLibrary.functions()
         store = try Store(
             StoreConfiguration(.file(path)), scheduler: ReplicationThread(status))
         record = try ReplicationRecord.publisher(store, path, stream)
         commits = CommitReader(store)
-        reportFile = StatusFile(
+        let file = StatusFile(
             path, .publisher, stream: stream, servers: NatsConnection.display(servers.servers))
-        if let path = store.commitSignalPath {
-            commitWatch = AccessWatcher.shared.watch(path) { status.signal() }
-        }
+        progress = ReplicationProgress(status, file, report: report)
+        progress.watchCommits(of: store)
     }
 
     /// Releases the store.
     package func close() {
-        commitWatch = nil
         held = nil
         store.close()
-        reportFile.write(status, hasEnded: true)
+        progress.end()
     }
 
     /// Begins a new lineage for a copied or promoted store.
@@ -120,38 +114,28 @@ package final class Publisher {
     /// Throws `ReplicationError.fatal` for an error that trying again cannot solve, and the errors of reading the
     /// store.
     package func run() throws {
-        var pause = BackOff()
-        defer { reportFile.write(status, hasEnded: true) }
+        defer { progress.end() }
         while !status.isStopping {
             do {
-                reportFile.writeEachSecond(status)
+                progress.writeStatus()
                 if stream == nil {
                     try connect()
-                    pause.reset()
+                    progress.didSucceed()
                 }
                 if try publishNext() { continue }
                 if options.stopsAtEnd, sent == stored, position == store.version { return }
             } catch let error as ReplicationError {
-                try recover(from: error, &pause)
+                stream = nil
+                acknowledgments = nil
+                status.note(error.description)
+                guard case .temporary(let reason) = error, !options.failsFast else { throw error }
+                try progress.waitToRetry(after: reason) {
+                    // Later changes come from the history or a snapshot.
+                    held = nil
+                    try store.refresh()
+                }
             }
         }
-    }
-
-    private func recover(from error: ReplicationError, _ pause: inout BackOff) throws {
-        stream = nil
-        acknowledgments = nil
-        status.note(error.description)
-        guard case .temporary(let reason) = error, !options.failsFast else { throw error }
-        let milliseconds = pause.next()
-        report("\(reason); trying again in \(milliseconds) ms")
-        // A version that is read for a long time prevents the file from reusing space. Later changes come from the
-        // history or a snapshot instead.
-        if milliseconds > 2000 {
-            held = nil
-            try store.refresh()
-        }
-        reportFile.write(status)
-        status.rest(atMost: .milliseconds(milliseconds))
     }
 
     // MARK: Connecting
@@ -163,7 +147,7 @@ package final class Publisher {
         acknowledgments = try connection.subscribe(inbox)
         if try stream.state() == nil {
             try stream.create(replicas: options.replicas)
-            report("created the stream '\(streamName)'")
+            progress.report("created the stream '\(streamName)'")
         }
         try takePosition(of: stream)
         self.stream = stream
@@ -256,8 +240,7 @@ package final class Publisher {
             throw ReplicationError.temporary("the connection to NATS was lost")
         }
         lastAnswer = .now
-        // A commit ends the pause; the time limit is for systems without file watches.
-        status.pause(atMost: .milliseconds(commitWatch == nil ? 5 : 50))
+        progress.pause(atMost: .milliseconds(5))
         return false
     }
 
@@ -339,7 +322,7 @@ package final class Publisher {
         knownSchema = view.schema
         commitsSinceSnapshot = 0
         status.update { $0.commits += 1 }
-        report("published a snapshot of version \(view.version)")
+        progress.report("published a snapshot of version \(view.version)")
         // Followers can still be reading the messages before this snapshot, but probably not those before the previous
         // snapshot.
         if let first = before?.headers[MessageHeader.first].flatMap({ UInt64($0) }) {

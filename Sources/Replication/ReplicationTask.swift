@@ -15,10 +15,15 @@ package final class ReplicationTask: Sendable {
     /// The progress.
     package let status: ReplicationStatus
 
-    private init(_ role: ReplicationRole, _ stream: String, _ status: ReplicationStatus) {
+    /// Starts a task, whose thread opens the store with `open`.
+    private init(
+        _ role: ReplicationRole, _ stream: String, _ waiting: StartWait?,
+        _ open: @escaping @Sendable (ReplicationStatus) throws -> Work
+    ) throws {
         self.role = role
         self.stream = stream
-        self.status = status
+        status = ReplicationStatus()
+        try start(waiting, open)
     }
 
     /// Waits for the start of a task whose status it receives; an error ends the task.
@@ -32,14 +37,11 @@ package final class ReplicationTask: Sendable {
         _ path: String, _ servers: NatsOptions, stream: String,
         options: Publisher.Options = Publisher.Options(), waiting: StartWait? = nil
     ) throws -> ReplicationTask {
-        let status = ReplicationStatus()
-        let task = ReplicationTask(.publisher, stream, status)
-        try task.start(waiting) {
+        try ReplicationTask(.publisher, stream, waiting) { status in
             let publisher = try Publisher(
                 path, servers, stream: stream, options: options, status: status)
             return (publisher.run, publisher.close)
         }
-        return task
     }
 
     /// Publishes the commits of a store file to tables of a PostgreSQL database.
@@ -51,14 +53,11 @@ package final class ReplicationTask: Sendable {
         options: PostgresPublisher.Options = PostgresPublisher.Options(),
         waiting: StartWait? = nil
     ) throws -> ReplicationTask {
-        let status = ReplicationStatus()
-        let task = ReplicationTask(.publisher, options.schema, status)
-        try task.start(waiting) {
+        try ReplicationTask(.publisher, options.schema, waiting) { status in
             let publisher = try PostgresPublisher(
                 path, database, options: options, status: status)
             return (publisher.run, publisher.close)
         }
-        return task
     }
 
     /// Makes a store file follow a stream.
@@ -69,14 +68,11 @@ package final class ReplicationTask: Sendable {
         _ path: String, _ servers: NatsOptions, stream: String,
         options: Follower.Options = Follower.Options(), waiting: StartWait? = nil
     ) throws -> ReplicationTask {
-        let status = ReplicationStatus()
-        let task = ReplicationTask(.follower, stream, status)
-        try task.start(waiting) {
+        try ReplicationTask(.follower, stream, waiting) { status in
             let follower = try Follower(
                 path, servers, stream: stream, options: options, status: status)
             return (follower.run, follower.close)
         }
-        return task
     }
 
     private typealias Work = (run: () throws -> Void, close: () -> Void)
@@ -88,14 +84,14 @@ package final class ReplicationTask: Sendable {
     }
 
     private func start(
-        _ waiting: StartWait?, _ open: @escaping @Sendable () throws -> Work
+        _ waiting: StartWait?, _ open: @escaping @Sendable (ReplicationStatus) throws -> Work
     ) throws {
         let opening = Opening()
         let status = status
         let code = DetachedThread.start {
             ThreadIdentity.nameCurrent("moonpool-nats")
             do {
-                let work = try open()
+                let work = try open(status)
                 status.update { $0.hasStarted = true }
                 do { try work.run() } catch {
                     status.note(Self.message(of: error))

@@ -1,0 +1,61 @@
+import ObjectStore
+import SystemCalls
+import Transfer
+
+/// The reports of a publisher or follower, and its pauses after errors.
+struct ReplicationProgress {
+    let status: ReplicationStatus
+    /// Receives messages for the user.
+    let report: (String) -> Void
+    private var file: StatusFile
+    private var backOff = BackOff()
+    private var commitWatch: AccessWatcher.Watch?
+
+    init(
+        _ status: ReplicationStatus, _ file: StatusFile, report: @escaping (String) -> Void
+    ) {
+        self.status = status
+        self.file = file
+        self.report = report
+    }
+
+    /// Ends pauses when another process or thread commits to a store.
+    mutating func watchCommits(of store: Store) {
+        commitWatch = store.commitSignalPath.flatMap { path in
+            AccessWatcher.shared.watch(path) { [status] in status.signal() }
+        }
+    }
+
+    /// Waits for a commit, a message or a stop.
+    ///
+    /// The time limit is for systems without file watches; with them, it is ten times as long.
+    func pause(atMost limit: Duration) {
+        status.pause(atMost: commitWatch == nil ? limit : limit * 10)
+    }
+
+    /// Reports the status to other processes, at most once a second.
+    mutating func writeStatus() { file.writeEachSecond(status) }
+
+    /// Ends the growth of the pauses, because an attempt has succeeded.
+    mutating func didSucceed() { backOff.reset() }
+
+    /// Reports an error that another attempt can solve, and waits.
+    ///
+    /// `release` is called before a long wait: a version that is read for a long time prevents the file from reusing
+    /// space.
+    mutating func waitToRetry(
+        after reason: String, beforeLongWait release: () throws -> Void = {}
+    ) throws {
+        let milliseconds = backOff.next()
+        report("\(reason); trying again in \(milliseconds) ms")
+        if milliseconds > 2000 { try release() }
+        file.write(status)
+        status.rest(atMost: .milliseconds(milliseconds))
+    }
+
+    /// Reports the end of the work.
+    mutating func end() {
+        commitWatch = nil
+        file.write(status, hasEnded: true)
+    }
+}
