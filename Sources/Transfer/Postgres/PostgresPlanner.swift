@@ -4,10 +4,7 @@ import ObjectStore
 /// Maps the tables of a database to classes and properties.
 struct PostgresPlanner {
     private let options: ImportOptions
-    private let known: Schema
-    /// The class of each imported table.
-    private var classNames: [String: String] = [:]
-    private var tablesByName: [String: PostgresTable] = [:]
+    private let imported: ImportedTables<PostgresTable>
     private(set) var tables: [PostgresTablePlan] = []
     private(set) var newClasses: [ClassSchema] = []
     private(set) var notes: [String] = []
@@ -21,43 +18,15 @@ struct PostgresPlanner {
 
     init(_ all: [PostgresTable], _ options: ImportOptions, _ known: Schema) throws {
         self.options = options
-        self.known = known
-        var names: Set<String> = []
-        var taken: [PostgresTable] = []
-        for table in all {
-            guard var name = className(of: table) else { continue }
-            let wanted = name
-            var number = 1
-            while !names.insert(name).inserted {
-                number += 1
-                name = "\(wanted)\(number)"
-            }
-            classNames[table.name] = name
-            tablesByName[table.name] = table
-            taken.append(table)
-        }
-        try checkKeys(taken)
-        for table in Self.ordered(taken, tablesByName) { plan(table) }
-    }
-
-    /// Returns the class name of a table; nil for a table that is omitted.
-    private func className(of table: PostgresTable) -> String? {
-        if let name = options.classNames[table.name] { return name.isEmpty ? nil : name }
-        let usual = SchemaNames.className(table.name)
-        let known = known.classes.map(\.name)
-        let name =
-            known.first { $0 == table.name } ?? known.first { $0 == usual }
-            ?? known.first { $0.lowercased() == table.name.lowercased() } ?? usual
-        let isWanted =
-            options.tables.isEmpty || options.tables.contains(table.name)
-            || options.tables.contains(name)
-        return isWanted ? name : nil
+        imported = ImportedTables(all, options, known)
+        try checkKeys()
+        for table in imported.all { plan(table) }
     }
 
     /// Throws `invalid_argument` for columns in `--key` that do not exist.
-    private func checkKeys(_ tables: [PostgresTable]) throws {
+    private func checkKeys() throws {
         for (name, column) in options.postgres.keys {
-            let candidates = tables.filter { name.isEmpty || $0.name == name }
+            let candidates = imported.all.filter { name.isEmpty || $0.name == name }
             guard candidates.contains(where: { $0.columns.contains { $0.name == column } }) else {
                 throw StoreError(
                     .invalidArgument,
@@ -68,33 +37,11 @@ struct PostgresPlanner {
         }
     }
 
-    /// Sorts tables so that referenced tables come before the tables that refer to them, except for circular
-    /// references.
-    private static func ordered(
-        _ tables: [PostgresTable], _ byName: [String: PostgresTable]
-    ) -> [PostgresTable] {
-        var ordered: [PostgresTable] = []
-        var seen: Set<String> = []
-        func visit(_ table: PostgresTable) {
-            guard seen.insert(table.name).inserted else { return }
-            for key in table.foreignKeys {
-                if let other = byName[key.target] { visit(other) }
-            }
-            ordered.append(table)
-        }
-        tables.forEach(visit)
-        return ordered
-    }
-
     // MARK: One table
 
-    private func existing(_ table: PostgresTable) -> ClassSchema? {
-        classNames[table.name].flatMap(known.find)
-    }
-
     private mutating func plan(_ table: PostgresTable) {
-        let className = classNames[table.name] ?? table.name
-        let existing = existing(table)
+        let className = imported.className(of: table)
+        let existing = imported.existingClass(of: table)
         let path =
             (table.isOnly ? "ONLY " : "") + PostgresConnection.quoted(options.postgres.schema) + "."
             + PostgresConnection.quoted(table.name)
@@ -110,17 +57,11 @@ struct PostgresPlanner {
             note(table, columns, name)
         }
         for column in table.columns {
-            let renamed = options.property(of: column.name, in: table.name)
-            if renamed?.isEmpty == true { continue }
             let target = linkTarget(of: [column.number], in: table)
-            let plain = renamed ?? SchemaNames.property(column.name)
-            var name = plain
-            if renamed == nil, target != nil, let short = SchemaNames.linkName(plain),
-                !table.columns.contains(where: { $0.name == short }),
-                existing == nil || existing?.property(named: plain) == nil
-            {
-                name = short
-            }
+            guard
+                var name = imported.propertyName(
+                    of: column.name, in: table, isLink: target != nil)
+            else { continue }
             if existing == nil { name = names.unique(name) }
             var isKey = false
             if case .column(let keyColumn)? = key { isKey = keyColumn.number == column.number }
@@ -166,7 +107,7 @@ struct PostgresPlanner {
         for foreignKey in table.foreignKeys where foreignKey.columns.count > 1 {
             let columns = table.columns(foreignKey.columns)
             guard let target = linkTarget(of: foreignKey.columns, in: table),
-                let other = tablesByName[foreignKey.target]
+                let other = imported[foreignKey.target]
             else {
                 notes.append(
                     "'\(table.name)' has the foreign key '\(foreignKey.name)': its values are imported, "
@@ -205,11 +146,9 @@ struct PostgresPlanner {
         if column.isArray {
             return Property(name, type, isOptional: type != .mixed, collection: .list)
         }
-        let isIndexed =
-            column.isIndexed && [.bool, .int, .string, .date, .uuid, .objectID].contains(type)
         return Property(
-            name, type, isOptional: !isKey && !column.isRequired && type != .mixed,
-            isPrimary: isKey, isIndexed: isIndexed && !isKey)
+            column: name, type, isKey: isKey, isRequired: column.isRequired,
+            isIndexed: column.isIndexed)
     }
 
     private static func type(_ base: PostgresTable.BaseType) -> PostgresType {
@@ -256,7 +195,7 @@ struct PostgresPlanner {
             options.property(of: column.name, in: table.name)?.isEmpty == true
         }
         guard let first = columns.first else { return nil }
-        if let existing = existing(table) {
+        if let existing = imported.existingClass(of: table) {
             guard let primary = existing.primaryKey else { return nil }
             if columns.count == 1, primary.type != .string || primary.name != "key" {
                 return .column(first)
@@ -269,13 +208,16 @@ struct PostgresPlanner {
     /// Returns the class that a foreign key of these columns refers to, if it refers to the key of the objects.
     private func linkTarget(of columns: [Int], in table: PostgresTable) -> String? {
         guard let reference = table.foreignKeys.first(where: { $0.columns == columns }),
-            let other = tablesByName[reference.target], let className = classNames[other.name]
+            let other = imported[reference.target]
         else { return nil }
+        let className = imported.className(of: other)
         if columns.count == 1, case .column(let key)? = key(of: table), key.number == columns[0] {
             // A primary key is not a link.
             return nil
         }
-        if let existing = existing(other), existing.primaryKey == nil { return nil }
+        if let existing = imported.existingClass(of: other), existing.primaryKey == nil {
+            return nil
+        }
         switch key(of: other) {
         case .column(let key)?: return reference.targetColumns == [key.number] ? className : nil
         case .joined(let keys)?:
@@ -286,7 +228,7 @@ struct PostgresPlanner {
 
     private func targetIsJoined(_ column: PostgresTable.Column, _ table: PostgresTable) -> Bool {
         guard let reference = table.foreignKeys.first(where: { $0.columns == [column.number] }),
-            let other = tablesByName[reference.target], case .joined? = key(of: other)
+            let other = imported[reference.target], case .joined? = key(of: other)
         else { return false }
         return true
     }

@@ -52,7 +52,9 @@ final class PostgresSource: RowSource {
         let planner = try PostgresPlanner(others, options, known)
         tables += planner.tables
         notes += planner.notes + ignored.map { "\($0) is omitted; --table imports it" }
-        try checkWanted(all.map(\.name))
+        try options.checkTables(
+            all.map(\.name), importing: tables.map(\.className),
+            from: "the schema '\(schema)' of the database")
         try estimateRows()
         let wanted = Self.needed(classes, tables.map(\.className))
         return ClassInference.Result(classes: wanted + planner.newClasses)
@@ -87,14 +89,10 @@ final class PostgresSource: RowSource {
         // Links to rows that were read earlier cost less.
         for classSchema in PostgresExporter.ordered(layout.tables.map(\.classSchema)) {
             guard let table = layout.table(of: classSchema) else { continue }
-            let name = classSchema.name
-            var className = name
-            if let given = options.classNames[table.name] {
-                guard !given.isEmpty else { continue }
-                className = given
-            } else if !options.tables.isEmpty, !options.tables.contains(name) {
-                continue
-            }
+            guard
+                let className = options.className(
+                    ofTable: table.name, usually: classSchema.name)
+            else { continue }
             var plan = PostgresTablePlan(
                 table: table.name, className: className, path: "ONLY \(layout.path(table.name))")
             if table.isNumbered {
@@ -116,20 +114,6 @@ final class PostgresSource: RowSource {
         }
     }
 
-    private func checkWanted(_ known: [String]) throws {
-        let classes = tables.map(\.className)
-        let wanted = options.tables.filter { !classes.contains($0) } + options.classNames.keys
-        for name in wanted where !known.contains(name) {
-            throw StoreError(
-                .invalidArgument,
-                "there is no table '\(name)'\(NearestName.hint(for: name, among: known))")
-        }
-        guard tables.isEmpty else { return }
-        throw StoreError(
-            .invalidArgument,
-            "the schema '\(options.postgres.schema)' of the database has no table to import")
-    }
-
     /// Adds the row counts that the server estimates, which require no scan of the tables.
     private func estimateRows() throws {
         let estimates = try server.rows(
@@ -149,9 +133,10 @@ final class PostgresSource: RowSource {
         for table in tables { try read(table, into: importer) }
         for join in joins where tables.contains(where: { $0.table == join.owner.name }) {
             guard let layout else { break }
-            try PostgresJoinReader(
-                importer, join: join, layout: layout, className: className(of: join.owner)
-            ).read(server)
+            let reader = try LinkCollectionReader(
+                importer, join.property, of: join.owner.name, className: className(of: join.owner),
+                table: join.name)
+            try reader?.read(PostgresJoinReader(join, layout, server).next)
         }
     }
 
@@ -160,17 +145,15 @@ final class PostgresSource: RowSource {
     }
 
     private func read(_ table: PostgresTablePlan, into importer: Importer) throws {
-        let fields = try importer.fields(of: table.className)
+        let fields = try importer.fields(ofTableClass: table.className)
         let classSchema = fields.classSchema
-        guard !classSchema.isEmbedded else {
-            throw FormatError(
-                "'\(classSchema.name)' is embedded: its objects are part of their owners")
-        }
         let first = table.isNumbered ? 1 : 0
         let columns = try table.columns.enumerated().map { index, column in
             index < first ? FieldTable.Field.ignored : try fields.property(column.property)
         }
-        let emptied = collectionsToEmpty(table, classSchema)
+        let emptied = options.collectionsToEmpty(
+            joins.filter { $0.owner.name == table.table }.map(\.property), of: table.table,
+            in: classSchema)
         let fast = PostgresFastRow(table, columns, classSchema)
         let rows = try server.copyOut(table.statement)
         let cell = PostgresCell(importer, classSchema, rows: rows)
@@ -201,22 +184,11 @@ final class PostgresSource: RowSource {
         }
     }
 
-    /// Returns the collections with their own tables: an updated object must not keep elements that are not in the
-    /// table.
-    private func collectionsToEmpty(
-        _ table: PostgresTablePlan, _ classSchema: ClassSchema
-    ) -> [Int] {
-        guard options.isUpsert else { return [] }
-        return joins.filter { $0.owner.name == table.table && !$0.property.isMap }
-            .compactMap { classSchema.position(of: $0.property.name) }
-    }
-
     /// Returns a row as a line of JSON, which an import of JSON Lines accepts.
     private static func record(_ rows: PostgresCopyReader, _ table: PostgresTablePlan) -> [UInt8] {
         var json = JSONWriter()
         json.beginObject()
-        json.key("$class")
-        json.string(table.className)
+        json.member("$class", table.className)
         for (index, column) in table.columns.enumerated() {
             json.key(column.property.isEmpty ? "$key" : column.property)
             PostgresCell.write(rows, index, column, to: &json)

@@ -193,3 +193,9 @@ private struct PostgresTypes {
         }
     }
 }
+
+extension PostgresTable: ImportedTable {
+    var columnNames: [String] { columns.map(\.name) }
+    var referencedNames: [String] { foreignKeys.map(\.target) }
+    static func folded(_ name: String) -> String { name }
+}

@@ -7,12 +7,8 @@ import ObjectStore
 struct SQLitePlanner {
     private let database: SQLiteDatabase
     private let options: ImportOptions
-    private let known: Schema
+    private let imported: ImportedTables<SQLiteTable>
     private var evidence: [String: [ColumnEvidence]] = [:]
-    /// The class of each imported table.
-    private var classNames: [String: String] = [:]
-    /// The tables by lowercase name, because foreign keys can use another spelling.
-    private var tablesByName: [String: SQLiteTable] = [:]
     private(set) var tables: [SQLiteTablePlan] = []
     private(set) var newClasses: [ClassSchema] = []
     private(set) var notes: [String] = []
@@ -23,67 +19,17 @@ struct SQLitePlanner {
     ) throws {
         self.database = database
         self.options = options
-        self.known = known
-        var names: Set<String> = []
-        var taken: [SQLiteTable] = []
-        for table in all {
-            guard var name = try className(of: table) else { continue }
-            let wanted = name
-            var number = 1
-            while !names.insert(name).inserted {
-                number += 1
-                name = "\(wanted)\(number)"
-            }
-            classNames[table.name] = name
-            tablesByName[table.name.lowercased()] = table
-            taken.append(table)
+        imported = ImportedTables(all, options, known)
+        for table in imported.all where imported.existingClass(of: table) == nil {
+            try look(at: table)
         }
-        for table in taken where classSchema(of: table) == nil { try look(at: table) }
-        for table in Self.inOrder(taken, tablesByName) { plan(table) }
-    }
-
-    private func classSchema(of table: SQLiteTable) -> ClassSchema? {
-        classNames[table.name].flatMap(known.find)
-    }
-
-    /// Returns the class name of a table; nil for a table that is omitted.
-    private func className(of table: SQLiteTable) throws -> String? {
-        if let name = options.classNames[table.name] { return name.isEmpty ? nil : name }
-        let usual = SchemaNames.className(table.name)
-        let known = known.classes.map(\.name)
-        let name =
-            known.first { $0 == table.name } ?? known.first { $0 == usual }
-            ?? known.first { $0.lowercased() == table.name.lowercased() } ?? usual
-        if !options.tables.isEmpty, !options.tables.contains(table.name),
-            !options.tables.contains(name)
-        {
-            return nil
-        }
-        return name
-    }
-
-    /// Sorts tables so that referenced tables come before the tables that refer to them, except for circular
-    /// references.
-    private static func inOrder(
-        _ tables: [SQLiteTable], _ byName: [String: SQLiteTable]
-    ) -> [SQLiteTable] {
-        var ordered: [SQLiteTable] = []
-        var seen: Set<String> = []
-        func visit(_ table: SQLiteTable) {
-            guard seen.insert(table.name).inserted else { return }
-            for key in table.foreignKeys {
-                if let other = byName[key.table.lowercased()] { visit(other) }
-            }
-            ordered.append(table)
-        }
-        tables.forEach(visit)
-        return ordered
+        for table in imported.all { plan(table) }
     }
 
     /// Examines every value of a table.
     private mutating func look(at table: SQLiteTable) throws {
         var found = table.columns.map { ColumnEvidence(declared: $0.type, dates: options.dates) }
-        let rows = try database.prepare(table.selection(table.columns.map(\.name)))
+        let rows = try database.prepare(table.selection(table.columnNames))
         while try rows.step() {
             for column in found.indices { found[column].add(rows, column) }
         }
@@ -93,23 +39,17 @@ struct SQLitePlanner {
     // MARK: One table
 
     private mutating func plan(_ table: SQLiteTable) {
-        let className = classNames[table.name] ?? table.name
-        let existing = classSchema(of: table)
+        let className = imported.className(of: table)
+        let existing = imported.existingClass(of: table)
         var plan = SQLiteTablePlan(table, className)
         var names = SQLiteNames()
         var properties: [Property] = []
         for (index, column) in table.columns.enumerated() {
-            let renamed = options.property(of: column.name, in: table.name)
-            if renamed?.isEmpty == true { continue }
             let target = linkTarget(of: column, in: table)
-            let plain = renamed ?? SchemaNames.property(column.name)
-            var name = plain
-            if renamed == nil, target != nil, let short = SchemaNames.linkName(plain),
-                !table.columns.contains(where: { $0.name == short }),
-                existing == nil || existing?.property(named: plain) == nil
-            {
-                name = short
-            }
+            guard
+                var name = imported.propertyName(
+                    of: column.name, in: table, isLink: target != nil)
+            else { continue }
             if existing == nil { name = names.unique(name) }
             plan.add(column.name, name)
             guard existing == nil, let evidence = evidence[table.name]?[index] else { continue }
@@ -139,15 +79,10 @@ struct SQLitePlanner {
         isKey: Bool
     ) -> Property {
         if let target { return Property(name, .object, target: target) }
-        let type = evidence.type
-        let isRequired =
-            isKey || column.isRequired || (column.keyPosition > 0 && evidence.nulls == 0)
-        let isIndexed =
-            column.isIndexed
-            && [.bool, .int, .string, .date, .uuid, .objectID].contains(type)
         return Property(
-            name, type, isOptional: !isRequired && type != .mixed, isPrimary: isKey,
-            isIndexed: isIndexed && !isKey)
+            column: name, evidence.type, isKey: isKey,
+            isRequired: column.isRequired || (column.keyPosition > 0 && evidence.nulls == 0),
+            isIndexed: column.isIndexed)
     }
 
     /// Returns the column that becomes the primary key: the only column of the table's key, if its type permits this.
@@ -163,10 +98,10 @@ struct SQLitePlanner {
     private func linkTarget(of column: SQLiteTable.Column, in table: SQLiteTable) -> String? {
         if column.keyPosition > 0, table.keyColumns.count == 1 { return nil }
         guard let reference = table.foreignKeys.first(where: { $0.column == column.name }),
-            let other = tablesByName[reference.table.lowercased()],
-            let className = classNames[other.name]
+            let other = imported[reference.table]
         else { return nil }
-        if let existing = classSchema(of: other) {
+        let className = imported.className(of: other)
+        if let existing = imported.existingClass(of: other) {
             return existing.primaryKey == nil ? nil : className
         }
         guard let key = key(of: other) else { return nil }

@@ -46,7 +46,8 @@ final class SQLiteSource: RowSource {
                 let names = [table.name] + table.joins.map(\.name)
                 others.removeAll { names.contains($0.name) }
                 guard all.contains(where: { $0.name == table.name }),
-                    let className = Self.className(table, options)
+                    let className = options.className(
+                        ofTable: table.name, usually: table.classSchema.name)
                 else { continue }
                 tables.append(SQLiteTablePlan(table, className, options))
                 joins += table.joins.filter { join in all.contains { $0.name == join.name } }
@@ -59,32 +60,10 @@ final class SQLiteSource: RowSource {
             database, tables: others, options: otherOptions, known: known)
         tables += planner.tables
         notes = planner.notes + ignored.map { "\($0) is omitted" }
-        try checkWanted(all.map(\.name))
+        try options.checkTables(
+            all.map(\.name), importing: tables.map(\.className), from: "the database")
         try countRows()
         return ClassInference.Result(classes: classes + planner.newClasses)
-    }
-
-    private static func className(
-        _ table: SQLiteLayout.Table, _ options: ImportOptions
-    ) -> String? {
-        if let name = options.classNames[table.name] { return name.isEmpty ? nil : name }
-        let name = table.classSchema.name
-        let isWanted =
-            options.tables.isEmpty || options.tables.contains(name)
-            || options.tables.contains(table.name)
-        return isWanted ? name : nil
-    }
-
-    private func checkWanted(_ known: [String]) throws {
-        let classes = tables.map(\.className)
-        let wanted = options.tables.filter { !classes.contains($0) } + options.classNames.keys
-        for name in wanted where !known.contains(name) {
-            throw StoreError(
-                .invalidArgument,
-                "there is no table '\(name)'\(NearestName.hint(for: name, among: known))")
-        }
-        guard tables.isEmpty else { return }
-        throw StoreError(.invalidArgument, "the database has no table to import")
     }
 
     /// Returns the schema and the format of an export; nil for other databases.
@@ -126,26 +105,20 @@ final class SQLiteSource: RowSource {
         for table in tables { try read(table, into: importer) }
         for (table, join) in joins {
             guard let plan = tables.first(where: { $0.table == table.name }) else { continue }
-            let renamed = options.property(of: join.property.name, in: table.name)
-            let field = try importer.fields(of: plan.className).property(
-                renamed: renamed ?? join.property.name, for: join.property.name)
-            guard case .property(let position) = field else { continue }
-            try SQLiteJoinReader(
-                importer, table: table, join: join, className: plan.className, position: position,
-                database: database
-            ).read()
+            let reader = try LinkCollectionReader(
+                importer, join.property, of: table.name, className: plan.className,
+                table: join.name)
+            try reader?.read(SQLiteJoinReader(join, of: table, database).next)
         }
     }
 
     private func read(_ table: SQLiteTablePlan, into importer: Importer) throws {
-        let fields = try importer.fields(of: table.className)
+        let fields = try importer.fields(ofTableClass: table.className)
         let classSchema = fields.classSchema
-        guard !classSchema.isEmbedded else {
-            throw FormatError(
-                "'\(classSchema.name)' is embedded: its objects are part of their owners")
-        }
         let columns = try table.properties.map { try fields.property($0) }
-        let emptied = collectionsToEmpty(table, classSchema)
+        let emptied = options.collectionsToEmpty(
+            joins.filter { $0.table.name == table.table }.map(\.join.property), of: table.table,
+            in: classSchema)
         let decoder = SQLiteRowDecoder(
             importer, cell: SQLiteCell(dates: dates, isExport: marksJSONInText),
             classSchema: classSchema, columns: columns,
@@ -168,29 +141,13 @@ final class SQLiteSource: RowSource {
         }
     }
 
-    /// Returns the collections with their own tables: an updated object must not keep elements that are not in the
-    /// file.
-    private func collectionsToEmpty(
-        _ table: SQLiteTablePlan, _ classSchema: ClassSchema
-    ) -> [Int] {
-        guard options.isUpsert else { return [] }
-        return joins.filter { $0.table.name == table.table && !$0.join.property.isMap }
-            .compactMap { join in
-                let name = join.join.property.name
-                return classSchema.position(
-                    of: options.property(of: name, in: table.table) ?? name)
-            }
-    }
-
     /// Returns a row as a line of JSON, which an import of JSON Lines accepts.
     private static func record(_ row: SQLiteStatement, _ table: SQLiteTablePlan) -> [UInt8] {
         var json = JSONWriter()
         json.beginObject()
-        json.key("$class")
-        json.string(table.className)
+        json.member("$class", table.className)
         if table.numberColumn != nil {
-            json.key("$key")
-            json.int(row.int(0))
+            json.member("$key", row.int(0))
         }
         for (index, property) in table.properties.enumerated() {
             json.key(property)

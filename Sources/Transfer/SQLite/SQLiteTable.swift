@@ -107,3 +107,10 @@ struct SQLiteTable {
         }
     }
 }
+
+extension SQLiteTable: ImportedTable {
+    var columnNames: [String] { columns.map(\.name) }
+    var referencedNames: [String] { foreignKeys.map(\.table) }
+    // Foreign keys can use another spelling of a name.
+    static func folded(_ name: String) -> String { name.lowercased() }
+}

@@ -220,6 +220,35 @@ struct PostgresImportTests {
             })
     }
 
+    @Test func `collections of links are imported into renamed classes and properties`() throws {
+        let world = try TransferWorld(["Dog": ["id": "int primary", "friends": "Dog[]"]])
+        try world.store.write {
+            let rex = try world.store.create("Dog", .dictionary(["id": .int(1)]))
+            try world.store.create(
+                "Dog", .dictionary(["id": .int(2), "friends": .list([.object(rex.reference)])]))
+        }
+        let database = try PostgresWorld()
+        _ = try Exporter(.store(world.store), as: .postgres).write(to: database.address)
+
+        let other = try TransferWorld(["Hound": ["id": "int primary", "pals": "Hound[]"]])
+        func pals() throws -> [Value?] {
+            _ = try read(database, into: other) {
+                $0.classNames = ["Dog": "Hound"]
+                $0.names = ["Dog.friends": "pals"]
+                $0.isUpsert = true
+            }
+            let hound = try #require(try other.store.object("Hound", primaryKey: .int(2)))
+            return try hound.list("pals").values().map { value in
+                guard case .object(let reference) = value else { return nil }
+                return try other.store.object(reference)?.value("id")
+            }
+        }
+        #expect(try pals() == [.int(1)])
+        #expect(try pals() == [.int(1)])
+        try database.server.run("DELETE FROM \"Dog_friends\"")
+        #expect(try pals() == [])
+    }
+
     @Test func `a server that cannot be reached is an error without the password`() throws {
         let world = try TransferWorld()
         let reason = message {
