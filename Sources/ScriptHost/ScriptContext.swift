@@ -141,23 +141,25 @@ package final class ScriptContext {
 
     func run(_ main: (ScriptContext) throws -> Int32) -> Int32 {
         configuration.logger.debug("script begins", metadata: ["script": "\(name)"])
-        let status = runToEnd(main)
+        var status: Int32 = 0
+        if !signals.isKilled {
+            do {
+                status = try enter { () throws in try main(self) }
+            } catch let error as LuaError where error.kind == .interrupted {
+                status = exitStatus(ofStopped: error)
+            } catch {
+                status = 1
+            }
+            if !isExiting { runLoop(afterMain: status) }
+            status = exitStatus ?? (status == 0 && hasFailed ? 1 : status)
+        }
         configuration.logger.debug(
             "script has ended", metadata: ["script": "\(name)", "status": "\(status)"])
         return status
     }
 
-    private func runToEnd(_ main: (ScriptContext) throws -> Int32) -> Int32 {
-        var status: Int32 = 0
-        if signals.isKilled { return status }
-        do {
-            status = try entry { () throws in try main(self) }
-        } catch let error as LuaError where error.kind == .interrupted {
-            status = exitStatus(ofStopped: error)
-        } catch {
-            status = 1
-        }
-        if let exitStatus { return exitStatus }
+    /// Runs the loop until nothing keeps it alive; the loop of an interactive script runs until `exit`.
+    private func runLoop(afterMain status: Int32) {
         if configuration.isInteractive {
             let hold = loop.hold()
             while exitStatus == nil { loop.run() }
@@ -171,7 +173,6 @@ package final class ScriptContext {
             collector = nil
             if exitStatus == nil, !isEnding { hintAtUnreadMessages() }
         }
-        return exitStatus ?? (status == 0 && hasFailed ? 1 : status)
     }
 
     /// Runs the first code on a shared thread.

@@ -146,6 +146,19 @@ import Testing
         #expect(further.error.contains("0001_people.lua' has no 'down' function"))
     }
 
+    @Test func `a failed down leaves no backup`() throws {
+        let shop = try MigrationShop()
+        #expect(try shop.migrate("up", "--no-backup").exitCode == 0)
+        try shop.write(
+            "return { changes = { Person = { note = 'string?' } }, down = function() error 'no' end }",
+            to: "0004_note.lua")
+        #expect(try shop.migrate("up").exitCode == 0)
+        let down = try shop.migrate("down", "--backup")
+        #expect(down.exitCode == 1)
+        #expect(down.error.contains("no ('0004_note.lua'; it was rolled back)"), "\(down.error)")
+        #expect(!TemporaryFolder.names(in: shop.folder.path).contains { $0.contains("backup") })
+    }
+
     @Test func `a dry run reports everything and does not change the store`() throws {
         let shop = try MigrationShop()
         #expect(try shop.migrate("up", "--to", "1").exitCode == 0)

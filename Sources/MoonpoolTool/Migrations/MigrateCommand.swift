@@ -52,20 +52,14 @@ struct LockTimeout: ParsableArguments {
 }
 
 extension MigrationLocation {
-    /// Returns the runner for the store and the folder; `notice` reports waits.
+    /// Returns the runner for a store, by default the given one, and the folder; `notice` reports waits.
     func runner(
-        _ context: ScriptContext, _ notice: WaitNotice? = nil, timeout: LockTimeout? = nil
-    ) throws -> MigrationRunner {
-        try Self.runner(context, store: store, folder: folder, notice: notice, timeout: timeout)
-    }
-
-    /// Returns the runner for another store.
-    static func runner(
-        _ context: ScriptContext, store: String, folder: String, notice: WaitNotice?,
-        timeout: LockTimeout?
+        _ context: ScriptContext, for store: String? = nil, _ notice: WaitNotice? = nil,
+        timeout: LockTimeout? = nil
     ) throws -> MigrationRunner {
         let runner = MigrationRunner(
-            context.storeModule, store: store, directory: try MigrationDirectory(folder))
+            context.storeModule, store: store ?? self.store,
+            directory: try MigrationDirectory(folder))
         runner.isWaiting = notice?.note
         if let timeout { runner.lockTimeout = timeout.seconds }
         return runner

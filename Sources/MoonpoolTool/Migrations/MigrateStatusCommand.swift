@@ -39,10 +39,7 @@ struct MigrateStatusCommand: ParsableCommand {
         _ = try MigrationDirectory(location.folder)
         for store in try pattern.requirePaths() {
             do {
-                let state = try MigrationLocation.runner(
-                    context, store: store, folder: location.folder, notice: nil, timeout: nil
-                )
-                .state()
+                let state = try location.runner(context, for: store).state()
                 states.append((store, state))
                 problems += state.problems.map { "\(store): \($0)" }
                 reports.append(.members(["store": .text(store), "report": state.report]))
@@ -118,9 +115,7 @@ struct MigrateCheckCommand: ParsableCommand {
     }
 
     private func outcome(_ store: String, _ context: ScriptContext) throws -> Outcome {
-        let runner = try MigrationLocation.runner(
-            context, store: store, folder: location.folder, notice: nil, timeout: nil)
-        let (state, findings, rehearsal) = try runner.check()
+        let (state, findings, rehearsal) = try location.runner(context, for: store).check()
         let gated = rehearsal.map { MigrationFinding.gated($0, gate.kinds) } ?? []
         return Outcome(
             state: state, findings: findings + gated,

@@ -93,8 +93,7 @@ struct MigrateUpCommand: ParsableCommand {
     private func migrateStore(
         _ store: String, _ context: ScriptContext, _ notice: WaitNotice
     ) throws -> MigrationSession.Result {
-        let runner = try MigrationLocation.runner(
-            context, store: store, folder: location.folder, notice: notice, timeout: timeout)
+        let runner = try location.runner(context, for: store, notice, timeout: timeout)
         let progress = runner.showProgress()
         defer { progress.end() }
         if dryRun { return try rehearse(runner, progress) }

@@ -20,6 +20,15 @@ enum MigrationSession {
         var exitCode: Int32 = 0
         /// Whether the lines are in a requested format and precede the report.
         var isFormatted = false
+
+        /// Writes the report for programs or for people to standard output.
+        fileprivate func show(json: Bool) {
+            if json && !isFormatted {
+                ProcessServices.writeOutput(report.json + "\n")
+            } else if !lines.isEmpty {
+                ProcessServices.writeOutput(lines.joined(separator: "\n") + "\n")
+            }
+        }
     }
 
     /// Runs the work and ends the process with the exit code.
@@ -36,50 +45,29 @@ enum MigrationSession {
             // fails anyway.
             _ = try? context.state.run(redirection)
         }
-        let jobs: [ScriptRunner.Job] = [
-            (
-                configuration,
-                { @Sendable context in
-                    do {
-                        let result = try context.entry { () throws in
-                            try interruptible(context) { try work(context) }
-                        }
-                        if json && !result.isFormatted {
-                            ProcessServices.writeOutput(result.report.json + "\n")
-                        } else if !result.lines.isEmpty {
-                            ProcessServices.writeOutput(
-                                result.lines.joined(separator: "\n") + "\n")
-                        }
-                        return result.exitCode
-                    } catch {
-                        return show(error, json: json, failure)
-                    }
-                }
-            )
-        ]
+        let main = { @Sendable (context: ScriptContext) -> Int32 in
+            var outcome: Swift.Result<Result, any Error>?
+            do throws(LuaError) {
+                // Ctrl-C and SIGTERM interrupt all phases of a call from the script.
+                try context.belowNativeFrame { outcome = .init { try work(context) } }
+            } catch {
+                // Work that has finished ignores a late interruption.
+                outcome = outcome ?? .failure(error)
+            }
+            switch outcome ?? .failure(LuaInterrupted()) {
+            case .success(let result):
+                result.show(json: json)
+                return result.exitCode
+            case .failure(let error): return show(error, json: json, failure)
+            }
+        }
         ProcessServices.exit(
-            ScriptRunner.run(jobs, rollingBackOnTermination: true) { loop in
+            ScriptRunner.run([(configuration, main)], rollingBackOnTermination: true) { loop in
                 guard let notice else { return nil }
                 return loop.timer(
                     after: .milliseconds(500), every: .milliseconds(500), keepsAlive: false
                 ) { notice.look() }
             })
-    }
-
-    /// Runs the work inside a call from the script, so that Ctrl-C and SIGTERM interrupt all of its phases.
-    private static func interruptible(
-        _ context: ScriptContext, _ work: @escaping () throws -> Result
-    ) throws -> Result {
-        var outcome: Swift.Result<Result, any Error>?
-        do {
-            try context.belowNativeFrame {
-                outcome = Swift.Result { try work() }
-            }
-        } catch  where outcome != nil {
-            // The work has finished, so a late interruption is ignored.
-        }
-        guard let outcome else { throw LuaInterrupted() }
-        return try outcome.get()
     }
 
     /// Runs the work with each store; the exit code is the highest one.

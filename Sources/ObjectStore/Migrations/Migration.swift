@@ -11,11 +11,11 @@ import ColumnStorage
 /// A migration is confined to the store's thread and ends when the function returns.
 public final class Migration {
     /// The schema version of the file before the migration.
-    public let oldVersion: UInt64
+    public var oldVersion: UInt64 { schemaMigration.before.version }
     /// The schema version after the migration.
-    public let newVersion: UInt64
+    public var newVersion: UInt64 { schemaMigration.version }
     /// The objects before the migration, for reading.
-    package let old: StoreView
+    package var old: StoreView { schemaMigration.old }
     /// The migrated store, in a write transaction that ends with the migration.
     public var store: Store { schemaMigration.store }
     /// Receives the progress of ``each(_:_:)`` from time to time: the class, the number of visited objects and the
@@ -42,25 +42,27 @@ public final class Migration {
 
     /// The running loop of `each`, for reports of failures.
     private var currentWalk: MigrationWalk?
+    private var failedObject: String?
 
     private var loops: [(old: ClassSchema, new: ClassSchema, run: (MigrationWalk) throws -> Void)] =
         []
     private let schemaMigration: SchemaMigration
     private var isOver = false
 
-    init(
-        _ schemaMigration: SchemaMigration, old: StoreView, oldVersion: UInt64, newVersion: UInt64
-    ) {
+    /// Begins the migration: until its end, the write transaction of the store cannot be ended.
+    init(_ schemaMigration: SchemaMigration) {
         self.schemaMigration = schemaMigration
-        self.old = old
-        self.oldVersion = oldVersion
-        self.newVersion = newVersion
+        store.didBeginMigration()
     }
 
     func end() {
         isOver = true
+        failedObject = currentObject
         currentWalk = nil
         loops = []
+        progressHandler = nil
+        failureHandler = nil
+        store.didEndMigration()
     }
 
     func didBegin(_ walk: MigrationWalk) { currentWalk = walk }
@@ -68,7 +70,9 @@ public final class Migration {
     func didEnd(_ walk: MigrationWalk) { currentWalk = nil }
 
     /// The current object of `each`, such as `Person id = 17`; nil outside of it.
-    package var currentObject: String? { currentWalk?.currentName }
+    ///
+    /// After a failed migration, the object at which it failed.
+    package var currentObject: String? { currentWalk?.currentName ?? failedObject }
 
     /// Throws `invalid_argument` after the end of the migration.
     package func check() throws {

@@ -56,8 +56,8 @@ package struct MigrationReport {
     private static let sampleLimit = 3
 
     /// Creates the report after the commit; reads the values that were dropped.
-    init(_ migration: UncommittedMigration, after: StoreView) throws {
-        let before = migration.before
+    init(_ migration: SchemaMigration, after: StoreView) throws {
+        let before = migration.old
         differences = migration.differences
         let recorded = try StoreError.wrapping { () throws(StorageError) in
             try after.snapshot.changes(from: before.version, to: after.version)
@@ -67,7 +67,7 @@ package struct MigrationReport {
             Self.report(table, change, before: before, after: after)
         }.sorted { $0.name < $1.name }
         dropped = SchemaLoss.losses(migration.differences, in: before) { className, name in
-            if migration.isResumed { return KeySet(rawRange: 0...(1 << 62)) }
+            if migration.resumed != nil { return KeySet(rawRange: 0...(1 << 62)) }
             guard let classSchema = after.schema.find(className),
                 let property = classSchema.property(named: name)
             else { return KeySet() }

@@ -4,12 +4,14 @@ import ColumnStorage
 ///
 /// Columns and classes that the new schema does not have are kept until the end, because the migration may still rename
 /// them. Values that are already set keep their columns when the change is computed again.
-final class SchemaMigration {
+package final class SchemaMigration {
     let store: Store
     var session: WriteSession
     let before: Schema
+    /// The version before the change, for reading.
+    let old: StoreView
     private let wanted: [ClassSchema]
-    private let version: UInt64
+    let version: UInt64
     private let isWhole: Bool
     /// The allowed losses, and those that the migration has declared so far.
     private(set) var losses: LossPolicy
@@ -75,6 +77,7 @@ final class SchemaMigration {
         } else {
             before = store.view.schema
         }
+        old = try Self.view(of: store, before, hasNewColumns: hadCheckpoint)
         change = try SchemaChange(
             from: before, to: wanted, version: version, allowing: allowing, circumstances)
         if let found { try noteForeignChanges(since: found.version) }
@@ -84,7 +87,7 @@ final class SchemaMigration {
     var isNeeded: Bool { change.isNeeded }
 
     /// The differences between the schemas, with the renames and removals so far.
-    var differences: [SchemaDifference] { change.differences }
+    package var differences: [SchemaDifference] { change.differences }
 
     /// The schemas before and after the change.
     var schemas: (old: Schema, new: Schema) { (before, change.schema) }
@@ -95,33 +98,28 @@ final class SchemaMigration {
         return change.schema.classes.filter { !names.contains($0.name) }
     }
 
-    /// Changes the schema; values that the new schema does not declare are dropped if ``losses`` allow it.
-    func apply() throws {
-        guard carriesValues else { return try finish() }
-        try apply { _ in }
-    }
-
     /// Changes the schema, and runs a function that sets values and renames properties and classes.
     ///
     /// Before the function runs, existing objects get the defaults of new properties, and properties whose type changes
-    /// get the values that convert exactly.
-    func apply(running body: (Migration) throws -> Void) throws {
+    /// get the values that convert exactly. Values that the new schema does not declare are dropped if ``losses`` allow
+    /// it.
+    ///
+    /// Throws `invalid_schema`, `duplicate_key`, `missing_value`, `invalid_object` for problems found at the end, and
+    /// the errors of the function and of a write.
+    package func apply(running body: ((Migration) throws -> Void)? = nil) throws {
+        guard body != nil || carriesValues else { return try finish() }
         try losses.checkDeclarations(before.classes, wanted)
-        let old = try oldView()
         try define(keepingOldColumns: true)
-        try store.keepingWriteOpen {
-            if resumed == nil { try carried.carry(from: old) }
-            cleanGeneration = store.view.generation
-            let migration = Migration(
-                self, old: old, oldVersion: before.version, newVersion: version)
-            defer { migration.end() }
-            try body(migration)
-            for (table, keys) in foreignChanges {
-                try carried.carry(keys, of: table, from: oldView())
-            }
-            try migration.repeatLoops()
-            hasFailedObjects = migration.hasFailed
+        let migration = Migration(self)
+        defer { migration.end() }
+        if resumed == nil { try carried.carry(from: old) }
+        cleanGeneration = store.view.generation
+        try body?(migration)
+        for (table, keys) in foreignChanges {
+            try carried.carry(keys, of: table, from: oldView())
         }
+        try migration.repeatLoops()
+        hasFailedObjects = migration.hasFailed
         guard !store.isClosed, store.view.snapshot.write === session else {
             throw StoreError(
                 .closed, "the store was closed during its migration; nothing was changed")
@@ -154,14 +152,32 @@ final class SchemaMigration {
     /// Declares that data is dropped intentionally: `Class.property`, or the name of a class.
     func declareLoss(of qualifiedName: String) { losses.declare(qualifiedName) }
 
-    /// Returns the version before the change, for reading.
+    /// Writes the record of migrations and commits; returns a report of the changes.
+    ///
+    /// Call it after ``apply(running:)``. Throws the errors of a commit; the file is then unchanged.
+    @discardableResult  // because: many callers check the store instead
+    package func commit(recording log: MigrationLog) throws -> MigrationReport {
+        try log.write(store.writer(changing: "the record of migrations").session)
+        try store.commitWrite()
+        return try MigrationReport(self, after: store.view)
+    }
+
+    /// Returns the last committed version, with the schema before the change.
     func oldView() throws -> StoreView {
+        try Self.view(of: store, before, hasNewColumns: hadCheckpoint || hasCommitted)
+    }
+
+    /// Returns the last committed version of a store.
+    ///
+    /// After a committed batch, the file has more columns, which define the layout of rows that are not packed yet.
+    private static func view(
+        of store: Store, _ schema: Schema, hasNewColumns: Bool
+    ) throws -> StoreView {
         let snapshot = try StoreError.wrapping { () throws(StorageError) in
             try store.view.snapshot.frozen()
         }
-        // After a committed batch, the file has more columns, which define the layout of rows that are not packed yet.
-        if !hadCheckpoint, !hasCommitted { snapshot.configure(before.tableDefinitions) }
-        return StoreView(schema: before, snapshot: snapshot, isFrozen: true)
+        if !hasNewColumns { snapshot.configure(schema.tableDefinitions) }
+        return StoreView(schema: schema, snapshot: snapshot, isFrozen: true)
     }
 
     // MARK: Requests of migrations
@@ -303,7 +319,7 @@ final class SchemaMigration {
         guard !left.isEmpty else { return }
         for classSchema in left {
             let isDeclared = losses.covers(className: classSchema.name)
-            if isDeclared { try store.keepingWriteOpen { try store.deleteAll(classSchema.name) } }
+            if isDeclared { try store.deleteAll(classSchema.name) }
             let count = store.view.table(classSchema).count
             guard isDeclared || (count == 0 && !losses.isStrict) else {
                 throw StoreError(

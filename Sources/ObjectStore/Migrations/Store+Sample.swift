@@ -13,11 +13,12 @@ extension Store {
         configuration.durability = .memory
         let copy = try Store(configuration, scheduler: scheduler)
         defer { copy.close() }
-        let log = try migrationLog()
-        _ = try copy.withMigration { transaction in
-            try transaction.migrate(to: schema.classes.map(\.unplaced), version: schema.version)
-                .commit(recording: log)
-        }
+        let transaction = try copy.beginMigration()
+        defer { transaction.end() }
+        let change = try transaction.change(
+            to: schema.classes.map(\.unplaced), version: schema.version)
+        try change.apply()
+        try change.commit(recording: migrationLog())
         let frozen = try frozenView()
         defer { frozen.close() }
         try copy.write {

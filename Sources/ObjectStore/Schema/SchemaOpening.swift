@@ -45,12 +45,7 @@ struct SchemaOpening {
             case .nothing: break
             case .change(let allowance): try migration(allowance).apply()
             case .migration:
-                let migration = try migration(.newVersion)
-                if let function = store.migrationFunction {
-                    try migration.apply(running: function)
-                } else {
-                    try migration.apply()
-                }
+                try migration(.newVersion).apply(running: store.migrationFunction)
             case .reset: try reset()
             }
         }
@@ -188,10 +183,8 @@ extension Store {
             let migration = try SchemaMigration(
                 self, to: classes, version: view.schema.version, allowing: allowance)
             try SchemaValidation.check(classes + migration.unnamedClasses)
-            if let function {
+            if function != nil || migration.isNeeded {
                 try migration.apply(running: function)
-            } else if migration.isNeeded {
-                try migration.apply()
             } else {
                 // An unchanged schema needs no new version.
                 try cancelWrite()

@@ -370,12 +370,11 @@ extension Store {
         self.outcome = nil
     }
 
-    /// Runs a migration's function, during which the write transaction cannot be ended.
-    func keepingWriteOpen(_ body: () throws -> Void) throws {
-        isMigrating = true
-        defer { isMigrating = false }
-        try body()
-    }
+    /// Records that a migration's function begins, during which the write transaction cannot be ended.
+    func didBeginMigration() { isMigrating = true }
+
+    /// Records that a migration's function has ended.
+    func didEndMigration() { isMigrating = false }
 
     /// Commits the snapshot's write and wakes the other stores of the file.
     ///

@@ -156,31 +156,19 @@ final class MigrationAttempt {
     var backup: String?
     /// Whether this attempt, and not an earlier interrupted one, has made the backup.
     var hasMadeBackup = false
-    /// The object that was being migrated at the failure.
-    var object: String?
+    /// The migration, after its function has begun.
+    var migration: Migration?
     /// The number of values that were written since the migration, by property or class; only for `down`.
     ///
     /// Nil if the history is incomplete.
     var writtenSince: [String: Int]?
-    private let file: MigrationFile
+    let file: MigrationFile
     private let start = ContinuousClock.now
     private var failures: [AppliedMigration.Failure] = []
     private var failureCount = 0
     private static let failureLimit = 20
 
     init(_ file: MigrationFile) { self.file = file }
-
-    /// Runs the work and converts its errors to ``MigrationFailure``.
-    func explainingFailures<Result>(
-        of store: Store, _ work: () throws -> Result
-    ) throws -> Result {
-        do {
-            return try work()
-        } catch {
-            throw MigrationFailure(
-                cause: error, file: file, object: object, isResumable: isInterrupted(store))
-        }
-    }
 
     /// Returns whether an earlier run of the migration has committed batches.
     func isInterrupted(_ store: Store) -> Bool {

@@ -26,9 +26,9 @@ package struct MigrationMerge {
     /// branches.
     package func unapplied(inStore store: String) throws -> [MigrationFile]? {
         try StoreFiles.requireStore(store)
-        let log = try module.withStore(StoreConfiguration(.file(store), isReadOnly: true)) {
-            try $0.store.migrationLog()
-        }
+        let borrowed = try module.borrow(StoreConfiguration(.file(store), isReadOnly: true))
+        defer { borrowed.end() }
+        let log = try borrowed.store.migrationLog()
         guard let first = candidates.first?.number else { return nil }
         let left = listing.files.filter { file in
             file.number >= first

@@ -19,10 +19,10 @@ package struct MigrationPlanning {
         answer: (SchemaPlan.Candidate) throws -> SchemaPlan.Answer
     ) throws -> String {
         let classes = try classes(schema)
-        return try withExisting(store) { handle in
-            try SchemaPlan(from: handle.store.schema.classes, to: classes, answer: answer)
-                .script(for: store, to: .output)
-        }
+        let borrowed = try borrow(store)
+        defer { borrowed.end() }
+        return try SchemaPlan(from: borrowed.store.schema.classes, to: classes, answer: answer)
+            .script(for: store, to: .output)
     }
 
     /// Returns the name and the text of the next file of a folder.
@@ -57,14 +57,11 @@ package struct MigrationPlanning {
 
     /// Returns the text of the first migration of a folder, with the schema of a store.
     package func initialScript(ofStore store: String) throws -> (text: String, version: UInt64) {
-        try withExisting(store) { handle in
-            let schema = handle.store.schema
-            return (
-                try SchemaPlan(from: [], to: schema.classes, answer: { _ in .no }).script(
-                    for: store, to: .firstFile),
-                schema.version
-            )
-        }
+        let borrowed = try borrow(store)
+        defer { borrowed.end() }
+        let schema = borrowed.store.schema
+        let plan = try SchemaPlan(from: [], to: schema.classes, answer: { _ in .no })
+        return (plan.script(for: store, to: .firstFile), schema.version)
     }
 
     /// Returns findings for scripts and for `--json`.
@@ -82,9 +79,9 @@ package struct MigrationPlanning {
     /// Returns the data losses and errors that changing the schema of a store would cause.
     package func findings(store: String, schema: LuaTable) throws -> [SchemaLint.Finding] {
         let classes = try module.classes(in: schema)
-        return try withExisting(store) { handle in
-            try SchemaLint.findings(in: handle.store, for: classes)
-        }
+        let borrowed = try borrow(store)
+        defer { borrowed.end() }
+        return try SchemaLint.findings(in: borrowed.store, for: classes)
     }
 
     /// Returns the schema that a script returns.
@@ -104,11 +101,8 @@ package struct MigrationPlanning {
         return classes
     }
 
-    private func withExisting<Result>(
-        _ store: String, _ body: (StoreHandle) throws -> Result
-    ) throws -> Result {
+    private func borrow(_ store: String) throws -> BorrowedStore {
         try StoreFiles.requireStore(store)
-        return try module.withStore(
-            StoreConfiguration(.file(store), isReadOnly: true), body)
+        return try module.borrow(StoreConfiguration(.file(store), isReadOnly: true))
     }
 }

@@ -30,35 +30,34 @@ extension MigrationRunner {
     /// Throws `migration_needed` if the schema differs, or if the record and the folder do not match,
     /// `invalid_argument` if there is nothing to record, and `version_too_low` for a store of a higher version.
     package func baseline(to target: Int? = nil) throws -> BaselineReport {
-        try withExisting { handle in
-            let standing = try standing(of: handle)
-            let problems = standing.history.problems
-            guard problems.isEmpty else {
-                throw StoreError(
-                    .migrationNeeded,
-                    problems.map { $0.message(store: store, folder: directory.path) }
-                        .joined(separator: "\n"))
-            }
-            let number = target ?? Int(clamping: standing.schemaVersion)
-            let files = standing.history.pending.filter { $0.number <= number }
-            guard let last = files.last, last.number == number else {
-                throw nothingToRecord(number, target, standing)
-            }
-            let script = try scripts.script(last)
-            let known = standing.history.applied.last?.entry.number
-            isWaiting?(true)
-            try handle.store.withMigration { transaction in
-                isWaiting?(false)
-                try checkVersion(handle.store.schema.version, last)
-                try requireSchema(of: script, handle)
-                var log = transaction.log
-                guard log.entries.last?.number == known else { throw migratedMeanwhile }
-                log.apply(files.map(MigrationLog.Entry.init(of:)))
-                _ = try transaction.migrate(to: script.schema, version: UInt64(number))
-                    .commit(recording: log)
-            }
-            return BaselineReport(store: store, recorded: files)
+        let borrowed = try borrowExisting()
+        defer { borrowed.end() }
+        let standing = try standing(of: borrowed.store)
+        let problems = standing.history.problems
+        guard problems.isEmpty else {
+            throw StoreError(
+                .migrationNeeded,
+                problems.map { $0.message(store: store, folder: directory.path) }
+                    .joined(separator: "\n"))
         }
+        let number = target ?? Int(clamping: standing.schemaVersion)
+        let files = standing.history.pending.filter { $0.number <= number }
+        guard let last = files.last, last.number == number else {
+            throw nothingToRecord(number, target, standing)
+        }
+        let script = try scripts.script(last)
+        let known = standing.history.applied.last?.entry.number
+        let transaction = try beginMigration(borrowed.store)
+        defer { transaction.end() }
+        try checkVersion(borrowed.store.schema.version, last)
+        try requireSchema(of: script, borrowed.store)
+        var log = transaction.log
+        guard log.entries.last?.number == known else { throw migratedMeanwhile }
+        log.apply(files.map(MigrationLog.Entry.init(of:)))
+        let change = try transaction.change(to: script.schema, version: UInt64(number))
+        try change.apply()
+        try change.commit(recording: log)
+        return BaselineReport(store: store, recorded: files)
     }
 
     private func nothingToRecord(
@@ -77,13 +76,13 @@ extension MigrationRunner {
         return StoreError(.invalidArgument, reason)
     }
 
-    private func requireSchema(of script: MigrationScript, _ handle: StoreHandle) throws {
+    private func requireSchema(of script: MigrationScript, _ store: Store) throws {
         let differences = try SchemaLint.differences(
-            from: handle.store.schema, to: script.schema)
+            from: store.schema, to: script.schema)
         guard !differences.isEmpty else { return }
         throw StoreError(
             .migrationNeeded,
-            "'\(store)' does not have the schema of '\(script.file.fileName)': "
+            "'\(self.store)' does not have the schema of '\(script.file.fileName)': "
                 + differences.map(\.description).joined(separator: ", ")
                 + "; up runs the missing migrations")
     }

@@ -6,35 +6,35 @@ import StoreBindings
 extension MigrationRunner {
     /// Makes a backup of the current store if the due migrations can overwrite data; returns its path.
     func makeBackup(
-        of handle: StoreHandle, log: MigrationLog, due: [MigrationScript], choice: Backup
+        of store: Store, log: MigrationLog, due: [MigrationScript], choice: Backup
     ) throws -> String? {
         guard !due.isEmpty else { return nil }
-        return try makeBackup(of: handle, log: log, choice: choice) {
-            try due.contains { try mayOverwrite($0, handle.store) }
+        return try makeBackup(of: store, log: log, choice: choice) {
+            try due.contains { try mayOverwrite($0, store) }
         }
     }
 
     /// Makes a backup of the current store before a migration is reversed; returns its path.
     func makeBackup(
-        of handle: StoreHandle, log: MigrationLog, takingBack script: MigrationScript,
+        of store: Store, log: MigrationLog, takingBack script: MigrationScript,
         to classes: [ClassSchema], choice: Backup
     ) throws -> String? {
-        try makeBackup(of: handle, log: log, choice: choice) {
-            try (script.down != nil && !script.onlyRenames && handle.store.hasObjects)
-                || SchemaLint.loses(handle.store, for: classes)
+        try makeBackup(of: store, log: log, choice: choice) {
+            try (script.down != nil && !script.onlyRenames && store.hasObjects)
+                || SchemaLint.loses(store, for: classes)
         }
     }
 
     private func makeBackup(
-        of handle: StoreHandle, log: MigrationLog, choice: Backup,
+        of store: Store, log: MigrationLog, choice: Backup,
         mayOverwrite: () throws -> Bool
     ) throws -> String? {
-        guard choice != .never, handle.store.path != nil, try choice == .always || mayOverwrite()
+        guard choice != .never, store.path != nil, try choice == .always || mayOverwrite()
         else {
             return nil
         }
         let path = Self.paths(backupBase(log)).free
-        try handle.store.backup(to: path)
+        try store.backup(to: path)
         return path
     }
 

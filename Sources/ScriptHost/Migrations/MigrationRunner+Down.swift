@@ -29,41 +29,41 @@ extension MigrationRunner {
     package func down(to target: Int? = nil, backup: Backup = .whenLosing) throws -> DownReport {
         let start = ContinuousClock.now
         var undone: [AppliedMigration] = []
-        try withExisting { handle in
-            let standing = try standing(of: handle)
-            try requireSound(standing)
-            let applied = standing.history.applied.compactMap(\.file)
-            guard let last = applied.last else {
-                throw StoreError(.invalidArgument, "no migration was applied to '\(store)'")
-            }
-            if let skipped = standing.history.pending.first(where: { $0.number < last.number }) {
-                throw StoreError(
-                    .invalidArgument,
-                    "'\(skipped.path)' is pending and comes before '\(last.fileName)', which was applied; run up first"
-                )
-            }
-            let target = target ?? directory.file(before: last.number)?.number ?? 0
-            guard target < last.number, target >= 0,
-                target == 0 || applied.contains(where: { $0.number == target })
-            else {
-                throw StoreError(
-                    .invalidArgument,
-                    "'\(store)' is at migration \(last.number); revert it to a lower applied one, or "
-                        + "to 0")
-            }
-            let due = try applied.filter { $0.number > target }
-                .sorted { $0.number > $1.number }.map { try scripts.script($0) }
-            for script in due where script.down == nil {
-                throw StoreError(
-                    .invalidArgument,
-                    "'\(script.file.path)' has no 'down' function; write a migration that reverses it"
-                        + (standing.history.applied.contains { $0.entry.backup != nil }
-                            ? ", or restore the last backup with undo" : ""))
-            }
-            for script in due {
-                undone.append(
-                    try takeBack(script, handle, undone.isEmpty ? backup : .never))
-            }
+        let borrowed = try borrowExisting()
+        defer { borrowed.end() }
+        let standing = try standing(of: borrowed.store)
+        try requireSound(standing)
+        let applied = standing.history.applied.compactMap(\.file)
+        guard let last = applied.last else {
+            throw StoreError(.invalidArgument, "no migration was applied to '\(store)'")
+        }
+        if let skipped = standing.history.pending.first(where: { $0.number < last.number }) {
+            throw StoreError(
+                .invalidArgument,
+                "'\(skipped.path)' is pending and comes before '\(last.fileName)', which was applied; run up first"
+            )
+        }
+        let target = target ?? directory.file(before: last.number)?.number ?? 0
+        guard target < last.number, target >= 0,
+            target == 0 || applied.contains(where: { $0.number == target })
+        else {
+            throw StoreError(
+                .invalidArgument,
+                "'\(store)' is at migration \(last.number); revert it to a lower applied one, or "
+                    + "to 0")
+        }
+        let due = try applied.filter { $0.number > target }
+            .sorted { $0.number > $1.number }.map { try scripts.script($0) }
+        for script in due where script.down == nil {
+            throw StoreError(
+                .invalidArgument,
+                "'\(script.file.path)' has no 'down' function; write a migration that reverses it"
+                    + (standing.history.applied.contains { $0.entry.backup != nil }
+                        ? ", or restore the last backup with undo" : ""))
+        }
+        for script in due {
+            undone.append(
+                try takeBack(script, borrowed.handle, undone.isEmpty ? backup : .never))
         }
         return DownReport(store: store, undone: undone, seconds: Self.seconds(since: start))
     }
@@ -71,34 +71,35 @@ extension MigrationRunner {
     private func takeBack(
         _ script: MigrationScript, _ handle: StoreHandle, _ backup: Backup
     ) throws -> AppliedMigration {
-        let file = script.file
+        let (file, store) = (script.file, handle.store)
         let previous = directory.file(before: file.number)
         let classes = try scripts.schema(after: previous)
         let attempt = MigrationAttempt(file)
-        let entry = try handle.store.migrationLog().entries.last
+        let entry = try store.migrationLog().entries.last
         let added =
             entry?.added ?? SchemaLint.additions(from: classes, to: script.schema)
-        return try attempt.explainingFailures(of: handle.store) {
-            isWaiting?(true)
-            return try handle.store.withMigration { transaction in
-                isWaiting?(false)
-                var log = transaction.log
-                guard log.entries.last?.number == file.number else { throw migratedMeanwhile }
-                attempt.backup = try makeBackup(
-                    of: handle, log: log, takingBack: script, to: classes, choice: backup)
-                attempt.hasMadeBackup = attempt.backup != nil
-                attempt.writtenSince = try writtenValues(
-                    handle.store, since: entry?.version ?? 0, missingIn: classes)
-                let migrated = try transaction.migrate(
-                    to: classes, version: UInt64(previous?.number ?? 0),
-                    dropping: script.downDrops.union(added)
-                ) { [self] migration in
-                    try call(script.down, of: script, with: migration, on: handle, attempt)
-                }
-                log.revertLast(
-                    backup: attempt.backup.map(Self.fileName), version: handle.store.version + 1)
-                return attempt.finished(try migrated.commit(recording: log))
+        do {
+            let transaction = try beginMigration(store)
+            defer { transaction.end() }
+            var log = transaction.log
+            guard log.entries.last?.number == file.number else { throw migratedMeanwhile }
+            attempt.backup = try makeBackup(
+                of: store, log: log, takingBack: script, to: classes, choice: backup)
+            attempt.hasMadeBackup = attempt.backup != nil
+            attempt.writtenSince = try writtenValues(
+                store, since: entry?.version ?? 0, missingIn: classes)
+            let change = try transaction.change(
+                to: classes, version: UInt64(previous?.number ?? 0),
+                dropping: script.downDrops.union(added))
+            try change.apply { [self] migration in
+                observe(migration, attempt)
+                try scripts.call(script.down, of: script, with: migration, on: handle)
             }
+            log.revertLast(
+                backup: attempt.backup.map(Self.fileName), version: store.version + 1)
+            return attempt.finished(try change.commit(recording: log))
+        } catch {
+            throw failure(error, of: attempt, store)
         }
     }
 

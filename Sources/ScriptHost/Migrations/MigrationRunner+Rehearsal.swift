@@ -19,13 +19,13 @@ extension MigrationRunner {
     ) throws -> UpReport {
         var objects = 0
         if ProcessServices.size(of: store) ?? 0 > 0 {
-            try withExisting(isReadOnly: true) { handle in
-                if let sample {
-                    objects = handle.store.objectCount
-                    try handle.store.copySample(of: sample, to: path)
-                } else {
-                    try handle.store.backup(to: path)
-                }
+            let borrowed = try borrowExisting(isReadOnly: true)
+            defer { borrowed.end() }
+            if let sample {
+                objects = borrowed.store.objectCount
+                try borrowed.store.copySample(of: sample, to: path)
+            } else {
+                try borrowed.store.backup(to: path)
             }
         }
         let trial = MigrationRunner(module, store: path, directory: directory)
@@ -50,9 +50,9 @@ extension MigrationRunner {
     }
 
     private func objectCount(at path: String) throws -> Int {
-        try module.withStore(StoreConfiguration(.file(path), isReadOnly: true)) {
-            $0.store.objectCount
-        }
+        let borrowed = try module.borrow(StoreConfiguration(.file(path), isReadOnly: true))
+        defer { borrowed.end() }
+        return borrowed.store.objectCount
     }
 
     /// Returns the state of a store for `check`; pending files are compiled and rehearsed on a copy.
@@ -61,8 +61,7 @@ extension MigrationRunner {
     package func check() throws -> (
         state: MigrationState, findings: [MigrationFinding], rehearsal: UpReport?
     ) {
-        let standing = try withExisting(isReadOnly: true) { handle in try self.standing(of: handle)
-        }
+        let standing = try examine()
         var state = self.state(standing)
         var findings = zip(standing.problems, state.problems).map { problem, message in
             MigrationFinding(

@@ -12,69 +12,69 @@ extension MigrationRunner {
     ///
     /// Throws `invalid_argument` if the store does not exist.
     package func repair() throws -> MigrationFolderEdit {
-        try withExisting(isReadOnly: true) { handle in
-            let standing = try standing(of: handle)
-            let history = standing.history
-            var steps: [String] = []
-            var kept = Set(history.applied.indices)
-            for (index, applied) in history.applied.enumerated() {
-                guard let file = applied.file else {
-                    kept.remove(index)
-                    steps.append(
-                        "remove migration \(applied.entry.number) (\(applied.entry.name)), whose file was removed, from the "
-                            + "record")
-                    continue
-                }
-                if file.number != applied.entry.number, file.squashedChecksum == nil {
-                    steps.append(
-                        "record migration \(applied.entry.number) (\(applied.entry.name)) as '\(file.fileName)'"
-                    )
-                }
-            }
-            for problem in standing.problems {
-                switch problem {
-                case .edited(_, let file): steps.append("accept the current '\(file.fileName)'")
-                case .editedHelper(_, let file, let helper):
-                    steps.append(
-                        "accept '\(helper)', which '\(file.fileName)' loads, in its current form")
-                case .squashed(let file, _), .skipped(let file, _):
-                    throw StoreError(
-                        .invalidArgument,
-                        problem.message(store: store, folder: directory.path)
-                            + " ('\(file.fileName)' cannot be repaired otherwise)")
-                default: break
-                }
-            }
-            let remaining = history.applied.enumerated().filter { kept.contains($0.offset) }
-                .compactMap(\.element.file)
-            let last = remaining.max { $0.number < $1.number }
-            let present = handle.store.schema.classes
-            let expected = try scripts.schema(after: last)
-            let differences = try SchemaLint.differences(
-                from: Schema.planned(expected), to: present)
-            let adopted: (name: String, text: String)?
-            if differences.isEmpty
-                || history.pending.contains(where: { $0.number < last?.number ?? 0 })
-            {
-                adopted = nil
-            } else {
-                adopted = try adoption(present, after: last, history)
+        let borrowed = try borrowExisting(isReadOnly: true)
+        defer { borrowed.end() }
+        let standing = try standing(of: borrowed.store)
+        let history = standing.history
+        var steps: [String] = []
+        var kept = Set(history.applied.indices)
+        for (index, applied) in history.applied.enumerated() {
+            guard let file = applied.file else {
+                kept.remove(index)
                 steps.append(
-                    "write '\(adopted?.name ?? "")', which adopts the schema of the store: "
-                        + differences.map(\.description).joined(separator: ", "))
+                    "remove migration \(applied.entry.number) (\(applied.entry.name)), whose file was removed, from the "
+                        + "record")
+                continue
             }
-            let version =
-                adopted.map { _ in (directory.files.last?.number ?? 0) + 1 } ?? last?.number ?? 0
-            if steps.isEmpty, standing.schemaVersion != UInt64(version), !history.applied.isEmpty {
-                steps.append("set the schema version of the store to \(version)")
+            if file.number != applied.entry.number, file.squashedChecksum == nil {
+                steps.append(
+                    "record migration \(applied.entry.number) (\(applied.entry.name)) as '\(file.fileName)'"
+                )
             }
-            guard !steps.isEmpty else { return MigrationFolderEdit(steps: []) {} }
-            return MigrationFolderEdit(
-                steps: steps,
-                difference: adopted?.text.split(separator: "\n").map { "+ \($0)" } ?? []
-            ) { [self] in
-                try record(kept, adopted, version)
+        }
+        for problem in standing.problems {
+            switch problem {
+            case .edited(_, let file): steps.append("accept the current '\(file.fileName)'")
+            case .editedHelper(_, let file, let helper):
+                steps.append(
+                    "accept '\(helper)', which '\(file.fileName)' loads, in its current form")
+            case .squashed(let file, _), .skipped(let file, _):
+                throw StoreError(
+                    .invalidArgument,
+                    problem.message(store: store, folder: directory.path)
+                        + " ('\(file.fileName)' cannot be repaired otherwise)")
+            default: break
             }
+        }
+        let remaining = history.applied.enumerated().filter { kept.contains($0.offset) }
+            .compactMap(\.element.file)
+        let last = remaining.max { $0.number < $1.number }
+        let present = borrowed.store.schema.classes
+        let expected = try scripts.schema(after: last)
+        let differences = try SchemaLint.differences(
+            from: Schema.planned(expected), to: present)
+        let adopted: (name: String, text: String)?
+        if differences.isEmpty
+            || history.pending.contains(where: { $0.number < last?.number ?? 0 })
+        {
+            adopted = nil
+        } else {
+            adopted = try adoption(present, after: last, history)
+            steps.append(
+                "write '\(adopted?.name ?? "")', which adopts the schema of the store: "
+                    + differences.map(\.description).joined(separator: ", "))
+        }
+        let version =
+            adopted.map { _ in (directory.files.last?.number ?? 0) + 1 } ?? last?.number ?? 0
+        if steps.isEmpty, standing.schemaVersion != UInt64(version), !history.applied.isEmpty {
+            steps.append("set the schema version of the store to \(version)")
+        }
+        guard !steps.isEmpty else { return MigrationFolderEdit(steps: []) {} }
+        return MigrationFolderEdit(
+            steps: steps,
+            difference: adopted?.text.split(separator: "\n").map { "+ \($0)" } ?? []
+        ) { [self] in
+            try record(kept, adopted, version)
         }
     }
 
@@ -105,27 +105,28 @@ extension MigrationRunner {
         }
         let directory = try MigrationDirectory(directory.path)
         let runner = MigrationRunner(module, store: store, directory: directory)
-        try withExisting { handle in
-            try handle.store.withMigration { transaction in
-                var log = transaction.log
-                let history = MigrationHistory(log, directory)
-                guard history.applied.count > kept.max() ?? -1 else { return }
-                var entries = history.applied.indices.filter(kept.contains).map { index in
-                    let applied = history.applied[index]
-                    guard let file = applied.file, file.squashedChecksum == nil else {
-                        return applied.entry
-                    }
-                    return runner.accepted(applied.entry, as: file)
-                }
-                if adopted != nil, let file = directory.files.last {
-                    entries.append(.init(of: file))
-                }
-                log.replaceEntries(entries)
-                let classes = handle.store.schema.classes.map { $0.unplaced }
-                _ = try transaction.migrate(to: classes, version: UInt64(version))
-                    .commit(recording: log)
+        let borrowed = try borrowExisting()
+        defer { borrowed.end() }
+        let transaction = try beginMigration(borrowed.store)
+        defer { transaction.end() }
+        var log = transaction.log
+        let history = MigrationHistory(log, directory)
+        guard history.applied.count > kept.max() ?? -1 else { return }
+        var entries = history.applied.indices.filter(kept.contains).map { index in
+            let applied = history.applied[index]
+            guard let file = applied.file, file.squashedChecksum == nil else {
+                return applied.entry
             }
+            return runner.accepted(applied.entry, as: file)
         }
+        if adopted != nil, let file = directory.files.last {
+            entries.append(.init(of: file))
+        }
+        log.replaceEntries(entries)
+        let change = try transaction.change(
+            to: borrowed.store.schema.classes.map(\.unplaced), version: UInt64(version))
+        try change.apply()
+        try change.commit(recording: log)
     }
 
     /// Returns a record entry with the current number, name and content of its file.

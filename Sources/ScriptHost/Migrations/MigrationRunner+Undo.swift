@@ -81,9 +81,7 @@ extension MigrationRunner {
     private func undo(
         discardingLaterWrites isDiscarding: Bool, with candidate: String
     ) throws -> UndoReport {
-        let plan = try withExisting(isReadOnly: true) { handle in
-            try prepareUndo(handle, candidate, isDiscarding)
-        }
+        let plan = try prepareUndo(candidate, isDiscarding)
         guard !module.isOpen(store) else {
             throw StoreError(.invalidArgument, "'\(store)' is open; close it first")
         }
@@ -119,9 +117,11 @@ extension MigrationRunner {
 
     /// Writes the future content of the store to a file.
     private func prepareUndo(
-        _ handle: StoreHandle, _ candidate: String, _ isDiscarding: Bool
+        _ candidate: String, _ isDiscarding: Bool
     ) throws -> UndoPlan {
-        let log = try handle.store.migrationLog()
+        let borrowed = try borrowExisting(isReadOnly: true)
+        defer { borrowed.end() }
+        let log = try borrowed.store.migrationLog()
         let entry = log.entries.last { $0.backup != nil }
         guard let name = log.backupOfDown ?? entry?.backup else {
             throw StoreError(
@@ -139,9 +139,9 @@ extension MigrationRunner {
             log.backupOfDown == nil
             ? log.entries.filter { $0.number >= entry?.number ?? 0 } : []
         let base = log.backupOfDown == nil ? log.entries.last?.version ?? 0 : log.versionOfDown
-        let version = handle.store.version
+        let version = borrowed.store.version
         if !isDiscarding,
-            let writes = try handle.store.applyWrites(since: base, toCopyAt: candidate)
+            let writes = try borrowed.store.applyWrites(since: base, toCopyAt: candidate)
         {
             let steps = undone.isEmpty ? 1 : undone.count
             let between = Int(base) - Int(writes.baseVersion) - steps
@@ -161,10 +161,9 @@ extension MigrationRunner {
 
     /// Throws `invalid_argument` if another process has written to the store since it was read.
     private func requireVersion(_ version: UInt64, of copy: String) throws {
-        let found = try module.withStore(StoreConfiguration(.file(copy), isReadOnly: true)) {
-            $0.store.version
-        }
-        guard found == version else {
+        let borrowed = try module.borrow(StoreConfiguration(.file(copy), isReadOnly: true))
+        defer { borrowed.end() }
+        guard borrowed.store.version == version else {
             throw StoreError(
                 .invalidArgument,
                 "another process has written to '\(store)' meanwhile; stop it and run undo again")

@@ -60,24 +60,19 @@ package final class MigrationRunner {
         scripts = MigrationScripts(directory, module)
     }
 
-    /// Runs the work with the store, which must already exist.
-    func withExisting<Result>(
-        isReadOnly: Bool = false, _ body: (StoreHandle) throws -> Result
-    ) throws -> Result {
+    /// Opens the store, which must already exist.
+    func borrowExisting(isReadOnly: Bool = false) throws -> BorrowedStore {
         // An empty file is a new store, which must be created first.
         let isEmpty = try StoreFiles.isEmpty(store)
-        return try limitingWaits {
-            try module.withStore(
-                StoreConfiguration(.file(store), isReadOnly: isReadOnly && !isEmpty), body)
-        }
+        return try borrow(StoreConfiguration(.file(store), isReadOnly: isReadOnly && !isEmpty))
     }
 
-    /// Runs the work; a wait for the write lock that takes longer than ``lockTimeout`` throws `limit_exceeded`.
-    func limitingWaits<Result>(_ body: () throws -> Result) throws -> Result {
+    /// Opens the store; a wait for the write lock that takes longer than ``lockTimeout`` throws `limit_exceeded`.
+    private func borrow(_ configuration: StoreConfiguration) throws -> BorrowedStore {
         let (timeout, store) = (lockTimeout, store)
         var start: ContinuousClock.Instant?
         var last = ContinuousClock.now
-        module.whileWaiting = {
+        return try module.borrow(configuration) {
             let now = ContinuousClock.now
             // The function is called about fifty times a second, so a longer pause means that another wait has started.
             if start == nil || last.duration(to: now) > .seconds(1) { start = now }
@@ -89,8 +84,6 @@ package final class MigrationRunner {
                     + "\(timeout == timeout.rounded() ? "\(Int(timeout))" : "\(timeout)") seconds; try again, or "
                     + "wait longer with --lock-timeout")
         }
-        defer { module.whileWaiting = nil }
-        return try body()
     }
 
     // MARK: Up
@@ -105,32 +98,30 @@ package final class MigrationRunner {
         var reports: [AppliedMigration] = []
         var configuration = StoreConfiguration(.file(store))
         if isTrial { configuration.durability = .memory }
-        try limitingWaits {
-            try module.withStore(configuration) { handle in
-                let standing = try standing(of: handle)
-                try requireSound(standing)
-                try check(target, standing)
-                // All files are read before the first one is applied, so that an invalid file prevents all changes.
-                let due = try standing.history.pending.filter { $0.number <= target ?? .max }
-                    .map { try scripts.script($0) }
-                if due.isEmpty, standing.history.isRenumbered {
-                    try recordNumbers(handle, standing)
-                }
-                for script in due {
-                    let first = reports.isEmpty ? due : []
-                    let applied: AppliedMigration?
-                    do {
-                        applied = try apply(script, to: handle, copying: (first, backup))
-                    } catch var failure as MigrationFailure {
-                        failure.applied = reports
-                        throw failure
-                    }
-                    guard let applied else { continue }
-                    reports.append(applied)
-                    didApply?(applied)
-                    if isTrial, applied.failureCount > 0 { break }
-                }
+        let borrowed = try borrow(configuration)
+        defer { borrowed.end() }
+        let standing = try standing(of: borrowed.store)
+        try requireSound(standing)
+        try check(target, standing)
+        // All files are read before the first one is applied, so that an invalid file prevents all changes.
+        let due = try standing.history.pending.filter { $0.number <= target ?? .max }
+            .map { try scripts.script($0) }
+        if due.isEmpty, standing.history.isRenumbered {
+            try recordNumbers(borrowed.store, standing)
+        }
+        for script in due {
+            let applied: AppliedMigration?
+            do {
+                applied = try apply(
+                    script, to: borrowed.handle, copying: (reports.isEmpty ? due : [], backup))
+            } catch var failure as MigrationFailure {
+                failure.applied = reports
+                throw failure
             }
+            guard let applied else { continue }
+            reports.append(applied)
+            didApply?(applied)
+            if isTrial, applied.failureCount > 0 { break }
         }
         if let keptBackups, !reports.isEmpty { pruneBackups(keeping: keptBackups) }
         return UpReport(
@@ -161,53 +152,75 @@ package final class MigrationRunner {
         _ script: MigrationScript, to handle: StoreHandle,
         copying: (due: [MigrationScript], choice: Backup)
     ) throws -> AppliedMigration? {
-        let file = script.file
+        let (file, store) = (script.file, handle.store)
         let attempt = MigrationAttempt(file)
+        let target = try target(of: script, store)
         do {
-            let target = try target(of: script, handle)
-            return try attempt.explainingFailures(of: handle.store) {
-                isWaiting?(true)
-                return try handle.store.withMigration { transaction in
-                    isWaiting?(false)
-                    var log = transaction.log
-                    let history = MigrationHistory(log, directory)
-                    guard !history.applied.contains(where: { $0.file?.number == file.number })
-                    else { return nil }
-                    if history.last?.number ?? 0 < file.number {
-                        try checkVersion(handle.store.schema.version, file)
-                    }
-                    // The backup from before the first batch is the one to restore.
-                    if attempt.isInterrupted(handle.store) {
-                        attempt.backup = lastBackup(log)
-                    } else {
-                        attempt.backup = try makeBackup(
-                            of: handle, log: log, due: copying.due, choice: copying.choice)
-                        attempt.hasMadeBackup = attempt.backup != nil
-                    }
-                    let migrated = try transaction.migrate(
-                        to: target.schema, version: UInt64(target.version),
-                        dropping: script.drops, resumingAs: file.resumeKey
-                    ) { [self] migration in
-                        try call(script.up, of: script, with: migration, on: handle, attempt)
-                    }
-                    log.replaceEntries(history.recorded)
-                    log.apply([
-                        entry(
-                            of: file, attempt: attempt, differences: migrated.differences,
-                            in: handle.store)
-                    ])
-                    return attempt.finished(try migrated.commit(recording: log))
-                }
+            let transaction = try beginMigration(store)
+            defer { transaction.end() }
+            var log = transaction.log
+            let history = MigrationHistory(log, directory)
+            guard !history.applied.contains(where: { $0.file?.number == file.number }) else {
+                return nil
             }
+            if history.last?.number ?? 0 < file.number {
+                try checkVersion(store.schema.version, file)
+            }
+            // The backup from before the first batch is the one to restore.
+            if attempt.isInterrupted(store) {
+                attempt.backup = lastBackup(log)
+            } else {
+                attempt.backup = try makeBackup(
+                    of: store, log: log, due: copying.due, choice: copying.choice)
+                attempt.hasMadeBackup = attempt.backup != nil
+            }
+            let change = try transaction.change(
+                to: target.schema, version: UInt64(target.version), dropping: script.drops,
+                resumingAs: file.resumeKey)
+            try change.apply { [self] migration in
+                observe(migration, attempt)
+                try scripts.call(script.up, of: script, with: migration, on: handle)
+            }
+            log.replaceEntries(history.recorded)
+            log.apply([
+                entry(of: file, attempt: attempt, differences: change.differences, in: store)
+            ])
+            return attempt.finished(try change.commit(recording: log))
         } catch {
-            // A backup of an unchanged store would only take space.
-            if attempt.hasMadeBackup, let backup = attempt.backup,
-                !attempt.isInterrupted(handle.store)
-            {
-                removeStore(backup)
-            }
-            throw error
+            throw failure(error, of: attempt, store)
         }
+    }
+
+    /// Begins a write transaction that migrates the store, and reports the wait for the write lock.
+    func beginMigration(_ store: Store) throws -> MigrationTransaction {
+        isWaiting?(true)
+        defer { isWaiting?(false) }
+        return try store.beginMigration()
+    }
+
+    /// Reports the progress of a migration, and records the objects that it cannot migrate.
+    func observe(_ migration: Migration, _ attempt: MigrationAttempt) {
+        attempt.migration = migration
+        migration.progressHandler = { [progress] className, done, total in
+            progress?(attempt.file.fileName, className, done, total)
+        }
+        if isTrial {
+            migration.failureHandler = { attempt.failed($0, $1) }
+        }
+    }
+
+    /// Returns the error of an attempt that was rolled back, and removes its backup.
+    func failure(
+        _ error: any Error, of attempt: MigrationAttempt, _ store: Store
+    ) -> MigrationFailure {
+        let isInterrupted = attempt.isInterrupted(store)
+        // A backup of an unchanged store would only take space.
+        if attempt.hasMadeBackup, let backup = attempt.backup, !isInterrupted {
+            removeStore(backup)
+        }
+        return MigrationFailure(
+            cause: error, file: attempt.file, object: attempt.migration?.currentObject,
+            isResumable: isInterrupted)
     }
 
     /// Returns the schema and the version after a migration.
@@ -215,15 +228,15 @@ package final class MigrationRunner {
     /// A migration that precedes applied ones changes the current schema of the store instead, and keeps the number of
     /// the last migration as the version.
     private func target(
-        of script: MigrationScript, _ handle: StoreHandle
+        of script: MigrationScript, _ store: Store
     ) throws -> (schema: [ClassSchema], version: Int) {
-        let history = MigrationHistory(try handle.store.migrationLog(), directory)
+        let history = MigrationHistory(try store.migrationLog(), directory)
         guard let last = history.last, last.number > script.file.number else {
             return (script.schema, script.file.number)
         }
         let base = try scripts.schema(after: directory.file(before: script.file.number))
         let schema = try SchemaDelta(from: base, to: script.schema)
-            .applied(to: handle.store.schema.classes)
+            .applied(to: store.schema.classes)
         // The last of these migrations results in the final schema of the folder, with its order of properties.
         let final = try scripts.schema(after: last)
         let others = history.pending.filter {
@@ -255,17 +268,16 @@ package final class MigrationRunner {
     }
 
     /// Records the current numbers of applied migrations.
-    private func recordNumbers(_ handle: StoreHandle, _ standing: MigrationStanding) throws {
+    private func recordNumbers(_ store: Store, _ standing: MigrationStanding) throws {
         guard let last = standing.history.last else { return }
         let schema = try scripts.schema(after: last)
-        isWaiting?(true)
-        try handle.store.withMigration { transaction in
-            isWaiting?(false)
-            var log = transaction.log
-            log.replaceEntries(MigrationHistory(log, directory).recorded)
-            _ = try transaction.migrate(to: schema, version: UInt64(last.number))
-                .commit(recording: log)
-        }
+        let transaction = try beginMigration(store)
+        defer { transaction.end() }
+        var log = transaction.log
+        log.replaceEntries(MigrationHistory(log, directory).recorded)
+        let change = try transaction.change(to: schema, version: UInt64(last.number))
+        try change.apply()
+        try change.commit(recording: log)
     }
 
     /// Throws `version_too_low` for a store that has a higher version than a migration.
@@ -276,26 +288,6 @@ package final class MigrationRunner {
             "'\(store)' already has schema version \(version), and '\(file.fileName)' migrates to "
                 + "\(file.number); number the migrations from \(version + 1), or record those that were "
                 + "applied to the store with moonpool migrate baseline")
-    }
-
-    /// Calls the `up` or `down` of a script, reports its progress, and records the object at which it fails.
-    func call(
-        _ function: LuaFunction?, of script: MigrationScript, with migration: Migration,
-        on handle: StoreHandle, _ attempt: MigrationAttempt
-    ) throws {
-        migration.progressHandler = { [progress] className, done, total in
-            progress?(script.file.fileName, className, done, total)
-        }
-        if isTrial {
-            migration.failureHandler = { attempt.failed($0, $1) }
-        }
-        do {
-            try scripts.call(function, of: script, with: migration, on: handle)
-            try module.state.checkStopping()
-        } catch {
-            attempt.object = migration.currentObject
-            throw error
-        }
     }
 
     /// The error for a log that has changed during the wait for the write lock.

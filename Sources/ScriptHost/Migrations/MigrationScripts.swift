@@ -26,7 +26,9 @@ final class MigrationScripts {
         let previous = directory.file(before: file.number)
         let isDelta = SourceChecksum.mentions("changes", in: file.source)
         let base = try isDelta ? schema(after: previous) : []
-        let loaded = try inEnvironment(of: file) { try MigrationScript(file, on: base, module) }
+        let environment = try environment(of: file)
+        defer { environment.end() }
+        let loaded = try MigrationScript(file, on: base, module)
         scripts[file.number] = loaded
         return loaded
     }
@@ -36,22 +38,24 @@ final class MigrationScripts {
         _ function: LuaFunction?, of script: MigrationScript, with migration: Migration,
         on handle: StoreHandle
     ) throws {
-        try inEnvironment(of: script.file) {
-            try MigrationHandle.call(
-                function, with: migration, on: handle, defaults: script.declared)
-        }
+        let environment = try environment(of: script.file)
+        defer { environment.end() }
+        try MigrationHandle.call(
+            function, with: migration, on: handle, defaults: script.declared)
+        try module.state.checkStopping()
     }
 
     /// Applies a migration to a store without adding it to the store's migration record.
     @discardableResult  // because most callers check the store instead
     func apply(_ script: MigrationScript, to handle: StoreHandle) throws -> MigrationReport {
-        try handle.store.withMigration { transaction in
-            try transaction.migrate(
-                to: script.schema, version: UInt64(script.file.number), dropping: script.drops
-            ) { [self] migration in
-                try call(script.up, of: script, with: migration, on: handle)
-            }.commit(recording: transaction.log)
+        let transaction = try handle.store.beginMigration()
+        defer { transaction.end() }
+        let change = try transaction.change(
+            to: script.schema, version: UInt64(script.file.number), dropping: script.drops)
+        try change.apply { [self] migration in
+            try call(script.up, of: script, with: migration, on: handle)
         }
+        return try change.commit(recording: transaction.log)
     }
 
     /// Returns the schema after a migration; an empty schema for nil, which means before the first migration.
@@ -59,47 +63,44 @@ final class MigrationScripts {
         try file.map { try script($0).schema } ?? []
     }
 
-    /// Runs code of a migration.
+    /// Begins to run code of a migration.
     ///
-    /// `require`, `dofile` and `loadfile` search the folder first, and the loaded files count as part of the migration;
-    /// `os.exit` is an error.
-    func inEnvironment<Result>(
-        of file: MigrationFile, _ body: () throws -> Result
-    ) throws -> Result {
-        let environment = try MigrationEnvironment(module.state, folder: directory.path)
-        defer {
-            environment.end()
-            helpers[file.number, default: [:]].merge(environment.loaded) { _, new in new }
+    /// Until the environment ends, `require`, `dofile` and `loadfile` search the folder first, and the loaded files count
+    /// as part of the migration; `os.exit` is an error.
+    func environment(of file: MigrationFile) throws -> MigrationEnvironment {
+        try MigrationEnvironment(module.state, folder: directory.path) {
+            [weak self] name, checksum in
+            self?.helpers[file.number, default: [:]][name] = checksum
         }
-        return try body()
     }
 }
 
 /// The environment of migration code in a Lua state.
-private final class MigrationEnvironment {
-    /// The checksums of the files that were loaded from the folder, by name.
-    private(set) var loaded: [String: String] = [:]
+struct MigrationEnvironment {
     private let restore: LuaFunction
 
-    init(_ state: LuaState, folder: String) throws {
+    /// Changes the functions that load files; `didLoad` receives the name and the checksum of each file of the folder
+    /// that is loaded.
+    fileprivate init(
+        _ state: LuaState, folder: String,
+        didLoad: @escaping (_ name: String, _ checksum: String) -> Void
+    ) throws {
         let chunk = try state.load(LuaString(bytes: Array(Self.source.utf8)), name: "=migrate")
-        var note: ((String) -> Void)?
-        let noteFunction = state.makeFunction("migrate.loaded") { call in
-            note?(try call.text(1))
+        let note = state.makeFunction("migrate.loaded") { call in
+            let name = try call.text(1)
+            let path = MigrationListing.path(name, in: folder)
+            if let source = try? MigrationFile.source(of: path) {
+                didLoad(name, SourceChecksum.of(source))
+            }
             return .none
         }
-        guard let restore = try chunk.call(.text(folder), .function(noteFunction)).function else {
+        guard let restore = try chunk.call(.text(folder), .function(note)).function else {
             throw StoreError(.closed, "the script has ended")
         }
         self.restore = restore
-        note = { [weak self] name in
-            guard let self else { return }
-            let path = MigrationListing.path(name, in: folder)
-            guard let source = try? MigrationFile.source(of: path) else { return }
-            loaded[name] = SourceChecksum.of(source)
-        }
     }
 
+    /// Restores the functions.
     func end() {
         // The error is ignored: the function only assigns globals, which fails only without memory, and then the script
         // fails anyway.

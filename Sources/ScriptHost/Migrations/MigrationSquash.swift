@@ -62,13 +62,13 @@ package struct MigrationSquash {
     private func script(_ last: MigrationFile) throws -> String {
         let scripts = MigrationScripts(directory, module)
         let configuration = StoreConfiguration(.memory("squash \(UUIDValue.random())"))
-        let lines = try module.withStore(configuration) { handle in
-            for file in directory.files where file.number <= last.number {
-                try scripts.apply(scripts.script(file), to: handle)
-            }
-            var data = SquashedData(handle.store)
-            return try data.lines()
+        let borrowed = try module.borrow(configuration)
+        defer { borrowed.end() }
+        for file in directory.files where file.number <= last.number {
+            try scripts.apply(scripts.script(file), to: borrowed.handle)
         }
+        var data = SquashedData(borrowed.store)
+        let lines = try data.lines()
         let schema = try scripts.schema(after: last)
         let up =
             lines.isEmpty

@@ -125,7 +125,7 @@ extension MigrationRunner {
     ///
     /// Throws `invalid_argument` if the store does not exist, and errors of opening it.
     package func state() throws -> MigrationState {
-        try withExisting(isReadOnly: true) { state(try standing(of: $0)) }
+        try state(examine())
     }
 
     func state(_ standing: MigrationStanding) -> MigrationState {
@@ -145,11 +145,18 @@ extension MigrationRunner {
             schemaVersion: standing.schemaVersion)
     }
 
+    /// Opens the store and compares it with the folder.
+    func examine() throws -> MigrationStanding {
+        let borrowed = try borrowExisting(isReadOnly: true)
+        defer { borrowed.end() }
+        return try standing(of: borrowed.store)
+    }
+
     /// Compares an open store with the folder.
-    func standing(of handle: StoreHandle) throws -> MigrationStanding {
-        let history = MigrationHistory(try handle.store.migrationLog(), directory)
+    func standing(of store: Store) throws -> MigrationStanding {
+        let history = MigrationHistory(try store.migrationLog(), directory)
         var problems = history.problems
-        let interrupted = try handle.store.interruptedMigration()
+        let interrupted = try store.interruptedMigration()
         let next = history.pending.first
         let resumable = interrupted.flatMap {
             $0.key == next?.resumeKey ? ($0.done, $0.total) : nil
@@ -160,11 +167,11 @@ extension MigrationRunner {
                 problems.append(.abandoned(done: interrupted.done, total: interrupted.total))
             }
         } else if problems.isEmpty, interrupted == nil {
-            problems += try drift(handle, history)
+            problems += try drift(store, history)
         }
         return MigrationStanding(
             history: history, problems: problems, resumable: resumable,
-            schemaVersion: handle.store.schema.version)
+            schemaVersion: store.schema.version)
     }
 
     /// Throws `migration_needed` if the store and the folder do not match.
@@ -178,12 +185,12 @@ extension MigrationRunner {
 
     /// Returns the differences between the schema of the store and that of the last migration.
     private func drift(
-        _ handle: StoreHandle, _ history: MigrationHistory
+        _ store: Store, _ history: MigrationHistory
     ) throws -> [MigrationHistory.Problem] {
         // While a pending migration precedes applied ones, no file has the schema of the store.
         guard let last = history.last, !history.pending.contains(where: { $0.number < last.number })
         else { return [] }
-        let schema = handle.store.schema
+        let schema = store.schema
         var problems: [MigrationHistory.Problem] = []
         let recorded = history.applied.last?.entry.number ?? last.number
         if schema.version != UInt64(last.number), schema.version != UInt64(recorded) {

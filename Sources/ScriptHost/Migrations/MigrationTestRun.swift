@@ -171,30 +171,34 @@ package struct MigrationTestRun {
     }
 
     private func test(_ file: MigrationFile, _ fixture: LuaTable?) throws {
-        let configuration = StoreConfiguration(.memory("migration test \(UUIDValue.random())"))
-        try module.withStore(configuration) { handle in
-            for earlier in directory.files where earlier.number < file.number {
-                try apply(earlier, to: handle)
-            }
-            let store = module.value(of: handle)
-            try scripts.inEnvironment(of: file) {
-                if let before = fixture?["before"].function {
-                    try handle.store.write { _ = try before.call([store]) }
-                }
-                try apply(file, to: handle)
-                if let after = fixture?["after"].function { try after.call([store]) }
-            }
-            // A `down` is always tested if it exists: it must run, and restore the previous schema.
-            guard try scripts.script(file).down != nil || fixture?["down"].function != nil else {
-                return
-            }
-            try takeBack(file, handle)
-            if let down = fixture?["down"].function {
-                _ = try scripts.inEnvironment(of: file) { try down.call([store]) }
-            }
-            // Running `up` again restores the state before `down`.
-            try apply(file, to: handle)
+        let borrowed = try borrowEmptyStore()
+        defer { borrowed.end() }
+        let handle = borrowed.handle
+        for earlier in directory.files where earlier.number < file.number {
+            try apply(earlier, to: handle)
         }
+        let store = module.value(of: handle)
+        do {
+            let environment = try scripts.environment(of: file)
+            defer { environment.end() }
+            if let before = fixture?["before"].function {
+                try handle.store.write { _ = try before.call([store]) }
+            }
+            try apply(file, to: handle)
+            if let after = fixture?["after"].function { try after.call([store]) }
+        }
+        // A `down` is always tested if it exists: it must run, and restore the previous schema.
+        guard try scripts.script(file).down != nil || fixture?["down"].function != nil else {
+            return
+        }
+        try takeBack(file, handle)
+        if let down = fixture?["down"].function {
+            let environment = try scripts.environment(of: file)
+            defer { environment.end() }
+            try down.call([store])
+        }
+        // Running `up` again restores the state before `down`.
+        try apply(file, to: handle)
     }
 
     /// Tests whether `down` reverses `up`; returns no outcome without a `down`, and for a file that cannot run.
@@ -216,39 +220,44 @@ package struct MigrationTestRun {
     private func testGenerated(
         _ file: MigrationFile, _ script: MigrationScript, _ text: GeneratedFixture.Text
     ) throws -> String? {
-        let configuration = StoreConfiguration(.memory("migration test \(UUIDValue.random())"))
-        return try module.withStore(configuration) { handle in
-            for earlier in directory.files where earlier.number < file.number {
-                try apply(earlier, to: handle)
-            }
-            do {
-                try GeneratedFixture(handle.store, text).fill()
-            } catch let error as StoreError {
-                return "the store rejects them: \(error.message)"
-            }
-            let before = try StoreContents(handle.store)
-            let report: MigrationReport
-            do {
-                report = try apply(file, to: handle)
-            } catch {
-                if MigrationFailure.code(of: error) == "interrupted" { throw error }
-                return "up rejects them: \(MigrationFailure.message(of: error))"
-            }
-            try takeBack(file, handle)
-            var lost = script.drops.union(script.downDrops).union(
-                report.dropped.map(\.qualifiedName))
-            for case .classRenamed(let old, let new) in report.differences {
-                for name in lost where name.hasPrefix(new + ".") {
-                    lost.insert(old + name.dropFirst(new.count))
-                }
-            }
-            let after = try StoreContents(handle.store)
-            guard let difference = before.difference(to: after, except: lost) else { return nil }
-            throw StoreError(
-                .invalidArgument,
-                "after up and down, \(difference); change down, or declare the values that it cannot restore with "
-                    + "down_drops")
+        let borrowed = try borrowEmptyStore()
+        defer { borrowed.end() }
+        let handle = borrowed.handle
+        for earlier in directory.files where earlier.number < file.number {
+            try apply(earlier, to: handle)
         }
+        do {
+            try GeneratedFixture(handle.store, text).fill()
+        } catch let error as StoreError {
+            return "the store rejects them: \(error.message)"
+        }
+        let before = try StoreContents(handle.store)
+        let report: MigrationReport
+        do {
+            report = try apply(file, to: handle)
+        } catch {
+            if MigrationFailure.code(of: error) == "interrupted" { throw error }
+            return "up rejects them: \(MigrationFailure.message(of: error))"
+        }
+        try takeBack(file, handle)
+        var lost = script.drops.union(script.downDrops).union(
+            report.dropped.map(\.qualifiedName))
+        for case .classRenamed(let old, let new) in report.differences {
+            for name in lost where name.hasPrefix(new + ".") {
+                lost.insert(old + name.dropFirst(new.count))
+            }
+        }
+        let after = try StoreContents(handle.store)
+        guard let difference = before.difference(to: after, except: lost) else { return nil }
+        throw StoreError(
+            .invalidArgument,
+            "after up and down, \(difference); change down, or declare the values that it cannot restore with "
+                + "down_drops")
+    }
+
+    private func borrowEmptyStore() throws -> BorrowedStore {
+        try module.borrow(
+            StoreConfiguration(.memory("migration test \(UUIDValue.random())")))
     }
 
     @discardableResult  // because most tests check the store instead
@@ -264,13 +273,14 @@ package struct MigrationTestRun {
         let previous = directory.file(before: file.number)
         let classes = try scripts.schema(after: previous)
         let added = SchemaLint.additions(from: classes, to: script.schema)
-        _ = try handle.store.withMigration { transaction in
-            try transaction.migrate(
-                to: classes, version: UInt64(previous?.number ?? 0),
-                dropping: script.downDrops.union(added)
-            ) { migration in
-                try scripts.call(script.down, of: script, with: migration, on: handle)
-            }.commit(recording: transaction.log)
+        let transaction = try handle.store.beginMigration()
+        defer { transaction.end() }
+        let change = try transaction.change(
+            to: classes, version: UInt64(previous?.number ?? 0),
+            dropping: script.downDrops.union(added))
+        try change.apply { [scripts] migration in
+            try scripts.call(script.down, of: script, with: migration, on: handle)
         }
+        try change.commit(recording: transaction.log)
     }
 }

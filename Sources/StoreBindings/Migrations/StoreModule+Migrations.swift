@@ -10,20 +10,50 @@ extension StoreModule {
         try SchemaArguments(state, dates).classes(table)
     }
 
-    /// Runs the work with a store, and then closes the store unless the script has it open.
-    package func withStore<Result>(
-        _ configuration: StoreConfiguration, _ body: (StoreHandle) throws -> Result
-    ) throws -> Result {
-        if let known = handles.first(where: { $0.isAt(configuration.location) }) {
-            return try body(known)
+    /// Opens a store for a task, or returns the store that the script has open.
+    ///
+    /// `whileWaiting` is called in addition to ``whileWaiting`` until the task ends.
+    package func borrow(
+        _ configuration: StoreConfiguration, whileWaiting waitHandler: (() throws -> Void)? = nil
+    ) throws -> BorrowedStore {
+        let outerHandler = whileWaiting
+        if let waitHandler {
+            whileWaiting = {
+                try outerHandler?()
+                try waitHandler()
+            }
         }
-        let handle = try open(configuration)
-        defer { handle.close() }
-        return try body(handle)
+        let known = handles.first { $0.isAt(configuration.location) }
+        do {
+            return BorrowedStore(
+                handle: try known ?? open(configuration), isOwn: known == nil, module: self,
+                outerHandler: outerHandler)
+        } catch {
+            whileWaiting = outerHandler
+            throw error
+        }
     }
 
     /// Whether the script has a file open.
     package func isOpen(_ path: String) -> Bool { handles.contains { $0.isAt(.file(path)) } }
+}
+
+/// A store that a task uses until it calls ``end()``.
+package struct BorrowedStore {
+    /// The handle of the store.
+    package let handle: StoreHandle
+    /// The store.
+    package var store: Store { handle.store }
+    /// Whether the store was opened for the task.
+    fileprivate let isOwn: Bool
+    fileprivate let module: StoreModule
+    fileprivate let outerHandler: (() throws -> Void)?
+
+    /// Closes the store, unless the script has it open.
+    package func end() {
+        if isOwn { handle.close() }
+        module.whileWaiting = outerHandler
+    }
 }
 
 extension LuaCall {

@@ -188,10 +188,11 @@ import Testing
         try world.fill([person(Property("phone", .string)), ClassSchema("Toy", [])], [])
         let store = try world.open(nil)
         func migrate(_ dropping: Set<String>) throws {
-            _ = try store.withMigration { transaction in
-                try transaction.migrate(to: [person()], version: 1, dropping: dropping)
-                    .commit(recording: transaction.log)
-            }
+            let transaction = try store.beginMigration()
+            defer { transaction.end() }
+            let change = try transaction.change(to: [person()], version: 1, dropping: dropping)
+            try change.apply()
+            try change.commit(recording: transaction.log)
         }
         _ = storeError(.invalidSchema) { try migrate([]) }
         _ = storeError(.invalidSchema) { try migrate(["P.phone"]) }
@@ -201,12 +202,12 @@ import Testing
 
     @Test func `a program does not migrate a store that has a record of migrations`() throws {
         let store = try world.open(nil)
-        _ = try store.withMigration { transaction in
-            var log = transaction.log
-            log.apply([.init(number: 1, name: "first", checksum: "a", appliedAt: .now)])
-            return try transaction.migrate(to: [person(Property("n", .int))], version: 1)
-                .commit(recording: log)
-        }
+        let transaction = try store.beginMigration()
+        var log = transaction.log
+        log.apply([.init(number: 1, name: "first", checksum: "a", appliedAt: .now)])
+        let change = try transaction.change(to: [person(Property("n", .int))], version: 1)
+        try change.apply()
+        try change.commit(recording: log)
         store.close()
         let error = storeError(.migrationNeeded) {
             _ = try world.open([person(Property("m", .int))], version: 2)

@@ -33,26 +33,26 @@ import Testing
         defer { store.close() }
         var seen: [Int64] = []
         do {
-            try store.withMigration { transaction in
-                let migrated = try transaction.migrate(
-                    to: [Self.after], version: 2, dropping: ["Person.old"], resumingAs: key
-                ) { migration in
-                    try migration.renameClass("Person", to: "Member")
-                    try migration.each("Member", resumableEvery: batch) { old, new in
-                        guard case .int(let id) = try old.value("id"),
-                            case .string(let age) = try old.value("age")
-                        else { throw Killed() }
-                        if seen.count == limit { throw Killed() }
-                        seen.append(id)
-                        try new.set("age", .int(Int64(age) ?? -1))
-                        try new.set("name", .string("n\(id)"))
-                        try new.set("friends", .list([.int(id), .int(1)]))
-                    }
+            let transaction = try store.beginMigration()
+            defer { transaction.end() }
+            let change = try transaction.change(
+                to: [Self.after], version: 2, dropping: ["Person.old"], resumingAs: key)
+            try change.apply { migration in
+                try migration.renameClass("Person", to: "Member")
+                try migration.each("Member", resumableEvery: batch) { old, new in
+                    guard case .int(let id) = try old.value("id"),
+                        case .string(let age) = try old.value("age")
+                    else { throw Killed() }
+                    if seen.count == limit { throw Killed() }
+                    seen.append(id)
+                    try new.set("age", .int(Int64(age) ?? -1))
+                    try new.set("name", .string("n\(id)"))
+                    try new.set("friends", .list([.int(id), .int(1)]))
                 }
-                var log = transaction.log
-                log.apply([.init(number: 2, name: "x", checksum: key, appliedAt: .now)])
-                _ = try migrated.commit(recording: log)
             }
+            var log = transaction.log
+            log.apply([.init(number: 2, name: "x", checksum: key, appliedAt: .now)])
+            try change.commit(recording: log)
         } catch is Killed {}
         return seen
     }
@@ -155,11 +155,11 @@ import Testing
             -> String
         {
             do {
-                _ = try store.withMigration { transaction in
-                    try transaction.migrate(
-                        to: classes, version: 2, resumingAs: key, running: body
-                    ).commit(recording: transaction.log)
-                }
+                let transaction = try store.beginMigration()
+                defer { transaction.end() }
+                let change = try transaction.change(to: classes, version: 2, resumingAs: key)
+                try change.apply(running: body)
+                try change.commit(recording: transaction.log)
                 return ""
             } catch {
                 return (error as? StoreError)?.message ?? "\(error)"

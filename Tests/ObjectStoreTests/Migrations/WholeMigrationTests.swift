@@ -9,18 +9,18 @@ import Testing
         _ store: Store, to classes: [ClassSchema], version: UInt64 = 1,
         dropping: Set<String> = [], _ body: ((Migration) throws -> Void)? = nil
     ) throws -> MigrationReport? {
-        try store.withMigration { transaction in
-            var log = transaction.log
-            guard !log.entries.contains(where: { $0.number == Int(version) }) else { return nil }
-            let migrated = try transaction.migrate(
-                to: classes, version: version, dropping: dropping, running: body)
-            log.apply([
-                .init(
-                    number: Int(version), name: "step", checksum: "abc",
-                    appliedAt: Timestamp(microseconds: 5), backup: "copy")
-            ])
-            return try migrated.commit(recording: log)
-        }
+        let transaction = try store.beginMigration()
+        defer { transaction.end() }
+        var log = transaction.log
+        guard !log.entries.contains(where: { $0.number == Int(version) }) else { return nil }
+        let change = try transaction.change(to: classes, version: version, dropping: dropping)
+        try change.apply(running: body)
+        log.apply([
+            .init(
+                number: Int(version), name: "step", checksum: "abc",
+                appliedAt: Timestamp(microseconds: 5), backup: "copy")
+        ])
+        return try change.commit(recording: log)
     }
 
     @Test func `the record survives, and prevents applying a migration twice`() throws {
