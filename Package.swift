@@ -125,7 +125,7 @@ let package = Package(
             ],
             swiftSettings: safe),
 
-        // The public face: everything else is visible inside of the package only.
+        // The public modules. All other modules are visible only inside the package.
         .target(
             name: "Moonpool",
             dependencies: [

@@ -85,7 +85,7 @@ local cache = moonpool.worker("cache", function(store, folder)
         image:write(body)
       end
       store:write(function()
-        local file = store:object("File", url) -- may have been deleted meanwhile
+        local file = store:object("File", url) -- may have been deleted in the meantime
         if file then file:update { local_path = body and path, problem = problem } end
       end)
       fetching[url] = nil

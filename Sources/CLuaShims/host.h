@@ -51,7 +51,7 @@ typedef struct {
 } frame;
 
 typedef struct host {
-    memory mem;              // first: the allocator knows nothing else
+    memory mem;              // first: the allocator receives a pointer to it
     const void *owner;
     shim_host_calls calls;
     lua_State *main;

@@ -12,7 +12,7 @@
 #include "host.h"
 
 struct shim_interrupt {
-    pthread_mutex_t lock;  // guards host, repeating, and the thread's lifetime while it is being signalled
+    pthread_mutex_t lock;  // guards host, repeating, and the thread's lifetime while it is being signaled
     pthread_cond_t ended;
     atomic_int references;
     host *host;
@@ -191,7 +191,7 @@ static void end_run(host *h) {
     limits_end_run(h);
     atomic_store(&h->run, 0);
     if (atomic_load(&h->stop) != run) return;
-    // A requester signals this thread only while it holds the lock, so the thread may end afterwards.
+    // A requester signals this thread only while it holds the lock, so the thread may end afterward.
     pthread_mutex_lock(&h->interrupt->lock);
     pthread_cond_broadcast(&h->interrupt->ended);
     pthread_mutex_unlock(&h->interrupt->lock);
@@ -294,7 +294,7 @@ bool interrupt_request(shim_interrupt *i, bool catchable, int reason, uint64_t o
             atomic_store(&h->catchable, catchable);
         }
         atomic_store(&h->stop, run);
-        if (atomic_load(&h->run) != run) run = 0;  // it has ended meanwhile, and may not have seen the request
+        if (atomic_load(&h->run) != run) run = 0;  // it has ended in the meantime, and may not have seen the request
     }
     if (run) {
         pthread_kill(atomic_load(&i->thread), SIGURG);

@@ -67,7 +67,7 @@ static int adopt(lua_State *L) {
             luv_loop_function loop = (luv_loop_function)dlsym(library, "luv_loop");
             luv_set_loop_function set_loop = (luv_set_loop_function)dlsym(library, "luv_set_loop");
             if (set_callback && loop && set_loop) {
-                // Callbacks run on the stack that luv remembers; the coroutine that loaded luv may have been collected.
+                // Callbacks run on the stack that luv uses; the coroutine that loaded luv may have been collected.
                 set_loop(host_of(L)->main, loop(L));
                 set_callback(L, call_back);
                 is_adopted = true;

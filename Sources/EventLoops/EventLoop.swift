@@ -19,7 +19,7 @@ import Synchronization
 // Caveats:
 // * `run` returns when nothing keeps the loop alive: no queued job, no active timer with `keepsAlive`, no `LoopHold`,
 //   no referenced libuv handle of other code. Wake-ups and file watches never keep it alive.
-// * A timer is not called again while its handler waits; other handlers are called meanwhile.
+// * A timer is not called again while its handler waits; other handlers are called in the meantime.
 // * Waits are nested on the stack of the thread and end in reverse order. Code that must not wait for other code of the
 //   loop runs in a `LoopStrand`, which has its own stack.
 // * `close` must be the last call, on the loop's thread. Jobs that are posted later are dropped.
@@ -272,7 +272,7 @@ package final class EventLoop: @unchecked Sendable {
 
     /// Ends the loop: drops jobs, timers and wake-ups, and releases its handles.
     ///
-    /// No code runs on the loop afterwards.
+    /// No code runs on the loop afterward.
     package func close() {
         attach()
         precondition(depth == 0, "an event loop cannot be closed while it runs")

@@ -30,7 +30,7 @@ package final class StrandStacks: @unchecked Sendable {
 ///
 /// A job runs on a stack of the strand. When the job waits, the thread returns to the loop and serves the other
 /// strands. The job continues when its condition holds, even if other strands still wait. Jobs of the same strand that
-/// arrive meanwhile run on top of the waiting job, as handlers do in ``EventLoop/wait(for:recheck:until:)``: the
+/// arrive in the meantime run on top of the waiting job, as handlers do in ``EventLoop/wait(for:recheck:until:)``: the
 /// waiting job continues after the jobs that began to wait later have ended. A job that waits in the middle of an
 /// operation suspends its strand instead (``suspend(recheck:until:)``). Later jobs of the strand are then delayed until
 /// the suspended job ends, or waits without suspending the strand.
@@ -170,11 +170,12 @@ package final class LoopStrand: @unchecked Sendable {
         }
     }
 
-    /// Waits in the middle of an operation until the condition holds; the loop serves the other strands meanwhile.
+    /// Waits in the middle of an operation until the condition holds; the loop serves the other strands in the
+    /// meantime.
     ///
-    /// Call it only if ``canPark``. No other job of the strand runs meanwhile, so the state of the operation does not
-    /// change. The condition is checked at once, after ``recheck()``, when a job arrives, and after the interval that
-    /// the argument `recheck` returns before each pause. Errors of the condition are rethrown.
+    /// Call it only if ``canPark``. No other job of the strand runs in the meantime, so the state of the operation does
+    /// not change. The condition is checked at once, after ``recheck()``, when a job arrives, and after the interval
+    /// that the argument `recheck` returns before each pause. Errors of the condition are rethrown.
     package func suspend<Failure: Error>(
         recheck: () -> Duration? = { nil }, until condition: () throws(Failure) -> Bool
     ) throws(Failure) {

@@ -70,7 +70,7 @@ extension EventLoop {
     ///
     /// Call it on the loop's thread. Delays below zero count as zero; the first call occurs in the next turn at the
     /// earliest. A timer without `keepsAlive` does not keep `run` from returning.
-    @discardableResult  // a one-shot timer need not be cancelled
+    @discardableResult  // a one-shot timer need not be canceled
     package func timer(
         after delay: Duration, every interval: Duration? = nil, keepsAlive: Bool = true,
         _ handler: @escaping () -> Void

@@ -1,10 +1,10 @@
 /// The active timers of one loop, earliest first; equal deadlines in order of creation.
 ///
-/// A binary heap in which every timer knows its index, so that adding, removing and canceling take logarithmic time.
+/// A binary heap in which every timer stores its index, so that adding, removing and canceling take logarithmic time.
 /// New timers are not in the heap until `settle`, because a turn must not call timers that were created during it.
 struct TimerQueue {
     private var heap: [LoopTimer] = []
-    private var incoming: [LoopTimer?] = []  // nil if one was cancelled meanwhile
+    private var incoming: [LoopTimer?] = []  // nil if one was canceled in the meantime
     private var ages: UInt64 = 0
     private(set) var keepingAlive = 0
 

@@ -98,7 +98,7 @@ package struct AnonymousFile: ~Copyable {
     }
 
     /// Runs `body` with a path under which LMDB can open a data file and its lock file, neither of which has a name
-    /// afterwards.
+    /// afterward.
     ///
     /// The path is in a ``WorkFolder``.
     static func withPath<Result>(

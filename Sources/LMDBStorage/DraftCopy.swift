@@ -77,7 +77,7 @@ final class DraftCopy {
         } else {
             var code = shim_rename_exclusively(path, destination)
             if code == EINVAL || code == ENOSYS {
-                // Unlike a rename, a link never replaces a file that was created meanwhile.
+                // Unlike a rename, a link never replaces a file that was created in the meantime.
                 code = link(path, destination) == 0 ? 0 : errno
                 if code == 0 { unlink(path) }
             }

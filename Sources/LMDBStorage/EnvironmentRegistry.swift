@@ -151,7 +151,7 @@ package enum EnvironmentRegistry {
         return try result.get()
     }
 
-    /// Opens a file; nil if another file has replaced it meanwhile.
+    /// Opens a file; nil if another file has replaced it in the meantime.
     private static func open(
         _ location: FileLocation, _ request: Request, into entries: inout [Identity: Entry]
     ) throws(StorageError) -> EnvironmentLease? {
@@ -265,7 +265,8 @@ package enum EnvironmentRegistry {
 
     /// Runs `body` while this process does not have the file open.
     ///
-    /// No other thread of this process opens a file meanwhile. Throws `inUse` if the file is open.
+    /// No other thread of this process opens a file in the meantime. Throws `inUse` if the file is
+    /// open.
     static func excluding<Result>(
         _ path: String, _ body: () throws(StorageError) -> Result
     ) throws(StorageError) -> Result {
@@ -295,7 +296,8 @@ package enum EnvironmentRegistry {
             if entry.leases > 0 {
                 entries[identity] = entry
             } else {
-                // The environment is closed under the lock, so that no thread opens the file a second time meanwhile.
+                // The environment is closed under the lock, so that no thread opens the file a second time in the
+                // meantime.
                 entries[identity] = nil
                 entry.environment.close()
             }

@@ -10,7 +10,7 @@ import CLMDB
 ///
 /// No process may have the file open: it would continue to use the old file. LMDB marks an open file by a lock on the
 /// first byte of its lock file. An exclusive lock on that byte keeps other processes from opening the file; they wait
-/// meanwhile.
+/// in the meantime.
 package enum FileCompaction {
     /// Compacts the file, and returns its size before and after.
     ///
@@ -86,7 +86,7 @@ package enum FileCompaction {
     }
 }
 
-/// An exclusive lock on LMDB's lock file: no other process has the data file open meanwhile.
+/// An exclusive lock on LMDB's lock file: no other process has the data file open in the meantime.
 ///
 /// No environment of this process may have the file open, because its own lock would be lost.
 struct FileLock {

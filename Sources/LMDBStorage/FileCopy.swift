@@ -37,8 +37,8 @@ struct FileCopy {
     /// Copies an open environment, and sets the access rights of the copy.
     ///
     /// The rights are `access` or, if the copy replaces another file, the rights of that file. Overwriting requires
-    /// `isReplacing`. Readers and writers of any process continue meanwhile. Throws `exists`, `diskFull`, `permission`,
-    /// `notFound`.
+    /// `isReplacing`. Readers and writers of any process continue in the meantime. Throws `exists`, `diskFull`,
+    /// `permission`, `notFound`.
     func make(
         of environment: OpaquePointer, access source: FileAccess?, isReplacing: Bool
     ) throws(StorageError) {
@@ -168,7 +168,7 @@ struct FileCopy {
     }
 }
 
-/// A file that LMDB has opened for reading without its locks; only for files that do not change meanwhile.
+/// A file that LMDB has opened for reading without its locks; only for files that do not change in the meantime.
 struct RawEnvironment {
     let pointer: OpaquePointer
 

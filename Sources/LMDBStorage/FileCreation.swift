@@ -30,7 +30,7 @@ struct FileCreation {
     /// Whether the file must be on the device before it has its final name.
     let isFlushed: Bool
 
-    /// Creates the file, unless another process has created it meanwhile.
+    /// Creates the file, unless another process has created it in the meantime.
     func create() throws(StorageError) {
         try ReservedName.check(path)
         DraftCopy.removeAbandoned(of: path)
@@ -45,8 +45,8 @@ struct FileCreation {
 
     /// Replaces an empty file, or one whose creation did not finish, and keeps its access rights.
     ///
-    /// Has no effect if another process has replaced it meanwhile. This process must not have the file open. Throws
-    /// `inUse` if another process has it open.
+    /// Has no effect if another process has replaced it in the meantime. This process must not have the file open.
+    /// Throws `inUse` if another process has it open.
     func complete() throws(StorageError) {
         let lock = try FileLock(of: path)
         defer { lock.release() }

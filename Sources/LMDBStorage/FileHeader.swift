@@ -16,7 +16,7 @@ enum FileHeader {
 
     /// Throws unless the file is empty or a complete LMDB file of a known version.
     static func check(_ descriptor: Int32, path: String) throws(StorageError) {
-        // Other processes may write meanwhile: pages that are missing for one version may exist for the next.
+        // Other processes may write in the meantime: pages that are missing for one version may exist for the next.
         var attempts = 20
         while try !isWhole(descriptor, path, isLast: attempts == 0) { attempts -= 1 }
     }
@@ -50,7 +50,7 @@ enum FileHeader {
     /// Throws `damaged` unless LMDB can safely read the pages of the newest version.
     ///
     /// All pages are verified if the file has at most ``largestAtOpening`` bytes, otherwise only the pages with the
-    /// names of tables and the list of free pages. Takes a few milliseconds. Other processes may write meanwhile.
+    /// names of tables and the list of free pages. Takes a few milliseconds. Other processes may write in the meantime.
     /// Returns whether all pages were verified.
     static func checkPagesAtOpening(
         _ descriptor: Int32, path: String
@@ -62,7 +62,7 @@ enum FileHeader {
 
     /// Throws `damaged` unless LMDB can safely read the pages of the newest version.
     ///
-    /// Other processes may write meanwhile.
+    /// Other processes may write in the meantime.
     static func checkPages(
         _ descriptor: Int32, path: String, _ scope: PageTree.Scope = .all,
         withLongValues: Bool = true
@@ -149,7 +149,7 @@ enum FileHeader {
         return isRead && UInt32(littleEndian: mark) == 0x4244_2D54 || path.hasSuffix(".realm")
     }
 
-    /// Returns false if another process has committed meanwhile; throws `damaged` otherwise.
+    /// Returns false if another process has committed in the meantime; throws `damaged` otherwise.
     private static func isRetried(
         _ metas: [Meta], _ descriptor: Int32, _ path: String, isLast: Bool, fault what: String
     ) throws(StorageError) -> Bool {

@@ -80,7 +80,7 @@ struct FileSeal: Equatable {
         return bytes.withUnsafeBytes { ValueSeal.hash($0) }
     }
 
-    /// Computes the seal of an open file that no process writes meanwhile.
+    /// Computes the seal of an open file that no process writes in the meantime.
     ///
     /// Returns nil if the pages of the file are damaged.
     static func compute(_ descriptor: Int32, isFlushed: Bool) -> FileSeal? {

@@ -31,7 +31,7 @@ enum LMDBLayout {
             guard let (newest, _) = FileHeader.newest(descriptor) else { return false }
             var after = MDB_envinfo()
             mdb_env_info(environment, &after)
-            // Other processes may commit meanwhile.
+            // Other processes may commit in the meantime.
             guard info.me_last_txnid == after.me_last_txnid else { continue }
             return newest.version == UInt64(info.me_last_txnid)
                 && newest.lastPage == UInt64(info.me_last_pgno)

@@ -55,8 +55,8 @@ package enum LockFile {
 
     /// Removes the lock file of the data file at a path, unless a process has the file open.
     ///
-    /// The lock file contains no data. A process that opens the file meanwhile notices that its lock file has lost its
-    /// name, and opens the file again.
+    /// The lock file contains no data. A process that opens the file in the meantime notices that its lock file has
+    /// lost its name, and opens the file again.
     package static func removeUnused(of path: String) {
         guard let location = try? FileLocation(path), identity(of: location.path) != nil else {
             return

@@ -122,7 +122,7 @@ final class LockRegion: @unchecked Sendable {
             let count = region.load(fromByteOffset: readerCount, as: UInt32.self)
             var after = MDB_envinfo()
             mdb_env_info(environment, &after)
-            // Other processes may begin to read meanwhile.
+            // Other processes may begin to read in the meantime.
             guard info.me_numreaders == after.me_numreaders else { continue }
             return count == info.me_numreaders
                 && (size - readers) / cacheLine + 1 >= Int(info.me_maxreaders)

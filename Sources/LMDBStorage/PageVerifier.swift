@@ -45,7 +45,7 @@ package struct PageVerifier {
 
     /// Returns descriptions of the errors in a file's pages; none for a valid or an empty file.
     ///
-    /// Reads every used page once. Other processes may write meanwhile. At most `limit` errors are listed. Throws
+    /// Reads every used page once. Other processes may write in the meantime. At most `limit` errors are listed. Throws
     /// `notAStore`, `newerFormat`, `notFound`, `permission`, and `damaged` if the file's header is damaged. A file that
     /// was being written when the machine stopped is recovered first; throws `needsRecovery` if it may not be written.
     package static func faults(

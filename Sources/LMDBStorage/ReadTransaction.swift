@@ -114,11 +114,12 @@ package final class ReadTransaction {
         return code == 0 ? renewUntilNewest(pointer, environment) : code
     }
 
-    /// Renews the transaction, and repeats this if another process or thread commits meanwhile.
+    /// Renews the transaction, and repeats this if another process or thread commits in the
+    /// meantime.
     ///
     /// LMDB first reads the number of the newest version, and then copies the roots of its tables from a page that the
-    /// second-next commit overwrites. A thread that is suspended meanwhile would read a later version than it reports.
-    /// If the version is still the newest one afterwards, its page was not overwritten. Takes one or two loads.
+    /// second-next commit overwrites. A thread that is suspended in the meantime would read a later version than it
+    /// reports. If the version is still the newest one afterward, its page was not overwritten. Takes one or two loads.
     private static func renewUntilNewest(_ pointer: OpaquePointer, _ environment: Environment)
         -> Int32
     {

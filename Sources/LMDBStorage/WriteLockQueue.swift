@@ -73,7 +73,7 @@ final class WriteLockQueue: @unchecked Sendable {
             var begun: OpaquePointer?
             monitor.withoutLock { _ = mdb_txn_begin(environment.pointer, nil, 0, &begun) }
             guard let ticket = tickets.first else {
-                // All tickets have been canceled meanwhile.
+                // All tickets have been canceled in the meantime.
                 if let begun { monitor.withoutLock { mdb_txn_abort(begun) } }
                 continue
             }

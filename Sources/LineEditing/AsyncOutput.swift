@@ -10,7 +10,7 @@ import Synchronization
 /// Each line that a thread prints begins with the label of the thread. A footer is drawn in place below all output.
 package final class AsyncOutput: Sendable {
     struct State {
-        /// Whether a line is being edited, or another program has the terminal; output is buffered meanwhile.
+        /// Whether a line is being edited, or another program has the terminal; output is buffered in the meantime.
         var isEditing = false
         var pending: [UInt8] = []
         var dropped = 0

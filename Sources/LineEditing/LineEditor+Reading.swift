@@ -1,7 +1,7 @@
 import CEdit
 
 extension LineEditor {
-    /// Reads a character for libedit; waits for the terminal and for output that must be shown meanwhile.
+    /// Reads a character for libedit; waits for the terminal and for output that must be shown in the meantime.
     ///
     /// Returns 1 for a character, 0 at the end of input, and -1 if reading ends without a line.
     func readCharacter(into character: UnsafeMutablePointer<wchar_t>) -> Int32 {

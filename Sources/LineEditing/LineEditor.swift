@@ -159,7 +159,7 @@ package final class LineEditor {
     ///
     /// Blocks; output of other threads appears above the line.
     ///
-    /// The line starts with the text `initial`, with the cursor between its parts. With `canTakeBack`, the up arrow in
+    /// The line starts with the text `initial`, with the cursor between its parts. With `hasEarlierLines`, the up arrow in
     /// the first line ends the reading.
     package func readLine(
         prompt: String, initial: (before: String, after: String) = ("", ""),

@@ -100,7 +100,7 @@ public final class ScriptEnginePool<Key: Hashable & Sendable>: Sendable {
 
     /// Closes all engines.
     ///
-    /// The pool is not usable afterwards.
+    /// The pool is not usable afterward.
     public func close() async {
         let entries = engines.withLock { engines in
             defer { engines.entries = [:] }

@@ -318,7 +318,7 @@ final class PromptLoop {
             pipe.wake()
         }
         _ = wait(for: answer)
-        // Output that arrived meanwhile must still be shown.
+        // Output that arrived in the meantime must still be shown.
         pipe.wake()
         return answer.content.completion
     }

@@ -164,7 +164,7 @@ package final class Session {
     /// Runs Lua and prints its values or its error.
     ///
     /// Returns whether it succeeded.
-    @discardableResult  // Only commands that continue afterwards need the result.
+    @discardableResult  // Only commands that continue afterward need the result.
     func evaluate(_ entry: String, named name: String? = nil) -> Bool {
         hasConfirmedLoss = false
         do {

@@ -79,7 +79,7 @@ package final class ReplicationTask: Sendable {
 
     /// The error of opening the store, which the thread passes to the caller.
     private final class Opening: @unchecked Sendable {
-        // Unchecked because the error is written before the status reports the start of the work, and read afterwards.
+        // Unchecked because the error is written before the status reports the start of the work, and read afterward.
         var error: (any Error)?
     }
 

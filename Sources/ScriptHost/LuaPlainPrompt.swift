@@ -6,7 +6,7 @@ import LuaHost
 /// Each line is printed after its prompt, as `lua` with readline does, so that the output looks like a session at a
 /// terminal.
 ///
-/// Unlike `lua`, the prompt remembers whether an entry has failed, for the exit code.
+/// Unlike `lua`, the prompt records whether an entry has failed, for the exit code.
 package struct LuaPlainPrompt {
     private let context: ScriptContext
     private let readLine: LuaFunction?

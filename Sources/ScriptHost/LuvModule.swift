@@ -8,7 +8,8 @@ import ObjectStore
 // between observers and timers, and its active handles keep the script running. luv does not get the script's own loop,
 // because `uv.walk` and `uv.stop` would then affect the handles of stores.
 //
-// As usual, `uv.run()` waits until luv has no active handles; observers and timers run meanwhile.
+// As usual, `uv.run()` waits until luv has no active handles; observers and timers run in the
+// meantime.
 
 extension ScriptContext {
     /// Makes `require "luv"` find the module of Debian or LuaRocks as usual, and hosts its loop.

@@ -268,10 +268,10 @@ package final class ScriptContext {
 
     /// Waits inside of running code until the condition holds, the time has passed, or the code should end.
     ///
-    /// Observers, timers and other jobs of the script run meanwhile, and on a shared thread those of other scripts. The
-    /// condition is checked after each of the script's jobs, and at least every `recheck`, because it can depend on
-    /// state that does not wake the loop. Errors of the condition are rethrown. Throws the error of a stop, and
-    /// `limit_exceeded` if too many scripts of a shared thread wait.
+    /// Observers, timers and other jobs of the script run in the meantime, and on a shared thread those of other
+    /// scripts. The condition is checked after each of the script's jobs, and at least every `recheck`, because it can
+    /// depend on state that does not wake the loop. Errors of the condition are rethrown. Throws the error of a stop,
+    /// and `limit_exceeded` if too many scripts of a shared thread wait.
     package func wait(
         for timeout: Duration? = nil, recheck: Duration? = nil,
         until condition: () throws -> Bool = { false }

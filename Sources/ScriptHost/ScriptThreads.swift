@@ -201,7 +201,7 @@ struct ScriptSurroundings: Sendable {
     func suspend(checkingEvery interval: Duration?, until condition: () throws -> Bool) throws {
         try seat.checkWaits()
         try strand.suspend(recheck: { pause(atMost: interval) }) { () throws in
-            // Without running Lua code, a stop does not reach the condition.
+            // No Lua code runs during the wait, so the stop is checked here.
             if signals.isKilled { throw LuaInterrupted() }
             return try condition()
         }

@@ -118,7 +118,7 @@ final class StoreConnection: BindingHost {
     /// Rolls back open writes, except those of the given stores.
     func cancelWrites(except earlier: [Store]) {
         for store in writing where !earlier.contains(where: { $0 === store }) {
-            // If the rollback fails, the store was closed meanwhile, and there is nothing to roll back.
+            // If the rollback fails, the store was closed in the meantime, and there is nothing to roll back.
             try? store.cancelWrite()
         }
     }

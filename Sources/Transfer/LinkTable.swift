@@ -134,7 +134,7 @@ struct LinkTable {
     /// Returns the object with this number in the file, or with this own number; nil if there is none.
     func known(_ number: Int64, _ classSchema: ClassSchema) -> ObjectReference? {
         let table = classSchema.table
-        // An object that was deleted meanwhile, as in a recording, can be inserted again.
+        // An object that was deleted in the meantime, as in a recording, can be inserted again.
         if let known = object(numbered: number, classSchema), store.view.isPresent(known) {
             return known
         }

@@ -6,7 +6,7 @@ import ObjectStore
 /// Equal descriptions refer to the same object. A different description is an error, unless the import updates objects.
 struct NestedObjects {
     let store: Store
-    /// Whether an existing object receives the values of a description.
+    /// Whether an existing object is updated with the described values.
     let isUpsert: Bool
     /// Whether an existing object may be described again with the same values.
     let allowsRepetition: Bool

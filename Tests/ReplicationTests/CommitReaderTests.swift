@@ -75,7 +75,7 @@ import Transfer
                 exports[source.version] = try ReplicationWorld.export(source, world.folder + "/a")
             }
             var commits: [Lines] = []
-            // The log may be copied to the file meanwhile, but not each time.
+            // The log may be copied to the file in the meantime, but not each time.
             var isChanged = true
             for _ in 0..<5 where isChanged {
                 let before = try bytes(world.path("source"))

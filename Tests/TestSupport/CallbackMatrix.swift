@@ -4,7 +4,7 @@ package enum CallbackMatrix {
     ///
     /// `matrix` runs each operation in one callback, each time on a new store, and then verifies the store.
     ///
-    /// It needs the globals `place(n)`, which returns the options of the n-th store, `turn()`, which runs pending
+    /// It needs the globals `options_of(n)`, which returns the options of the n-th store, `turn()`, which runs pending
     /// callbacks, and `faults()`, which returns the errors in the open stores as text.
     package static let source = """
         local number = 0

@@ -34,7 +34,7 @@ struct ChangeSums<Value: IndexedValue> {
         return UnsafeBufferPointer(sums.elements)
     }
 
-    /// Returns the same sums in the memory of the log; afterwards, neither the log nor this value may be used.
+    /// Returns the same sums in the memory of the log; afterward, neither the log nor this value may be used.
     mutating func take(from log: inout GrowableBuffer<Record>) -> UnsafeBufferPointer<Record> {
         if summed == log.count { return UnsafeBufferPointer(sums.elements) }
         sums.removeAll()

@@ -17,7 +17,7 @@ struct GrowableBuffer<Element: BitwiseCopyable> {
         UnsafeMutablePointer(bitPattern: MemoryLayout<Element>.alignment)!  // because: not 0
     }
 
-    /// Frees the memory; the buffer must not be used afterwards.
+    /// Frees the memory; the buffer must not be used afterward.
     func deallocate() {
         if capacity > 0 { base.deallocate() }
     }

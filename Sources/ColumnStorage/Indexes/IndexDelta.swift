@@ -155,7 +155,7 @@ struct IndexDelta<Value: IndexedValue> {
     /// Returns the sums of the log in order of entries, without zero sums.
     mutating func sortedSums() -> UnsafeBufferPointer<Record> { sums.of(log) }
 
-    /// Returns the same sums, in the memory of the log; the delta must not change afterwards.
+    /// Returns the same sums, in the memory of the log; the delta must not change afterward.
     mutating func takeSums() -> UnsafeBufferPointer<Record> {
         buckets.removeAll()
         return sums.take(from: &log)

@@ -60,7 +60,7 @@ enum LeafCheck {
 
 /// The leaves that are read instead of missing ones.
 enum LeafDefaults {
-    // because: the leaves are written once here and only read afterwards.
+    // because: the leaves are written once here and only read afterward.
     nonisolated(unsafe) static let zeros = make(nulls: false)
     nonisolated(unsafe) static let nulls = make(nulls: true)
     nonisolated(unsafe) static let absent: UnsafeRawPointer = {

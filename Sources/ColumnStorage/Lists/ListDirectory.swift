@@ -41,7 +41,7 @@ final class ListDirectory {
     /// Marks that no chunk follows the appended ones.
     func didReachEnd() { isComplete = true }
 
-    /// Forgets the last chunks; the next ones are read from the end of a list with this many elements.
+    /// Discards the last chunks; the next ones are read from the end of a list with this many elements.
     func restartFromEnd(length: Int) {
         lastChunks.removeAll(keepingCapacity: true)
         lastStart = length

@@ -36,7 +36,7 @@ package final class ListPages {
     /// The name of the file in errors.
     var file: String { state.pointee.transaction?.file ?? "a store" }
 
-    /// Forgets the addresses of chunks, after a write to the table.
+    /// Discards the addresses of chunks, after a write to the table.
     func invalidate() { state.pointee.generation &+= 1 }
 
     @inline(__always) var generation: UInt64 { state.pointee.generation }

@@ -23,7 +23,7 @@ package struct ListWriter {
 
     private var list: EditedList {
         get throws(StorageError) {
-            // The column may have stored a part of the list meanwhile: the values of maps store their keys too.
+            // The column may have stored a part of the list in the meantime: the values of maps store their keys too.
             try column.edit(owner, count: column.flushCount == flushCount ? knownCount : nil)
         }
     }
@@ -179,7 +179,7 @@ package struct ListWriter {
         return positions.count
     }
 
-    /// Moves an element so that it is at `target` afterwards.
+    /// Moves an element so that it is at `target` afterward.
     package func move(from position: Int, to target: Int) throws(StorageError) {
         let count = try list.count
         try require(target >= 0 && target < count)

@@ -161,7 +161,7 @@ package final class Snapshot {
 
     /// Releases the version.
     ///
-    /// Afterwards, table readers read empty tables. An open write is rolled back.
+    /// Afterward, table readers read empty tables. An open write is rolled back.
     package func close() {
         if write != nil { cancelWrite() }
         for reader in tables.values { reader.close() }

@@ -105,7 +105,7 @@ package struct ListEditor {
         if try reader.element(at: position) == element { try remove(at: position) }
     }
 
-    /// Moves an element so that it is at `target` afterwards.
+    /// Moves an element so that it is at `target` afterward.
     package func move(from position: Int, to target: Int) throws(StorageError) {
         try writer.require(0)
         try writer.move(from: position, to: target)

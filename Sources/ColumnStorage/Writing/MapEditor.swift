@@ -36,7 +36,7 @@ package struct MapEditor {
     }
 
     /// Removes a key and its value, and returns whether the key existed.
-    @discardableResult  // because: most callers only need the key to be absent afterwards
+    @discardableResult  // because: most callers only need the key to be absent afterward
     package func remove(_ key: [UInt8]) throws(StorageError) -> Bool {
         let (position, isThere) = try reader.search(key.span.bytes)
         guard isThere else { return false }

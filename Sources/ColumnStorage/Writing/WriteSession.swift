@@ -270,7 +270,7 @@ package final class WriteSession {
 
     // MARK: Ending the write
 
-    /// Flushes all leaves and records the change set; afterwards only the transaction has to be committed.
+    /// Flushes all leaves and records the change set; afterward only the transaction has to be committed.
     func prepare() throws(StorageError) {
         if let failure { throw failure }
         isEnding = true

@@ -136,7 +136,7 @@ final class DraftFile {
         return true
     }
 
-    /// Registers files that are deleted if the process ends early, until they are forgotten.
+    /// Registers files that are deleted if the process ends early, until they are unregistered.
     static func add(_ paths: [String]) { unfinished.withLock { $0.formUnion(paths) } }
 
     /// Removes files from the list of files to delete.
@@ -152,10 +152,10 @@ final class DraftFile {
 package enum UnfinishedFiles {
     /// Deletes the files that this process has started and not finished, before an early end.
     ///
-    /// Usable on any thread. No file may be written afterwards.
+    /// Usable on any thread. No file may be written afterward.
     package static func remove() { DraftFile.removeAll() }
 
-    /// Registers files that ``remove()`` deletes, until they are forgotten.
+    /// Registers files that ``remove()`` deletes, until they are unregistered.
     package static func add(_ paths: [String]) { DraftFile.add(paths) }
 
     /// Removes files from the list of files to delete.

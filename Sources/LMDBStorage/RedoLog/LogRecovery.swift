@@ -33,7 +33,7 @@ enum LogRecovery {
         }
     }
 
-    /// Recovers the file for a caller that holds the lock and announces the file afterwards.
+    /// Recovers the file for a caller that holds the lock and announces the file afterward.
     ///
     /// Returns whether a recovery was necessary. Does not call LMDB, because opening and closing the lock file would
     /// release the lock.

@@ -15,7 +15,7 @@ struct LogReplay {
 
     /// Recovers the data file up to the last version with a complete record.
     ///
-    /// The log does not change, so the recovery can be repeated if the power fails meanwhile: the pages of the
+    /// The log does not change, so the recovery can be repeated if the power fails in the meantime: the pages of the
     /// checkpoint are not overwritten, because all records are applied in one transaction. Throws `diskFull`,
     /// `damaged`.
     func run() throws(StorageError) {

@@ -199,7 +199,7 @@ extension RedoLog {
 
     private func flushData() throws(StorageError) {
         guard Platform.flush(data) else {
-            // The system may drop data that it could not write, so the data must not be trusted afterwards.
+            // The system may drop data that it could not write, so the data must not be trusted afterward.
             let error = StorageError(rawCode: errno, call: "fdatasync", file: dataPath)
             fail(error)
             throw error
@@ -217,7 +217,7 @@ extension RedoLog {
         var begun: OpaquePointer?
         guard mdb_txn_begin(environment, nil, 0, &begun) == 0 else { return false }
         defer { mdb_txn_abort(begun) }
-        // Another process has written meanwhile.
+        // Another process has written in the meantime.
         guard !checkpointer.isUnderWay else { return false }
         // The file now belongs to another program.
         guard PathVerifier.isNewest(UInt64(mdb_txn_id(begun)) - 1, in: environment) else {

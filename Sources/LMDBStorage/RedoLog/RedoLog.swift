@@ -126,7 +126,7 @@ final class RedoLog: CommitStrategy, @unchecked Sendable {
     private func isStill(_ marker: LogMarker) -> Bool { marker.id == id && marker.salt == salt }
 
     /// Begins a write of a process without a pin at the end of the log; returns nil if the process has such a pin
-    /// afterwards.
+    /// afterward.
     private func beginUnpinned(
         _ durability: Durability, _ newest: UInt64
     ) throws(StorageError) -> CommitMode? {

@@ -10,8 +10,8 @@ import ObjectStore
 /// for sibling in rex.siblings { print(sibling.name) }
 /// ```
 ///
-/// A loop visits the elements at its start, even if the list changes meanwhile. Members without `try` behave like those
-/// of ``Live``.
+/// A loop visits the elements at its start, even if the list changes in the meantime. Members without `try` behave like
+/// those of ``Live``.
 public struct LiveList<Element: StoredValue>: ExpressibleByArrayLiteral {
     private enum Content {
         case stored(ObjectStore.LiveList, ModelContext)
@@ -133,7 +133,7 @@ public struct LiveList<Element: StoredValue>: ExpressibleByArrayLiteral {
     }
     /// Removes the element at an index.
     public func remove(at index: Int) { change { list, _ in try list.remove(at: index) } }
-    /// Moves an element, so that it has the second index afterwards.
+    /// Moves an element, so that it has the second index afterward.
     public func move(from source: Int, to destination: Int) {
         change { list, _ in try list.move(from: source, to: destination) }
     }

@@ -7,8 +7,8 @@ import ObjectStore
 /// for (key, note) in rex.notes { print(key, note) }
 /// ```
 ///
-/// A loop visits the entries at its start, in the order of the keys, even if the map changes meanwhile. Members without
-/// `try` behave like those of ``Live``.
+/// A loop visits the entries at its start, in the order of the keys, even if the map changes in the meantime. Members
+/// without `try` behave like those of ``Live``.
 public struct LiveMap<Element: StoredValue>: ExpressibleByDictionaryLiteral {
     private enum Content {
         case stored(ObjectStore.LiveMap, ModelContext)

@@ -10,8 +10,8 @@ import ObjectStore
 /// print(rex.tags.contains("good"))
 /// ```
 ///
-/// A loop visits the elements at its start, in the order of their values, even if the set changes meanwhile. Members
-/// without `try` behave like those of ``Live``.
+/// A loop visits the elements at its start, in the order of their values, even if the set changes in the meantime.
+/// Members without `try` behave like those of ``Live``.
 public struct LiveSet<Element: StoredValue>: ExpressibleByArrayLiteral {
     private enum Content {
         case stored(ObjectStore.LiveSet, ModelContext)

@@ -12,8 +12,8 @@ import ObjectStore
 /// for dog in old { print(dog.name) }
 /// ```
 ///
-/// A loop visits the objects at its start; an object that is deleted meanwhile is not valid. Members without `try` end
-/// the program in the cases in which ``fetch()`` throws, such as after the store is closed.
+/// A loop visits the objects at its start; an object that is deleted in the meantime is not valid. Members without
+/// `try` end the program in the cases in which ``fetch()`` throws, such as after the store is closed.
 public struct Results<M: Model>: Sequence {
     let table: ModelTable
     private let content: ObjectStore.Results

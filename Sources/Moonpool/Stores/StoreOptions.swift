@@ -20,7 +20,7 @@ public struct StoreOptions: Sendable {
     public enum Durability: Sendable, CaseIterable {
         /// The commit returns when it is on the device, and survives a power failure.
         case full
-        /// The commit returns immediately and reaches the device soon afterwards; a power failure can lose the last
+        /// The commit returns immediately and reaches the device soon afterward; a power failure can lose the last
         /// commits.
         case async
         /// The commit returns immediately and never waits for the device. A power failure can damage the file.

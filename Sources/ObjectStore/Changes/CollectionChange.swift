@@ -84,7 +84,7 @@ public struct CollectionChange {
     }
     /// The plain values that entered or moved, in the order of `insertions`.
     ///
-    /// Read them while the observer runs: afterwards the store may show a later version.
+    /// Read them while the observer runs: afterward the store may show a later version.
     public var insertedValues: [Value] {
         inserted ?? plainValues(newView, insertions)
     }

@@ -23,7 +23,7 @@ public struct PropertyChange {
 
     /// The value after the change; null for lists and backlinks.
     ///
-    /// Read it while the observer runs: afterwards the store may show a later version.
+    /// Read it while the observer runs: afterward the store may show a later version.
     public var new: Value { value(in: newView) }
 
     private func value(in view: StoreView) -> Value {

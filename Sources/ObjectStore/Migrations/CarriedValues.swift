@@ -51,7 +51,7 @@ final class CarriedValues {
         }
     }
 
-    /// Sets the values in objects of a table that other writers created or changed meanwhile.
+    /// Sets the values in objects of a table that other writers created or changed in the meantime.
     func carry(_ keys: KeySet, of table: TableID, from old: StoreView) throws {
         guard let classSchema = migration.schemas.new.find(table: table),
             let stored = old.schema.find(table: table)

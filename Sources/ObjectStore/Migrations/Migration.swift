@@ -108,8 +108,8 @@ public final class Migration {
     /// after its last commit.
     ///
     /// Until the end the file has the old schema and also the new properties and classes. `body` must be safe to
-    /// repeat: an object that other writers change meanwhile is visited again. The loop must precede all other changes
-    /// of objects in the migration.
+    /// repeat: an object that other writers change in the meantime is visited again. The loop must precede all other
+    /// changes of objects in the migration.
     ///
     /// Throws `invalid_argument` if it is called in `define`, if the store has observers, and if primary keys,
     /// embedding or indexes over several properties change.

@@ -91,7 +91,7 @@ extension SchemaMigration {
             }
         } catch {
             // because: the caller needs the reason why the migration failed, not the failure to read the file
-            // afterwards.
+            // afterward.
             try? store.didRollBack()
             throw error
         }
@@ -148,7 +148,7 @@ extension SchemaMigration {
                 }
                 if stored?.property(named: property.name) != nil { property.name += " (new)" }
                 property.storedName = property.name
-                // Other processes that create objects meanwhile do not set the property, so it needs a default.
+                // Other processes that create objects in the meantime do not set the property, so it needs a default.
                 if property.isSingle, !property.isOptional, property.defaultValue == nil {
                     property.defaultValue = property.type.zero
                 }

@@ -67,7 +67,7 @@ public struct LiveMap: LiveCollection {
     /// Removes a key with its value; returns false if the map does not have the key.
     ///
     /// A linked object is kept, an embedded one is deleted. Throws `not_in_write`, `invalid_object`, `frozen`.
-    @discardableResult  // because: most callers only need the key to be absent afterwards
+    @discardableResult  // because: most callers only need the key to be absent afterward
     public func removeValue(forKey key: String) throws -> Bool {
         let writer = try objectWriter()
         let old = try embedded(forKey: key, writer)

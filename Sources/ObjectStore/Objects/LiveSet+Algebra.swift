@@ -59,7 +59,7 @@ extension LiveSet {
     ///
     /// The set is unchanged if it cannot contain one of the values. Throws the errors of
     /// ``insert(_:)``.
-    @discardableResult  // because: most callers only need the values to be present afterwards
+    @discardableResult  // because: most callers only need the values to be present afterward
     package func formUnion(_ others: [Value]) throws -> Bool {
         let writer = try objectWriter()
         let set = editor(writer)

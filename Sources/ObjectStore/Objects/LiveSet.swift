@@ -43,7 +43,7 @@ public struct LiveSet: LiveCollection {
     /// Adds a value; returns false if the set already contains the value.
     ///
     /// Throws `not_in_write`, `type_mismatch`, `missing_value`, `invalid_object`, `frozen`.
-    @discardableResult  // because: most callers only need the value to be present afterwards
+    @discardableResult  // because: most callers only need the value to be present afterward
     public func insert(_ value: Value) throws -> Bool {
         let writer = try objectWriter()
         return try insert(try element(value, writer), editor(writer))
@@ -52,7 +52,7 @@ public struct LiveSet: LiveCollection {
     /// Removes a value; returns false if the set does not contain the value.
     ///
     /// A linked object is kept. Throws the errors of ``insert(_:)``.
-    @discardableResult  // because: most callers only need the value to be absent afterwards
+    @discardableResult  // because: most callers only need the value to be absent afterward
     public func remove(_ value: Value) throws -> Bool {
         let set = try editor(objectWriter())
         guard let element = elementToFind(value) else { return false }

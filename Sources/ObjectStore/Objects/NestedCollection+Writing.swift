@@ -68,7 +68,7 @@ extension NestedCollection {
     /// Removes an entry of a map; returns false if the map does not have the key.
     ///
     /// Throws the errors of ``set(_:at:)``.
-    @discardableResult  // because most callers only need the key to be absent afterwards
+    @discardableResult  // because most callers only need the key to be absent afterward
     package func remove(key: String) throws -> Bool {
         try checkWritable()
         guard try item(forKey: key) != nil else { return false }

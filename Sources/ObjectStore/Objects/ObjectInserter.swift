@@ -188,7 +188,7 @@ package final class ObjectInserter {
 
     /// Creates an object from the values that were set, or updates the one with the same primary key.
     ///
-    /// Afterwards, even after an error, no values are set for the next object.
+    /// Afterward, even after an error, no values are set for the next object.
     ///
     /// Throws the errors of ``Store/create(_:_:mode:)``.
     @discardableResult  // because many callers find the objects later by a query

@@ -32,7 +32,7 @@ package protocol SuspendingScheduler: Scheduler {
 
     /// Suspends the calling code until the condition holds; call it only if ``canSuspend``.
     ///
-    /// No other code of the same client runs meanwhile. The condition is checked at once, after each call of
+    /// No other code of the same client runs in the meantime. The condition is checked at once, after each call of
     /// ``resume``, when the client should stop, and every `interval`. Rethrows the errors of the condition. Throws the
     /// error of a stop, and `limit_exceeded` if too many clients are already waiting.
     func suspend(checkingEvery interval: Duration?, until condition: () throws -> Bool) throws

@@ -1,7 +1,7 @@
 import ColumnStorage
 import MemoryAccounts
 
-/// A write that waits for its turn.
+/// A write that waits in the queue of a store.
 final class QueuedWrite {
     let body: () throws -> Void
     let completion: ((any Error)?) -> Void

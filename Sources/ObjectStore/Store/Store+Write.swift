@@ -90,7 +90,7 @@ extension Store {
         do {
             left = try commitSnapshot(keepingLeft: keepingLeft)
         } catch {
-            // because: the caller needs the reason why the commit failed, not the failure to read the file afterwards.
+            // because: the caller needs the reason why the commit failed, not the failure to read the file afterward.
             try? didRollBack()
             throw error
         }

@@ -62,8 +62,8 @@ package enum StoreFiles {
     /// Verifies the pages of a file before it is opened, and returns at most `limit` errors.
     ///
     /// A file with valid pages can be opened; ``Store/verify(atMost:)`` then verifies their contents. Other processes
-    /// may use the file meanwhile, but this process must not have it open. Throws `invalid_argument` (the file does not
-    /// exist, is not a store, or cannot be read), `file_corrupt`, `file_format_too_new`.
+    /// may use the file in the meantime, but this process must not have it open. Throws `invalid_argument` (the file
+    /// does not exist, is not a store, or cannot be read), `file_corrupt`, `file_format_too_new`.
     package static func verifyPages(_ path: String, atMost limit: Int = 100) throws -> [StoreFault]
     {
         try StoreError.wrapping { () throws(StorageError) in
@@ -87,7 +87,7 @@ package enum StoreFiles {
     /// Runs `body` with the path of a new folder for working copies of a store.
     ///
     /// The new folder is in the folder of the store, so that there is space for copies, and only this user has access
-    /// to it. It is removed afterwards with the files in it. If the process is killed, the next work on the store
+    /// to it. It is removed afterward with the files in it. If the process is killed, the next work on the store
     /// removes it.
     ///
     /// Throws the errors of `body`, `permission` and `disk_full`.

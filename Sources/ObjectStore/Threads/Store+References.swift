@@ -66,7 +66,8 @@ extension Store {
             entry: coordinator.pins.add(.reference, holder, version: version.version))
     }
 
-    /// Resolves a reference to a value of this store; nil if it was deleted meanwhile, or belongs to another file.
+    /// Resolves a reference to a value of this store; nil if it was deleted in the meantime, or belongs to another
+    /// file.
     ///
     /// A store that has not reached the version of the reference refreshes first, so that it sees all commits before
     /// the reference was created. Throws `invalid_argument` for a reference that was already resolved, and inside an

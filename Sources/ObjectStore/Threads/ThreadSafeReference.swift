@@ -38,8 +38,8 @@ package enum ReferencedValue {
 /// A reference that passes a value of a store to another thread.
 ///
 /// Created on the store's thread by ``Store/reference(to:for:)``. Any thread may hold it, and a store of the same file
-/// resolves it, once, on its own thread. The reference keeps the file open meanwhile. A reference to a frozen value
-/// keeps its version readable. A reference to results keeps the current version readable until it is resolved or
+/// resolves it, once, on its own thread. The reference keeps the file open in the meantime. A reference to a frozen
+/// value keeps its version readable. A reference to results keeps the current version readable until it is resolved or
 /// released.
 package final class ThreadSafeReference: Sendable {
     enum Content: Sendable {

@@ -105,7 +105,7 @@ package final class AttachClient {
         while state.completion == nil, !state.hasEnded, ContinuousClock.now < deadline {
             _ = output.waitForEvent(milliseconds: 50)
         }
-        // Output that arrived meanwhile must still be shown.
+        // Output that arrived in the meantime must still be shown.
         output.pipe.wake()
         return state.completion ?? nil
     }

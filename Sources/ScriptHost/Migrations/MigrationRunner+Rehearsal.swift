@@ -3,7 +3,7 @@ import ObjectStore
 import StoreBindings
 
 extension MigrationRunner {
-    /// Applies the pending migrations to a copy of the store, which is removed afterwards, and reports the effects.
+    /// Applies the pending migrations to a copy of the store, which is removed afterward, and reports the effects.
     ///
     /// With `sample`, the copy contains this number of objects of each class, and all objects that they link to. All
     /// objects at which `m:each` fails are reported. Throws the errors of ``up(to:backup:)``.

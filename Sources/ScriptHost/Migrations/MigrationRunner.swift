@@ -145,7 +145,7 @@ package final class MigrationRunner {
         }
     }
 
-    /// Applies one migration, unless another process has applied it meanwhile.
+    /// Applies one migration, unless another process has applied it in the meantime.
     ///
     /// Makes a backup of the store first if one of the migrations in `copying` requires it.
     private func apply(

@@ -56,8 +56,8 @@ final class ReplicationHandle {
 
     /// Waits until the condition holds; returns false after the time limit, or if the task has ended.
     ///
-    /// On a thread that several scripts share, the others run meanwhile. `isReached` waits for the condition, at most
-    /// for the given time. Throws if the script is stopped.
+    /// On a thread that several scripts share, the others run in the meantime. `isReached` waits for the condition, at
+    /// most for the given time. Throws if the script is stopped.
     private func wait(
         atMost limit: Duration, _ state: LuaState, until isReached: (Duration) -> Bool
     ) throws -> Bool {

@@ -61,7 +61,7 @@ enum ReplicationMethods {
 
     /// Returns a wait for the start of a task; nil if the wait can block the thread.
     ///
-    /// On a thread that several scripts share, the others run meanwhile, because the task waits for their writes.
+    /// On a thread that several scripts share, the others run in the meantime, because the task waits for their writes.
     private static func waitForStart(
         _ handle: StoreHandle, _ state: LuaState
     ) -> ReplicationTask.StartWait? {

@@ -8,7 +8,7 @@ import ObjectStore
 /// The values are packed on the sender's thread and unpacked once on the receiver's thread. Plain values are copied,
 /// and a table that occurs several times remains one table. Values of a store are sent as thread-safe references. The
 /// receiver resolves them in its own store of the same file, which is opened if necessary. Live values show the
-/// receiver's version, or become nil if they were deleted meanwhile; frozen values keep their version.
+/// receiver's version, or become nil if they were deleted in the meantime; frozen values keep their version.
 package struct Parcel: Sendable {
     enum Item: Sendable {
         case `nil`, null

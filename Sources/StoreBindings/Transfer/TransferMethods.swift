@@ -54,7 +54,7 @@ enum TransferMethods {
 
     /// Parses the options for tables of a PostgreSQL database.
     ///
-    /// Throws `invalid_argument` in a script that may not use the network, and for options that exclude each other.
+    /// Throws `invalid_argument` in a script that may not use the network, and for options that are mutually exclusive.
     private static func postgresOptions(
         _ format: TransferFormat, _ given: TransferOptions, _ call: borrowing LuaCall
     ) throws -> PostgresOptions {

@@ -84,8 +84,8 @@ final class RealmSource: RowSource {
 
     /// Runs the work.
     ///
-    /// If another program has written to the file meanwhile, throws an error that reports the write, instead of any
-    /// other error.
+    /// If another program has written to the file in the meantime, throws an error that reports the write, instead of
+    /// any other error.
     private func whileUnchanged(_ work: () throws -> Void) throws {
         try RealmErrors.wrapping(path) {
             do {

@@ -25,7 +25,7 @@ import Testing
     }
 
     /// Migrates, fails after this number of objects, and returns the ids of the processed objects.
-    @discardableResult  // because some callers only count the objects in the file afterwards
+    @discardableResult  // because some callers only count the objects in the file afterward
     func migrate(key: String = "one", batch: Int = 10, failingAfter limit: Int = .max) throws
         -> [Int64]
     {

@@ -84,7 +84,7 @@ import Testing
         try store.writeAsync({ hasRun = true }) { #expect($0 == nil) }
         scheduler.settle()
         writer.end()
-        // The thread waits for the lock, which its own queued write has acquired meanwhile.
+        // The thread waits for the lock, which its own queued write has acquired in the meantime.
         try second.write { try second.create("Entry", .list([.int(1)])) }
         #expect(!hasRun)
         scheduler.settle(until: { hasRun })

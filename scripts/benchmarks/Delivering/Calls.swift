@@ -25,7 +25,7 @@ final class Calls: Sendable {
     ///
     /// Returns the time of the last one.
     ///
-    /// Sleeps meanwhile, because polling would take the processor that the observer needs.
+    /// Sleeps in the meantime, because polling would take the processor that the observer needs.
     func wait(for expected: Int) throws -> UInt64 {
         let deadline = nanoseconds() + 10_000_000_000
         while number < expected {

@@ -41,7 +41,7 @@ enum ListWorkload {
                         try store.write { try list.append([.int(Int64(number))]) }
                     }
                 }
-                // The list has grown meanwhile, but not enough to matter here.
+                // The list has grown in the meantime, but not enough to matter here.
                 bench.report.add(
                     row.unit.value(seconds, count: commits), answer: [], to: row, of: Report.swift)
             }

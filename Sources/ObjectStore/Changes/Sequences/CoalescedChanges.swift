@@ -92,7 +92,7 @@ struct CoalescedChanges {
         pieces = Self.changing(pieces, at: changes.deletions) { piece in
             defer { number += 1 }
             let detail = lost.indices.contains(number) ? lost[number] : nil
-            // An element that was inserted and deleted meanwhile is not reported.
+            // An element that was inserted and deleted in the meantime is not reported.
             if piece.origin == .reported { return nil }
             if isSilent {
                 if piece.origin == .old, let detail { silentlyLost.append(detail) }

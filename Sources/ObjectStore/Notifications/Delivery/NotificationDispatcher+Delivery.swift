@@ -1,7 +1,7 @@
 extension NotificationDispatcher {
     /// Calls every observer that has not seen the version that is current at the start.
     ///
-    /// Observers added meanwhile wait for the next delivery.
+    /// Observers added in the meantime wait for the next delivery.
     func deliver() {
         guard !isClosed else { return }
         cleanGeneration = store.view.generation

@@ -55,7 +55,7 @@ extension NestedCollection {
     /// Calls a handler with the collection at the next delivery, and again whenever it changes.
     ///
     /// The collection remains observed when enclosing lists change. When another value replaces the collection, the
-    /// handler is called once more, with all elements as deletions and an invalid collection. Throws the errors of
+    /// handler is called a last time, with all elements as deletions and an invalid collection. Throws the errors of
     /// ``LiveCollection/observe(keyPaths:name:pace:_:)``.
     package func observe(
         keyPaths: [String] = [], name: String = "", pace: ObserverPace? = nil,

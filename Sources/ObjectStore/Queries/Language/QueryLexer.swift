@@ -200,7 +200,7 @@ struct QueryLexer {
         }
     }
 
-    /// Reads a quoted string and resolves its escapes; afterwards `at` is after the closing quote.
+    /// Reads a quoted string and resolves its escapes; afterward `at` is after the closing quote.
     private mutating func scanText() throws(QueryFault) -> String {
         let start = at
         let quote = bytes[at]
