@@ -66,15 +66,15 @@ end
 
 local width, row_height, box, gap = 720, 74, 30, 28
 local function box_width(name) return #name * 8 + 24 end
-local place = {}
+local position = {}
 
 --- Returns the mean position of the modules that a line connects with `name` from above.
 local function wanted_position(name)
   local sum, count = 0, 0
   for _, other in ipairs(order) do
     for _, import in ipairs(lines[other]) do
-      if import == name and place[other] then
-        sum, count = sum + place[other].x + place[other].w / 2, count + 1
+      if import == name and position[other] then
+        sum, count = sum + position[other].x + position[other].w / 2, count + 1
       end
     end
   end
@@ -89,7 +89,7 @@ for number, names in ipairs(rows) do
   for _, name in ipairs(names) do total = total + box_width(name) + gap end
   local x = (width - total) / 2
   for _, name in ipairs(names) do
-    place[name] = { x = x, y = (number - 1) * row_height + 14, w = box_width(name) }
+    position[name] = { x = x, y = (number - 1) * row_height + 14, w = box_width(name) }
     x = x + box_width(name) + gap
   end
 end
@@ -101,16 +101,16 @@ add('<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" width="%d" heig
 add "<title>The modules of Moonpool; each line leads down to an imported module</title>"
 add('<rect width="%d" height="%d" fill="#ffffff"/>', width, height)
 for _, name in ipairs(order) do
-  local from = place[name]
+  local from = position[name]
   for _, import in ipairs(lines[name]) do
-    local to = place[import]
+    local to = position[import]
     add('<line x1="%.0f" y1="%d" x2="%.0f" y2="%d" stroke="#7b88a1" stroke-width="1.2"/>', from.x + from.w / 2,
       from.y + box, to.x + to.w / 2, to.y)
   end
 end
 add '<g font-family="ui-monospace, \'DejaVu Sans Mono\', Menlo, Consolas, monospace" font-size="13" text-anchor="middle">'
 for _, name in ipairs(order) do
-  local at = place[name]
+  local at = position[name]
   add('<rect x="%.0f" y="%d" width="%d" height="%d" rx="5" fill="%s" stroke="#4c566a"/>', at.x, at.y, at.w, box,
     modules[name].unsafe and "#fbeed5" or "#e5edf7")
   add('<text x="%.0f" y="%d" fill="#2e3440">%s</text>', at.x + at.w / 2, at.y + 20, name)

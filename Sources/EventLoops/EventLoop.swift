@@ -215,7 +215,7 @@ package final class EventLoop: @unchecked Sendable {
             if isStopped { return }
         }
         for guest in guests {
-            guest.takeTurn()
+            guest.runTurn()
             if isStopped { return }
         }
         let now = clock.now()

@@ -54,7 +54,7 @@ final class HostedGuest {
     var isAlive: Bool { guest.isAlive() }
 
     /// Runs the guest's part of a turn; has no effect while the guest is already running.
-    func takeTurn() {
+    func runTurn() {
         guard !isRunning, guest.isAlive() else { return }
         isRunning = true
         guest.run()

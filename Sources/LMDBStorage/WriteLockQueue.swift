@@ -35,7 +35,7 @@ final class WriteLockQueue: @unchecked Sendable {
                 ticket.didFail()
             }
         }
-        if ticket.standing != .waiting { notify() }
+        if ticket.status != .waiting { notify() }
         return ticket
     }
 

@@ -10,13 +10,13 @@ package final class WriteLockTicket: @unchecked Sendable {
     // Unchecked because: the queue's monitor guards `state`; the rest is constant.
 
     /// The state of a ticket.
-    package enum Standing: Sendable {
+    package enum Status: Sendable {
         /// The ticket is waiting for the lock.
         case waiting
         /// The ticket has the lock: a write that begins with it need not wait.
         case ready
         /// The ticket has lapsed, or was canceled.
-        case over
+        case ended
     }
 
     private enum State {
@@ -43,13 +43,13 @@ package final class WriteLockTicket: @unchecked Sendable {
     }
 
     /// The current state.
-    package var standing: Standing { queue.monitor.withLock { present } }
+    package var status: Status { queue.monitor.withLock { currentStatus } }
 
     /// Waits until the ticket is no longer waiting, or for a time in nanoseconds, and returns the state.
-    package func wait(atMost nanoseconds: Int) -> Standing {
+    package func wait(atMost nanoseconds: Int) -> Status {
         queue.monitor.withLock {
-            queue.monitor.wait(atMost: nanoseconds) { present == .waiting }
-            return present
+            queue.monitor.wait(atMost: nanoseconds) { currentStatus == .waiting }
+            return currentStatus
         }
     }
 
@@ -68,11 +68,11 @@ package final class WriteLockTicket: @unchecked Sendable {
         }
     }
 
-    private var present: Standing {
+    private var currentStatus: Status {
         switch state {
         case .waiting: .waiting
         case .ready, .failed: .ready
-        case .taken, .ending, .ended: .over
+        case .taken, .ending, .ended: .ended
         }
     }
 

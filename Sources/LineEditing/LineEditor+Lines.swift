@@ -13,8 +13,8 @@ extension LineEditor {
     func moveUp() -> UInt8 {
         let before = typed.before
         guard let end = before.lastIndex(of: "\n") else {
-            if canTakeBack {
-                wasTakenBack = true
+            if hasEarlierLines {
+                needsEarlierLines = true
                 return UInt8(CC_NEWLINE)
             }
             return recall(historyPosition - 1)

@@ -30,7 +30,7 @@ extension LineEditor {
         }
 
         /// Returns the text before the last change, or nil if there was none.
-        mutating func takeBack() -> (before: String, after: String)? {
+        mutating func undo() -> (before: String, after: String)? {
             guard let last = earlier.popLast() else { return nil }
             isTyping = false
             current = last
@@ -57,7 +57,7 @@ extension LineEditor {
     /// Handles Ctrl-_: restores the text before the last change.
     func undo() -> UInt8 {
         undoing.note(typed)
-        guard let text = undoing.takeBack() else { return UInt8(CC_REFRESH_BEEP) }
+        guard let text = undoing.undo() else { return UInt8(CC_REFRESH_BEEP) }
         replaceTyped(with: text)
         return UInt8(CC_REFRESH)
     }

@@ -21,7 +21,7 @@ package enum LineInput: Equatable, Sendable {
     /// A line without its line break; a recalled or pasted line can contain several lines.
     case line(String)
     /// The up arrow in the first line of the typed text, if the caller has enabled it, to restore the previous lines.
-    case takenBack(String)
+    case earlierLines(String)
     /// Ctrl-C; the typed text is discarded.
     case interrupted
     /// Ctrl-D on an empty line, or a closed terminal.
@@ -40,7 +40,7 @@ package final class LineEditor {
     var windowSize: (columns: Int, rows: Int)
     var wasInterrupted = false
     var wasStopped = false
-    var wasTakenBack = false
+    var needsEarlierLines = false
     /// The typed combining characters that have not been inserted yet.
     var marks = ""
     /// Whether the current function of libedit accepts combining characters directly.
@@ -48,7 +48,7 @@ package final class LineEditor {
     /// Whether the line was drawn in color before the last key.
     var wasPainted = true
     var isPainted = true
-    var canTakeBack = false
+    var hasEarlierLines = false
     /// Whether the editor is in vi mode.
     var usesViKeys = false
     /// A character that was read ahead for the next key.
@@ -163,17 +163,17 @@ package final class LineEditor {
     /// the first line ends the reading.
     package func readLine(
         prompt: String, initial: (before: String, after: String) = ("", ""),
-        canTakeBack: Bool = false
+        hasEarlierLines: Bool = false
     ) -> LineInput {
         DrawingTurn.take()
         defer { DrawingTurn.give() }
         setPrompt(prompt)
         self.initial = initial
-        self.canTakeBack = canTakeBack
+        self.hasEarlierLines = hasEarlierLines
         historyPosition = history.entries.count
         drafts = [:]
         undoing = Undo()
-        wasTakenBack = false
+        needsEarlierLines = false
         wasInterrupted = false
         wasStopped = false
         isPainted = true
@@ -199,11 +199,11 @@ package final class LineEditor {
             el_reset(editor)
             return .interrupted
         }
-        if wasTakenBack {
+        if needsEarlierLines {
             let text = typed
             eraseLine()
             el_reset(editor)
-            return .takenBack(text.before + text.after)
+            return .earlierLines(text.before + text.after)
         }
         guard !wasStopped, let line, count > 0 else {
             write("\r\n")

@@ -73,7 +73,7 @@ enum ScriptTree {
         }
         guard depth < deepest else {
             throw ScriptTypeMismatch(
-                expected: "table less than \(deepest) deep", found: value)
+                expected: "table of at most \(deepest) levels", found: value)
         }
         let pairs = table.pairs
         if pairs.allSatisfy({ $0.key.integer != nil }), table.count == pairs.count {
@@ -120,19 +120,19 @@ enum ScriptTree {
 
     /// Returns the reason of a decoding or encoding error with the path of the field.
     static func describe(_ error: any Error) -> String {
-        func place(_ path: [any CodingKey]) -> String {
+        func text(_ path: [any CodingKey]) -> String {
             path.map { $0.intValue.map { "[\($0 + 1)]" } ?? ".\($0.stringValue)" }.joined()
         }
         return switch error {
         case DecodingError.typeMismatch(_, let context),
             DecodingError.valueNotFound(_, let context),
             DecodingError.dataCorrupted(let context):
-            "\(context.debugDescription) at \(place(context.codingPath))"
+            "\(context.debugDescription) at \(text(context.codingPath))"
         case EncodingError.invalidValue(_, let context):
             context.debugDescription
-                + (context.codingPath.isEmpty ? "" : " at \(place(context.codingPath))")
+                + (context.codingPath.isEmpty ? "" : " at \(text(context.codingPath))")
         case DecodingError.keyNotFound(let key, let context):
-            "no value at \(place(context.codingPath + [key]))"
+            "no value at \(text(context.codingPath + [key]))"
         default: "\(error)"
         }
     }

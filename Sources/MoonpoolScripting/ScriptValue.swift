@@ -75,13 +75,13 @@ public struct ScriptTypeMismatch: Error, Equatable {
 
     /// `integer expected, got string`, with the path if it is inside the value.
     public var reason: String {
-        let place = path.isEmpty ? "" : " at \(path)"
-        return "\(expected) expected\(place), got \(found)"
+        let location = path.isEmpty ? "" : " at \(path)"
+        return "\(expected) expected\(location), got \(found)"
     }
 
-    func inside(_ place: String) -> ScriptTypeMismatch {
+    func inside(_ outer: String) -> ScriptTypeMismatch {
         var mismatch = self
-        mismatch.path = place + path
+        mismatch.path = outer + path
         return mismatch
     }
 }

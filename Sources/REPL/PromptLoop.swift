@@ -173,7 +173,7 @@ final class PromptLoop {
                 guard compiler.status(of: entry) == .incomplete else { return entry }
                 unfinished = entry
                 rows += editor?.rows(prompt: prompt, line: text) ?? 0
-            case .takenBack(let text):
+            case .earlierLines(let text):
                 initial = (unfinished, "\n" + text)
                 unfinished = ""
                 if interjections == editor?.interjections { editor?.eraseRows(rows) }
@@ -206,7 +206,7 @@ final class PromptLoop {
     private func read(_ prompt: String, _ initial: (before: String, after: String)) -> LineInput {
         if let editor {
             return editor.readLine(
-                prompt: prompt, initial: initial, canTakeBack: !unfinished.isEmpty)
+                prompt: prompt, initial: initial, hasEarlierLines: !unfinished.isEmpty)
         }
         return plainPrompt.readLine(prompt: prompt)
     }

@@ -18,7 +18,7 @@ import Synchronization
 
 /// A script on its thread.
 package final class Script: Sendable {
-    private enum Place {
+    private enum ThreadKind {
         case own(LoopThread)
         case shared(ScriptSeat)
 
@@ -32,8 +32,8 @@ package final class Script: Sendable {
 
     /// The unique name `<name>-<uuid>`, which is also the name of the script's own thread.
     package let name: String
-    private let place: Place
-    private var loop: EventLoop { place.loop }
+    private let thread: ThreadKind
+    private var loop: EventLoop { thread.loop }
     private let shared: ScriptSignals
 
     /// Starts the thread and runs `main` on it; its result is the default exit code.
@@ -67,7 +67,7 @@ package final class Script: Sendable {
                 shared.end(status: status)
             }
         }
-        place = .own(thread)
+        self.thread = .own(thread)
         if let limit = configuration.limits.totalTime { try endAfter(limit) }
     }
 
@@ -83,7 +83,7 @@ package final class Script: Sendable {
         self.name = name
         self.shared = shared
         let seat = try threads.takeSeat()
-        place = .shared(seat)
+        thread = .shared(seat)
         let loop = seat.loop
         let account = configuration.account ?? MemoryAccount(of: configuration)
         loop.post {
@@ -249,7 +249,7 @@ package final class Script: Sendable {
         whenEnded { _ in ended.open() }
         while !ended.wait(atMost: .seconds(3600)) {}
         // The script's thread is about to end; only one of the waiting threads joins it.
-        if case .own(let thread) = place { thread.join() }
+        if case .own(let thread) = thread { thread.join() }
         return shared.status ?? 1
     }
 }

@@ -55,7 +55,7 @@ package final class ScriptContext {
     private(set) var hasFailed = false
     private var isShuttingDown = false
     private var entries = 0
-    private var standingWrites: [Store] = []
+    private var openWritesBefore: [Store] = []
     private var collector: IdleCollector?
     /// The messages from workers, and from the parent of a worker.
     private(set) lazy var messages = MessageBox(self)
@@ -360,7 +360,7 @@ package final class ScriptContext {
         entries += 1
         defer {
             entries -= 1
-            noteStandingWrites()
+            noteOpenWrites()
             if entries == 0 { output?.endLines() }
         }
         do {
@@ -383,15 +383,15 @@ package final class ScriptContext {
     }
 
     private func didTurn() {
-        noteStandingWrites()
+        noteOpenWrites()
         collector?.noteTurn()
         onTurn?()
     }
 
     /// Records the open writes between entries, because interrupting an observer must not roll back writes of earlier
     /// entries.
-    private func noteStandingWrites() {
-        if entries == 0 { standingWrites = stores.writing }
+    private func noteOpenWrites() {
+        if entries == 0 { openWritesBefore = stores.writing }
     }
 
     /// Calls a function of the script from the loop, such as a timer or an observer.
@@ -424,7 +424,7 @@ package final class ScriptContext {
         if isExiting { return }
         if let error = error as? LuaError, error.kind == .interrupted {
             // Inside a waiting entry, the entry is stopped too, and rolls back its own writes.
-            if entries == 0 { stores.cancelWrites(except: standingWrites) }
+            if entries == 0 { stores.cancelWrites(except: openWritesBefore) }
             if configuration.isInteractive || signals.takeSpared() {
                 return report(error, in: source)
             }

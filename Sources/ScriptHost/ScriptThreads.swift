@@ -22,13 +22,13 @@ import Synchronization
 ///
 /// Usable on any thread. The threads end when the last engine on them has ended and the last reference was released.
 public final class ScriptThreads: Sendable {
-    private struct Place {
+    private struct Slot {
         var thread: LoopThread?
         let stacks = StrandStacks()
         var engines = 0
     }
 
-    private let places: Mutex<[Place]>
+    private let slots: Mutex<[Slot]>
     private let mostWaits: Int
     /// The maximum number of scripts of a thread that wait at once.
     ///
@@ -40,47 +40,47 @@ public final class ScriptThreads: Sendable {
     /// `count` is at least 1.
     public init(count: Int = 2) {
         mostWaits = Self.mostWaits
-        places = Self.places(count)
+        slots = Self.slots(count)
     }
 
     /// Creates threads, on each of which `mostWaits` scripts can wait at the same time.
     package init(count: Int, mostWaits: Int) {
         self.mostWaits = min(mostWaits, Self.mostWaits)
-        places = Self.places(count)
+        slots = Self.slots(count)
     }
 
-    private static func places(_ count: Int) -> Mutex<[Place]> {
-        Mutex((0..<max(1, count)).map { _ in Place() })
+    private static func slots(_ count: Int) -> Mutex<[Slot]> {
+        Mutex((0..<max(1, count)).map { _ in Slot() })
     }
 
     deinit {
-        places.withLock { for place in $0 { place.thread?.loop.stop() } }
+        slots.withLock { for slot in $0 { slot.thread?.loop.stop() } }
     }
 
     /// The number of engines that have not ended.
-    public var engineCount: Int { places.withLock { $0.reduce(0) { $0 + $1.engines } } }
+    public var engineCount: Int { slots.withLock { $0.reduce(0) { $0 + $1.engines } } }
 
     /// Assigns a script to the thread with the fewest engines.
     ///
     /// Throws if the system cannot start a thread.
     func takeSeat() throws(LoopError) -> ScriptSeat {
-        try places.withLock { (places) throws(LoopError) in
-            let index = places.indices.min { places[$0].engines < places[$1].engines } ?? 0
+        try slots.withLock { (slots) throws(LoopError) in
+            let index = slots.indices.min { slots[$0].engines < slots[$1].engines } ?? 0
             let thread: LoopThread
-            if let known = places[index].thread {
+            if let known = slots[index].thread {
                 thread = known
             } else {
                 thread = try Self.start(number: index + 1)
-                places[index].thread = thread
+                slots[index].thread = thread
             }
-            places[index].engines += 1
+            slots[index].engines += 1
             return ScriptSeat(
-                loop: thread.loop, stacks: places[index].stacks, mostWaits: mostWaits,
+                loop: thread.loop, stacks: slots[index].stacks, mostWaits: mostWaits,
                 threads: self, index: index)
         }
     }
 
-    fileprivate func leave(_ index: Int) { places.withLock { $0[index].engines -= 1 } }
+    fileprivate func leave(_ index: Int) { slots.withLock { $0[index].engines -= 1 } }
 
     private static func start(number: Int) throws(LoopError) -> LoopThread {
         try LoopThread(name: "scripts-\(number)") { loop in _ = loop.wait { false } }

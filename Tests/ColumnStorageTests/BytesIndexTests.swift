@@ -21,7 +21,7 @@ import Testing
     private struct Model {
         var entries: [Pair] = []
 
-        private func place(_ entry: Pair) -> Int {
+        private func index(of entry: Pair) -> Int {
             var low = 0
             var high = entries.count
             while low < high {
@@ -30,8 +30,8 @@ import Testing
             }
             return low
         }
-        mutating func insert(_ entry: Pair) { entries.insert(entry, at: place(entry)) }
-        mutating func remove(_ entry: Pair) { entries.remove(at: place(entry)) }
+        mutating func insert(_ entry: Pair) { entries.insert(entry, at: index(of: entry)) }
+        mutating func remove(_ entry: Pair) { entries.remove(at: index(of: entry)) }
     }
 
     /// Typical values of an index: words, few distinct values, zero bytes, prefixes of each other, and very long values
@@ -299,8 +299,8 @@ import Testing
             let first = try #require(try write.handle.cursor(environment.blocks).first())
             let key = [UInt8](first.key)
             var bytes = [UInt8](first.value)
-            let place = Int.random(in: 0..<Swift.min(bytes.count, 300), using: &generator)
-            bytes[place] = UInt8.random(in: 0...255, using: &generator)
+            let offset = Int.random(in: 0..<Swift.min(bytes.count, 300), using: &generator)
+            bytes[offset] = UInt8.random(in: 0...255, using: &generator)
             if Int.random(in: 0..<4, using: &generator) == 0 { bytes.removeLast(1) }
             try key.withUnsafeBytes { key in
                 try bytes.withUnsafeBytes { try write.handle.put(environment.blocks, key, $0) }

@@ -110,8 +110,8 @@ private struct Model {
         for _ in 0..<200 {
             var damaged = bytes
             for _ in 0..<Int.random(in: 1...3, using: &generator) {
-                let place = Int.random(in: 0..<damaged.count, using: &generator)
-                damaged[place] = UInt8.random(in: 0...255, using: &generator)
+                let index = Int.random(in: 0..<damaged.count, using: &generator)
+                damaged[index] = UInt8.random(in: 0...255, using: &generator)
             }
             if Bool.random(using: &generator) { damaged.removeLast() }
             damaged.withUnsafeBytes {

@@ -79,7 +79,7 @@ import Testing
         }
     }
 
-    @Test func `edits of several versions follow each other`() {
+    @Test func `the edits of several versions are combined in order`() {
         var merged = changes(.insert(at: 0, count: 1))
         merged.merge(later: changes(.set(at: 4)))
         #expect(edits(merged)?.edits == [.insert(at: 0, count: 1), .set(at: 4)])

@@ -40,17 +40,18 @@ import Testing
             var edits: [CollectionEdits.Edit] = []
             var size = count
             for _ in 0..<Int.random(in: 0...9, using: &random) {
-                func place(_ bound: Int) -> Int { Int.random(in: 0..<bound, using: &random) }
+                func randomIndex(_ bound: Int) -> Int { Int.random(in: 0..<bound, using: &random) }
                 let more = Int.random(in: 1...3, using: &random)
                 switch Int.random(in: 0..<4, using: &random) {
                 case 0:
-                    edits.append(.insert(at: place(size + 1), count: more))
+                    edits.append(.insert(at: randomIndex(size + 1), count: more))
                     size += more
                 case 1 where size >= more:
-                    edits.append(.remove(at: place(size - more + 1), count: more))
+                    edits.append(.remove(at: randomIndex(size - more + 1), count: more))
                     size -= more
-                case 2 where size > 0: edits.append(.set(at: place(size)))
-                case 3 where size > 0: edits.append(.move(from: place(size), to: place(size)))
+                case 2 where size > 0: edits.append(.set(at: randomIndex(size)))
+                case 3 where size > 0:
+                    edits.append(.move(from: randomIndex(size), to: randomIndex(size)))
                 default: break
                 }
             }

@@ -18,10 +18,10 @@ import Testing
         let buffer = DeltaBufferStorage()
         let write = try WriteTransaction(file.lease(), durability: .memory)
         for (home, key, count) in nodes {
-            let place = try buffer.reserve(
+            let space = try buffer.reserve(
                 home, key, count: count, file.tables, in: write.handle)
-            #expect(place.count == count)
-            place.initializeMemory(as: UInt8.self, repeating: UInt8(key % 251))
+            #expect(space.count == count)
+            space.initializeMemory(as: UInt8.self, repeating: UInt8(key % 251))
         }
         try buffer.store(in: write.handle)
         try write.commit()
@@ -124,8 +124,8 @@ import Testing
             let version = write.handle.version
             buffer.begin(on: version - 1)
             let key = round % 11
-            let place = try buffer.reserve(.tail, key, count: 8, file.tables, in: write.handle)
-            place.initializeMemory(as: UInt8.self, repeating: UInt8(key))
+            let space = try buffer.reserve(.tail, key, count: 8, file.tables, in: write.handle)
+            space.initializeMemory(as: UInt8.self, repeating: UInt8(key))
             try buffer.store(in: write.handle)
             if Int.random(in: 0..<3, using: &generator) == 0 {
                 write.abort()

@@ -139,8 +139,8 @@ import Testing
                 content.removeLast(Int.random(in: 0..<content.count, using: &random))
             }
             for _ in 0..<10 {
-                let place = Int.random(in: 0..<min(content.count, 700), using: &random)
-                content[place] = UInt8.random(in: 0...255, using: &random)
+                let index = Int.random(in: 0..<min(content.count, 700), using: &random)
+                content[index] = UInt8.random(in: 0...255, using: &random)
             }
             try content.withUnsafeBytes { try writer.handle.put(leaves, key, $0) }
             try writer.commit()

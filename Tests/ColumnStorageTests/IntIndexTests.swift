@@ -9,7 +9,7 @@ import Testing
     private struct Model {
         var entries: [IntEntry] = []
 
-        private func place(_ entry: IntEntry) -> Int {
+        private func index(of entry: IntEntry) -> Int {
             var low = 0
             var high = entries.count
             while low < high {
@@ -18,8 +18,8 @@ import Testing
             }
             return low
         }
-        mutating func insert(_ entry: IntEntry) { entries.insert(entry, at: place(entry)) }
-        mutating func remove(_ entry: IntEntry) { entries.remove(at: place(entry)) }
+        mutating func insert(_ entry: IntEntry) { entries.insert(entry, at: index(of: entry)) }
+        mutating func remove(_ entry: IntEntry) { entries.remove(at: index(of: entry)) }
         func keys(_ range: ClosedRange<Int64>) -> [Int64] {
             entries.filter { range.contains($0.value) }.map(\.key)
         }
@@ -239,8 +239,8 @@ import Testing
             let first = try #require(try cursor.first())
             let keyBytes = [UInt8](first.key)
             var bytes = [UInt8](first.value)
-            let place = Int.random(in: 0..<Swift.min(bytes.count, 24), using: &generator)
-            bytes[place] = UInt8.random(in: 0...255, using: &generator)
+            let offset = Int.random(in: 0..<Swift.min(bytes.count, 24), using: &generator)
+            bytes[offset] = UInt8.random(in: 0...255, using: &generator)
             if Bool.random(using: &generator) { bytes.removeLast(3) }
             try keyBytes.withUnsafeBytes { keyBytes in
                 try bytes.withUnsafeBytes { try write.handle.put(environment.blocks, keyBytes, $0) }

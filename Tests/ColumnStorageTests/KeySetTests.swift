@@ -123,8 +123,8 @@ import Testing
         #expect(read == set)
         for _ in 0..<50 {
             var damaged = bytes
-            let place = Int.random(in: 0..<damaged.count, using: &generator)
-            damaged[place] = UInt8.random(in: 0...255, using: &generator)
+            let index = Int.random(in: 0..<damaged.count, using: &generator)
+            damaged[index] = UInt8.random(in: 0...255, using: &generator)
             if Bool.random(using: &generator) { damaged.removeLast() }
             damaged.withUnsafeBytes {
                 var reader = ByteReader($0, of: "keys")

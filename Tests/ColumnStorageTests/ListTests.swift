@@ -298,12 +298,12 @@ import Testing
         #expect(try column.reader(owner).partitioningIndex { _ in true } == 0)
         var model = (0..<5000).map { Int64($0 * 2) }
         try column.writer(owner, count: 0).append(contentsOf: model.map { .int($0) })
-        func place(_ value: Int64) throws -> Int {
+        func index(of value: Int64) throws -> Int {
             try column.reader(owner).partitioningIndex { ($0.word ?? 0) >= value }
         }
         func check() throws {
             for value in [-5, 0, 1, 990, 991, 992, 993, 5001, 9998, 9999, 20_000] as [Int64] {
-                let found = try place(value)
+                let found = try index(of: value)
                 #expect(found == model.firstIndex { $0 >= value } ?? model.count)
             }
         }
@@ -318,7 +318,7 @@ import Testing
         let list = column.writer(owner, count: model.count)
         try list.append(.int(10_000))
         model.append(10_000)
-        #expect(try place(9_999) == 5000)
+        #expect(try index(of: 9_999) == 5000)
         #expect(column.edited[0]?.chunks.count == 1)
         try check()
         #expect((column.edited[0]?.chunks.count ?? 0) > 5)
@@ -342,8 +342,8 @@ import Testing
             let first = try #require(try write.handle.cursor(environment.lists).first())
             let key = [UInt8](first.key)
             var bytes = [UInt8](first.value)
-            let place = Int.random(in: 0..<Swift.min(bytes.count, 200), using: &generator)
-            bytes[place] = UInt8.random(in: 0...255, using: &generator)
+            let offset = Int.random(in: 0..<Swift.min(bytes.count, 200), using: &generator)
+            bytes[offset] = UInt8.random(in: 0...255, using: &generator)
             if Bool.random(using: &generator) { bytes.removeLast(Swift.min(3, bytes.count)) }
             try key.withUnsafeBytes { key in
                 try bytes.withUnsafeBytes { try write.handle.put(environment.lists, key, $0) }

@@ -94,7 +94,7 @@ import Testing
         let snapshot = try Snapshot(columnFile)
         try fill(snapshot, rows: 1300)
         var dropped = table
-        for place in 1...3 { dropped.columns[place].isDropped = true }
+        for column in 1...3 { dropped.columns[column].isDropped = true }
         _ = try snapshot.beginWrite()
         snapshot.write?.set(table.id, ColumnID(1), ObjectKey(3), string: "changed before")
         try snapshot.write?.define(dropped)

@@ -124,10 +124,10 @@ import Testing
     }
 
     private func isInside(
-        _ row: Row, _ columns: [ColumnID], _ place: Int, _ range: CompositeRange
+        _ row: Row, _ columns: [ColumnID], _ index: Int, _ range: CompositeRange
     ) -> Bool {
         guard range.lower != nil || range.upper != nil else { return true }
-        let own = value(columns[place], row)
+        let own = value(columns[index], row)
         if own == .null { return false }
         if let lower = range.lower, order(own, lower.value) < (lower.isIncluded ? 0 : 1) {
             return false

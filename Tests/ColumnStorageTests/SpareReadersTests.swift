@@ -52,8 +52,8 @@ import Testing
             held.append(try #require(try observer.advance()))
             if value % 7 == 0 { held.removeFirst(3) }
             let first = value - Int64(held.count)
-            for (place, left) in held.enumerated() {
-                #expect(left.table(table).int(column, key) == first + Int64(place))
+            for (index, left) in held.enumerated() {
+                #expect(left.table(table).int(column, key) == first + Int64(index))
             }
         }
     }

@@ -161,7 +161,7 @@ struct ModelRow: Equatable {
             if Int.random(in: 0..<5, using: &random) == 0 {
                 live.cancelWrite()
                 model = before
-                check(live, model, "seed \(seed), round \(round), cancelled")
+                check(live, model, "seed \(seed), round \(round), canceled")
                 continue
             }
             let left = try #require(try live.commit(keepingLeft: true))

@@ -94,7 +94,7 @@ import Testing
             if Int.random(in: 0..<10, using: &random) == 0 {
                 live.cancelWrite()
                 model = before
-                check(live, model, "\(where_), cancelled")
+                check(live, model, "\(where_), canceled")
                 continue
             }
             let left = try #require(try live.commit(keepingLeft: true))

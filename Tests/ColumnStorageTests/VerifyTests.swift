@@ -194,8 +194,8 @@ import Testing
             }
             #expect(last > 0)
             let recent = DeltaBufferStorage()
-            let place = try recent.reserve(.history, last, count: 7, tables, in: handle)
-            place.copyBytes(from: [0, 0, 0, 0, 255, 255, 255])
+            let buffer = try recent.reserve(.history, last, count: 7, tables, in: handle)
+            buffer.copyBytes(from: [0, 0, 0, 0, 255, 255, 255])
             try recent.store(in: handle)
         }
         #expect(faults.contains { $0.what.contains("change set") }, "\(faults)")

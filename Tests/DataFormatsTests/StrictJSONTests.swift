@@ -114,11 +114,11 @@ import Testing
         for _ in 0..<4000 {
             var text = seeds.randomElement(using: &random)!
             for _ in 0..<Int.random(in: 0...3, using: &random) where !text.isEmpty {
-                let place = Int.random(in: 0..<text.count, using: &random)
+                let index = Int.random(in: 0..<text.count, using: &random)
                 switch Int.random(in: 0..<3, using: &random) {
-                case 0: text[place] = alphabet.randomElement(using: &random)!
-                case 1: text.remove(at: place)
-                default: text.insert(alphabet.randomElement(using: &random)!, at: place)
+                case 0: text[index] = alphabet.randomElement(using: &random)!
+                case 1: text.remove(at: index)
+                default: text.insert(alphabet.randomElement(using: &random)!, at: index)
                 }
             }
             var plain = PlainJSON(text)

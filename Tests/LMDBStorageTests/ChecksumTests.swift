@@ -136,10 +136,10 @@ import Testing
             lease.environment.log?.pace.threshold = isLogged ? 0 : 100
             let write = try WriteTransaction(lease, durability: .full)
             for number in UInt64(0)..<20 {
-                let place = try write.handle.reserve(table, number, count: 100)
+                let buffer = try write.handle.reserve(table, number, count: 100)
                 // Reading a value while it is filled is allowed.
                 #expect(try write.handle.get(table, number)?.count == 100)
-                place.copyBytes(from: value(number, 100))
+                buffer.copyBytes(from: value(number, 100))
             }
             try write.commit()
             let read = try ReadTransaction(lease)

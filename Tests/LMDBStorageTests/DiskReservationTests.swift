@@ -71,7 +71,7 @@ import Testing
         let (used, _) = try #require(lease).environment.size()
         #expect(size >= used)
         #expect(size < used * 2)
-        #expect(Int(status.st_blocks) * 512 >= size, "each page has a place")
+        #expect(Int(status.st_blocks) * 512 >= size, "the disk has space for each page")
         #expect(try lease?.environment.space().total == used)
         lease = nil
         #expect(size == used)
@@ -147,7 +147,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `a remaining size is restored with every way of opening`(
+    func `both ways of opening a file restore the size that a killed process has left`(
         isWritten: Bool
     ) throws {
         defer { remove() }
@@ -427,8 +427,8 @@ import Testing
                 case 0..<14: try handle.put(environment.tables[0], number, value)
                 case 14..<24: try handle.put(environment.tables[1], key, value)
                 case 24..<28:
-                    let place = try handle.reserve(environment.tables[0], number, count: count)
-                    place.copyBytes(from: value)
+                    let buffer = try handle.reserve(environment.tables[0], number, count: count)
+                    buffer.copyBytes(from: value)
                 case 28..<33: try handle.delete(environment.tables[0], number)
                 case 33..<37: try handle.delete(environment.tables[1], key)
                 case 37, 38:

@@ -71,7 +71,7 @@ import Testing
         #expect(try PageVerifier.faults(path: path, atMost: 3) == [])
     }
 
-    enum Damage: CaseIterable { case size, place, order }
+    enum Damage: CaseIterable { case size, offset, order }
 
     @Test(arguments: Damage.allCases)
     func `an entry with a wrong size, offset or order is damage`(
@@ -102,7 +102,7 @@ import Testing
             _ = pread(file, &length, 2, offset)
             length = length > 4 ? length - 4 : length + 4
             _ = pwrite(file, &length, 2, offset)
-        case .place:
+        case .offset:
             offsets[1] = offsets[0]
             _ = pwrite(file, &offsets, 4, list)
         case .order:

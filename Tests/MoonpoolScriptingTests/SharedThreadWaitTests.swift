@@ -10,15 +10,15 @@ private struct Parcel: Model {
 
 /// Code that waits at the gate `first` in the middle of an operation.
 private struct WaitingCode: Sendable, CustomTestStringConvertible {
-    let place: String
+    let title: String
     let result: String
     let source: String
 
-    init(_ place: String, _ result: String, _ source: String) {
-        (self.place, self.result, self.source) = (place, result, source)
+    init(_ title: String, _ result: String, _ source: String) {
+        (self.title, self.result, self.source) = (title, result, source)
     }
 
-    var testDescription: String { place }
+    var testDescription: String { title }
 
     static let all = [
         WaitingCode(
@@ -189,7 +189,7 @@ private struct WaitingCode: Sendable, CustomTestStringConvertible {
         code: WaitingCode
     ) async throws {
         let (first, second) = (try engine(), try engine())
-        try await first.open(.memory("parcels of \(code.place)"), models: Parcel.self)
+        try await first.open(.memory("parcels of \(code.title)"), models: Parcel.self)
         let run = Task { try await first.run(code.source, as: String.self) }
         try await arrival(at: "first")
         let later = Task { try await second.run("pass('second')") }

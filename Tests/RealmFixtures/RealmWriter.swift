@@ -351,8 +351,8 @@ package struct RealmWriter {
         var pairs: [Int64] = []
         var texts: [[UInt8]?] = []
         var collections: [Int64] = []
-        func composite(_ type: Int64, _ place: Int64, _ value: Int) -> Int64 {
-            Int64(value) << 8 | place << 5 | (type + 1)
+        func composite(_ type: Int64, _ index: Int64, _ value: Int) -> Int64 {
+            Int64(value) << 8 | index << 5 | (type + 1)
         }
         func number(_ type: Int64, _ value: Int64) -> Int64 {
             numbers.append(value)

@@ -94,18 +94,18 @@ struct ConnectionTests {
 
     @Test func `a user and a password are checked`() throws {
         let server = try NatsServer("authorization { user: ann, password: secret }")
-        let place = "127.0.0.1:\(server.port)"
-        try copy("nats://ann:secret@\(place)")
-        try copy("nats://\(place)") {
+        let address = "127.0.0.1:\(server.port)"
+        try copy("nats://ann:secret@\(address)")
+        try copy("nats://\(address)") {
             $0.user = "ann"
             $0.password = "secret"
         }
-        let refusal = "nats://\(place) refused the client: check user and password"
-        #expect(message { try copy("nats://ann:wrong@\(place)") }.hasPrefix(refusal))
-        #expect(message { try copy("nats://\(place)") }.hasPrefix(refusal))
+        let refusal = "nats://\(address) refused the client: check user and password"
+        #expect(message { try copy("nats://ann:wrong@\(address)") }.hasPrefix(refusal))
+        #expect(message { try copy("nats://\(address)") }.hasPrefix(refusal))
         #expect(
             message {
-                try copy("nats://\(place)") {
+                try copy("nats://\(address)") {
                     $0.user = "bob"
                     $0.password = "secret"
                 }
@@ -114,11 +114,11 @@ struct ConnectionTests {
 
     @Test func `a token is checked`() throws {
         let server = try NatsServer("authorization { token: t0ken }")
-        let place = "127.0.0.1:\(server.port)"
-        try copy("nats://t0ken@\(place)")
-        try copy("nats://\(place)") { $0.token = "t0ken" }
-        let wrong = message { try copy("nats://\(place)") { $0.token = "other" } }
-        #expect(wrong.hasPrefix("nats://\(place) refused the client"), "\(wrong)")
+        let address = "127.0.0.1:\(server.port)"
+        try copy("nats://t0ken@\(address)")
+        try copy("nats://\(address)") { $0.token = "t0ken" }
+        let wrong = message { try copy("nats://\(address)") { $0.token = "other" } }
+        #expect(wrong.hasPrefix("nats://\(address) refused the client"), "\(wrong)")
         #expect(!wrong.contains("other"))
     }
 

@@ -81,7 +81,7 @@ import Testing
     private func run(_ source: String, in folder: Folder) throws -> ScriptFixture {
         let fixture = try ScriptFixture(
             """
-            function place(n) return { path = "\(folder.path)/" .. n .. ".moonpool" } end
+            function options_of(n) return { path = "\(folder.path)/" .. n .. ".moonpool" } end
             function turn() moonpool.sleep(0) end
             function faults() return "" end
             source = [==[\(CallbackMatrix.source)]==]
@@ -155,7 +155,7 @@ import Testing
             for _, name in ipairs(names) do
                 local s = fresh()
                 local w = moonpool.worker("w", function(source, name)
-                    function place() return {} end
+                    function options_of() return {} end
                     load(source)()
                     calls, operation = 0, operations[name]
                     moonpool.on_message(function() end)

@@ -16,7 +16,7 @@ import Testing
             rex = store:write(function() return store:create("Dog", { id = 1 }) end)
 
             -- Where a collection can be: assigning a value, and reading it again.
-            places = {
+            locations = {
                 { "a property", function(v) rex.extra = v end, function() return rex.extra end },
                 { "a list in a list", function(v) rex.extra = { 0, { v, 0 } } end, function() return rex.extra[2][1] end },
                 { "a list in maps", function(v) rex.extra = { a = { b = v }, z = 1 } end, function() return rex.extra.a.b end },
@@ -63,8 +63,8 @@ import Testing
     @Test func `An observer of a nested list receives exact changes at any depth`() {
         session.expect(
             """
-            for _, place in ipairs(places) do
-                local name, put, get = table.unpack(place)
+            for _, location in ipairs(locations) do
+                local name, put, get = table.unpack(location)
                 change(function() put { 1, 2, 3 } end)
                 local list = get()
                 local news, token, observed = watch(list)
@@ -96,8 +96,8 @@ import Testing
     @Test func `An observer of a nested map receives the changed keys`() {
         session.expect(
             """
-            for _, place in ipairs(places) do
-                local name, put, get = table.unpack(place)
+            for _, location in ipairs(locations) do
+                local name, put, get = table.unpack(location)
                 change(function() put { a = 1, b = { 2 }, c = moonpool.null } end)
                 local news, token, observed = watch(get())
                 local function check(want, f)
@@ -119,8 +119,8 @@ import Testing
         session.expect(
             """
             for _, value in ipairs { 5, "text", moonpool.null, { a = 1 } } do
-                for _, place in ipairs(places) do
-                    local name, put, get = table.unpack(place)
+                for _, location in ipairs(locations) do
+                    local name, put, get = table.unpack(location)
                     change(function() put { 1, { 2 } } end)
                     local inner = get()[2]
                     local news = watch(get())
@@ -173,8 +173,8 @@ import Testing
                     end
                     return { a = value(depth + 1), b = value(depth + 1) }
                 end
-                local place = places[seed % #places + 1]
-                local _, put, get = table.unpack(place)
+                local location = locations[seed % #locations + 1]
+                local _, put, get = table.unpack(location)
                 change(function() put { 1, 2, { 3 } } end)
                 local views = {
                     get(), get():where("SELF > 1 or SELF == nil"), get():sorted(), get():sorted("desc"):distinct(),
@@ -230,8 +230,8 @@ import Testing
     @Test func `A nested list is filtered, sorted and summed as a list of mixed values`() {
         session.expect(
             """
-            for _, place in ipairs(places) do
-                local name, put, get = table.unpack(place)
+            for _, location in ipairs(locations) do
+                local name, put, get = table.unpack(location)
                 change(function() put { 3, 1, 2.5, 1, moonpool.null, "x", { 7 } } end)
                 local list = get()
                 local function texts(values) local t = {} for i = 1, #values do t[i] = show(values[i]) end return table.concat(t, " ") end
@@ -269,8 +269,8 @@ import Testing
     @Test func `A frozen nested collection keeps its content and thaws to the live one`() {
         session.expect(
             """
-            for _, place in ipairs(places) do
-                local name, put, get = table.unpack(place)
+            for _, location in ipairs(locations) do
+                local name, put, get = table.unpack(location)
                 change(function() put { 1, { a = 2 } } end)
                 local frozen, inner = get():freeze(), get()[2]:freeze()
                 change(function() get()[2].a = 3 get():append(4) end)
@@ -288,8 +288,8 @@ import Testing
     @Test func `A reference to a nested collection resolves to it, or to nil`() {
         session.expect(
             """
-            for _, place in ipairs(places) do
-                local name, put, get = table.unpack(place)
+            for _, location in ipairs(locations) do
+                local name, put, get = table.unpack(location)
                 change(function() put { 1, { a = 2 } } end)
                 local list = store:resolve(moonpool.reference(get()))
                 assert(list == get() and #list == 2, name)

@@ -20,7 +20,7 @@ import Testing
         try session.run(
             """
             local own = tostring(store):match "session %d+"
-            function place(n) return { in_memory = own .. " store " .. n } end
+            function options_of(n) return { in_memory = own .. " store " .. n } end
             """)
         try session.run(CallbackMatrix.source)
     }

@@ -19,7 +19,7 @@ package enum CallbackMatrix {
         }
         function fresh()
             number = number + 1
-            local options = place(number)
+            local options = options_of(number)
             options.schema = schema
             local s = moonpool.open(options)
             s:write(function()

@@ -64,11 +64,11 @@ import Testing
             // Finds text of the objects in a leaf by searching, because most pages of the file are unused.
             let needle = Array("Dog number \(round * 300 + 17)".utf8)
             guard
-                let place = bytes.indices.dropLast(needle.count).first(where: {
+                let offset = bytes.indices.dropLast(needle.count).first(where: {
                     bytes[$0] == needle[0] && Array(bytes[$0..<$0 + needle.count]) == needle
                 })
             else { continue }
-            bytes[place] = 0x58
+            bytes[offset] = 0x58
             let outcome = try check(bytes, folder)
             #expect(outcome.exitCode == 0 || outcome.exitCode == 1)
             if outcome.exitCode == 1, outcome.output.contains("has changed since it was written") {
@@ -85,13 +85,13 @@ import Testing
         var found = 0
         for _ in 0..<40 {
             var bytes = whole
-            var changes: [(place: Int, byte: UInt8)] = []
+            var changes: [(offset: Int, byte: UInt8)] = []
             for _ in 0..<[1, 1, 4, 16].randomElement(using: &random)! {
                 // Every second change is in a page header, where damage has the largest effect.
-                var place = Int.random(in: 0..<bytes.count, using: &random)
-                if Bool.random(using: &random) { place = place / 4096 * 4096 + place % 64 }
-                bytes[place] ^= UInt8.random(in: 1...255, using: &random)
-                changes.append((place, bytes[place]))
+                var offset = Int.random(in: 0..<bytes.count, using: &random)
+                if Bool.random(using: &random) { offset = offset / 4096 * 4096 + offset % 64 }
+                bytes[offset] ^= UInt8.random(in: 1...255, using: &random)
+                changes.append((offset, bytes[offset]))
             }
             let outcome = try check(bytes, folder)
             #expect(
@@ -109,9 +109,9 @@ import Testing
         var bytes = try makeWhole(folder)
         // Every occurrence of the class name after its length, which is its form in the schema.
         let name = [3] + Array("Dog".utf8)
-        for place in bytes.indices.dropLast(name.count)
-        where bytes[place] == 3 && Array(bytes[place..<place + name.count]) == name {
-            bytes[place] = 0x7f
+        for offset in bytes.indices.dropLast(name.count)
+        where bytes[offset] == 3 && Array(bytes[offset..<offset + name.count]) == name {
+            bytes[offset] = 0x7f
         }
         let outcome = try check(bytes, folder)
         #expect(outcome.exitCode == 1)

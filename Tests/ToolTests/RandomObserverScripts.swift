@@ -165,8 +165,8 @@ enum RandomObserverScripts {
             local function linked(obj) return obj.link and tostring(obj.link.value) or "-" end
             local function target(t) return tostring(t.value) end
             local function plain(v) return tostring(v) end
-            -- Values have no identity: one that is replaced is a modification of its place.
-            local function place() return "value" end
+            -- Values have no identity: one that is replaced is a modification at its index.
+            local function no_identity() return "value" end
 
             local shadows = {}
             -- A sequence of objects (distinguished by key) or of values, with a text for each row.
@@ -374,12 +374,12 @@ enum RandomObserverScripts {
               end
               shadows[#shadows + 1] = shadow
               if id <= 4 then
-                sequence("ints of " .. id, obj.ints, plain, place)
-                sequence("marks of " .. id, obj.marks, plain, place)
-                sequence("high ints of " .. id, obj.ints:where "SELF > 4", plain, place)
-                sequence("sorted ints of " .. id, obj.ints:sorted "desc", plain, place)
-                sequence("first ints of " .. id, obj.ints:distinct():sorted():limit(3), plain, place)
-                sequence("high notes of " .. id, obj.notes:where "SELF > 4", plain, place)
+                sequence("ints of " .. id, obj.ints, plain, no_identity)
+                sequence("marks of " .. id, obj.marks, plain, no_identity)
+                sequence("high ints of " .. id, obj.ints:where "SELF > 4", plain, no_identity)
+                sequence("sorted ints of " .. id, obj.ints:sorted "desc", plain, no_identity)
+                sequence("first ints of " .. id, obj.ints:distinct():sorted():limit(3), plain, no_identity)
+                sequence("high notes of " .. id, obj.notes:where "SELF > 4", plain, no_identity)
                 entries("notes of " .. id, obj.notes)
                 sequence("targets of " .. id, obj.targets, target, key)
               end

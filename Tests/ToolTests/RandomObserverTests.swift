@@ -23,9 +23,9 @@ import Testing
         let seed = Int.random(in: 1...1_000_000)
         // The first process has two observing threads and a writing thread, the second process has one of each, and the
         // third process only writes.
-        let observers = try [[observer, observer], [observer]].enumerated().map { place, scripts in
+        let observers = try [[observer, observer], [observer]].enumerated().map { index, scripts in
             let process = try Subprocess(
-                Tool.path, ["run"] + scripts + [writer], environment: variables(seed + place))
+                Tool.path, ["run"] + scripts + [writer], environment: variables(seed + index))
             try process.wait { process.output.contains("ready") }
             return process
         }

@@ -66,9 +66,9 @@ import Transfer
             options.rejects = world.path("rejects.jsonl")
             let rows = (0..<60).map { _ in Self.row(&random) }
             let report = try world.take(rows.joined(separator: "\n"), as: "a.jsonl", options)
-            let place = "seed \(Self.seed), round \(round)"
-            #expect(report.created + report.updated + report.rejected >= 60, "\(place)")
-            #expect(try world.store.verify() == [], "\(place)")
+            let context = "seed \(Self.seed), round \(round)"
+            #expect(report.created + report.updated + report.rejected >= 60, "\(context)")
+            #expect(try world.store.verify() == [], "\(context)")
         }
     }
 
@@ -90,11 +90,11 @@ import Transfer
         for round in 0..<20 {
             var changed = bytes
             for _ in 0...Int.random(in: 0..<4, using: &random) {
-                let place = Int.random(in: 0..<changed.count, using: &random)
+                let index = Int.random(in: 0..<changed.count, using: &random)
                 switch Int.random(in: 0..<3, using: &random) {
-                case 0: changed[place] = UInt8.random(in: 0...255, using: &random)
-                case 1 where format != "sqlite": changed.remove(at: place)
-                default: changed[place] ^= 1 << UInt8.random(in: 0..<8, using: &random)
+                case 0: changed[index] = UInt8.random(in: 0...255, using: &random)
+                case 1 where format != "sqlite": changed.remove(at: index)
+                default: changed[index] ^= 1 << UInt8.random(in: 0..<8, using: &random)
                 }
             }
             let world = try TransferWorld()
@@ -107,9 +107,9 @@ import Transfer
                 _ = try Importer(into: world.store, options).read(
                     path, as: try TransferFormat(path: path))
             } catch is FormatError {} catch is StoreError {}
-            let place = "seed \(Self.seed), round \(round)"
-            #expect(!world.store.isInWrite, "\(place)")
-            #expect(try world.store.verify() == [], "\(place)")
+            let context = "seed \(Self.seed), round \(round)"
+            #expect(!world.store.isInWrite, "\(context)")
+            #expect(try world.store.verify() == [], "\(context)")
         }
     }
 

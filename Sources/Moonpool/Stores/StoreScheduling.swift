@@ -7,7 +7,7 @@ final class StoreScheduling {
     /// Wakes the store, from any thread.
     let signal = StoreSignal()
     /// The waiting writes, in order.
-    var writers = WriteTurns()
+    var writers = WriterQueue()
 
     /// Reports the commits of other processes; nil for an in-memory store.
     var commitWatch: CommitWatch?

@@ -63,16 +63,16 @@ extension SchemaMigration {
     /// Commits the changes of a loop so far and begins the next transaction.
     func commitBatch(loop: Int, position: Int64, done: Int, total: Int) throws {
         guard let key = resumeKey else { return }
-        let meanwhile = interimSchema
-        for classSchema in meanwhile.classes {
+        let interim = interimSchema
+        for classSchema in interim.classes {
             let present = store.view.snapshot.definition(of: classSchema.table)
-            guard meanwhile.tableDefinition(of: classSchema) == present else {
+            guard interim.tableDefinition(of: classSchema) == present else {
                 throw StoreError(
                     .invalidArgument,
                     "m:each cannot be resumable with this change of '\(classSchema.name)'")
             }
         }
-        let catalog = SchemaCatalog.encode(meanwhile)
+        let catalog = SchemaCatalog.encode(interim)
         let committed = store.view.version + 1
         try MigrationCheckpoint(
             key: key, original: SchemaCatalog.encode(before),
@@ -85,9 +85,9 @@ extension SchemaMigration {
             }
             try store.commitSnapshot()
             hasCommitted = true
-            let turn = try store.awaitWriteLock()
+            let ticket = try store.awaitWriteLock()
             try StoreError.wrapping { () throws(StorageError) in
-                _ = try store.view.snapshot.beginWrite(turn)
+                _ = try store.view.snapshot.beginWrite(ticket)
             }
         } catch {
             // because: the caller needs the reason why the migration failed, not the failure to read the file

@@ -196,8 +196,8 @@ extension Store {
     func transact(_ body: () throws -> Void) throws {
         try ReadOnlySection.check()
         let snapshot = view.snapshot
-        let turn = try awaitWriteLock()
-        _ = try StoreError.wrapping { () throws(StorageError) in try snapshot.beginWrite(turn) }
+        let ticket = try awaitWriteLock()
+        _ = try StoreError.wrapping { () throws(StorageError) in try snapshot.beginWrite(ticket) }
         do {
             try adopt(try SchemaCatalog.bytes(snapshot) ?? [])
             try body()

@@ -63,12 +63,12 @@ extension Store {
     /// If not, the store joins the queue for the write lock, and calls `notify` on any thread when the result may have
     /// changed.
     package func isWriteReady(notify: @escaping @Sendable () -> Void) -> Bool {
-        isWriteTurn(notify)
+        canBeginWrite(notify)
     }
 
     /// Leaves the queue for the write lock.
     package func withdrawFromWriteQueue() {
         guard queue.isEmpty else { return }
-        queue.takeTurn()?.withdraw()
+        queue.removeTicket()?.withdraw()
     }
 }

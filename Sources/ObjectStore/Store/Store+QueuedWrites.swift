@@ -27,8 +27,8 @@ struct WriteQueue {
     /// The index of the next write.
     private var next = 0
     /// The ticket for the write lock while another writer holds it.
-    var turn: WriteLockTicket?
-    /// The number of consecutive turns that lapsed because the thread was busy.
+    var ticket: WriteLockTicket?
+    /// The number of consecutive tickets that lapsed because the thread was busy.
     private(set) var lapses = 0
 
     var isEmpty: Bool { next == writes.count }
@@ -64,14 +64,14 @@ struct WriteQueue {
     var patience: Int { 100_000_000 << min(lapses, 6) }
 
     mutating func didLapse() {
-        turn = nil
+        ticket = nil
         lapses += 1
     }
 
     /// Removes the ticket from the queue and returns it.
-    mutating func takeTurn() -> WriteLockTicket? {
-        defer { turn = nil }
-        return turn
+    mutating func removeTicket() -> WriteLockTicket? {
+        defer { ticket = nil }
+        return ticket
     }
 
     mutating func didBegin() { lapses = 0 }
@@ -107,7 +107,7 @@ extension Store {
         guard !queue.isEmpty, !isClosed, !isInWrite, !notifications.isDelivering else {
             return
         }
-        guard isWriteTurn(), let next = queue.removeFirst() else { return }
+        guard canBeginWrite(), let next = queue.removeFirst() else { return }
         if !queue.isEmpty { requestTurn() }
         do {
             try write { try next.body() }
@@ -119,7 +119,7 @@ extension Store {
 
     /// Fails the queued writes, which can no longer run.
     func abandonQueuedWrites() {
-        queue.takeTurn()?.withdraw()
+        queue.removeTicket()?.withdraw()
         for write in queue.removeAll() {
             write.completion(
                 StoreError(.closed, "the store was closed before a queued write could run"))

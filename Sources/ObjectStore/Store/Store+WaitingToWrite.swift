@@ -3,20 +3,20 @@ import ColumnStorage
 // Waiting for the write lock of the file, which another thread or process holds.
 extension Store {
     /// Returns whether a queued write can begin without blocking the thread; if not, `notify` is called later.
-    func isWriteTurn(_ notify: (@Sendable () -> Void)? = nil) -> Bool {
-        if let turn = queue.turn {
-            switch turn.standing {
+    func canBeginWrite(_ notify: (@Sendable () -> Void)? = nil) -> Bool {
+        if let ticket = queue.ticket {
+            switch ticket.status {
             case .ready: return true
             case .waiting: return false
-            case .over: queue.didLapse()
+            case .ended: queue.didLapse()
             }
         }
         let file = view.snapshot.file
         guard file.isLocked else { return true }
-        queue.turn = try? file.takeTicket(
+        queue.ticket = try? file.takeTicket(
             patience: queue.patience, notify: notify ?? anyThreadWakeup)
         // because: only a closed file has no queue, and the write then throws.
-        return queue.turn == nil
+        return queue.ticket == nil
     }
 
     /// Waits for the write lock if the wait can be interrupted; returns nil if the lock seems to be free.
@@ -29,7 +29,7 @@ extension Store {
     /// Throws the errors of the wait handler, and `closed`.
     func awaitWriteLock() throws -> WriteLockTicket? {
         let file = view.snapshot.file
-        guard queue.turn != nil || (waitHandler != nil && file.isLocked) else { return nil }
+        guard queue.ticket != nil || (waitHandler != nil && file.isLocked) else { return nil }
         return try awaitLock(of: file)
     }
 
@@ -39,32 +39,32 @@ extension Store {
         if file.isLockedHere {
             // A thread cannot wait for itself. If there is no wait, beginning the write throws an error.
             guard suspending != nil else { return nil }
-        } else if queue.turn == nil {
+        } else if queue.ticket == nil {
             let checks = suspending == nil ? Self.checksBeforeBlocking : Self.checksBeforeSuspending
             guard file.isLocked(forChecks: checks) else { return nil }
         }
         let notify: @Sendable () -> Void = if let suspending { suspending.resume } else { {} }
-        var turn = queue.takeTurn()
+        var ticket = queue.removeTicket()
         do {
             while true {
                 let waiting =
-                    try turn
+                    try ticket
                     ?? StoreError.wrapping { () throws(StorageError) in
                         try file.takeTicket(patience: queue.patience, notify: notify)
                     }
-                turn = waiting
-                switch try standing(of: waiting, suspending) {
+                ticket = waiting
+                switch try status(of: waiting, suspending) {
                 case .ready:
                     queue.didBegin()
                     return waiting
                 case .waiting: try waitHandler?()
-                case .over:
-                    turn = nil
+                case .ended:
+                    ticket = nil
                     queue.didLapse()
                 }
             }
         } catch {
-            turn?.withdraw()
+            ticket?.withdraw()
             // The ticket of the queued writes was used here, so they need a new one.
             if !queue.isEmpty { requestTurn() }
             throw error
@@ -79,14 +79,14 @@ extension Store {
     private static let checksBeforeSuspending = 2
 
     /// Waits until a ticket is no longer waiting, or for 20 milliseconds if the wait blocks the thread.
-    private func standing(
+    private func status(
         of ticket: WriteLockTicket, _ suspending: (any SuspendingScheduler)?
-    ) throws -> WriteLockTicket.Standing {
+    ) throws -> WriteLockTicket.Status {
         guard let suspending else { return ticket.wait(atMost: 20_000_000) }
         try suspending.suspend(checkingEvery: nil) {
             try waitHandler?()
-            return ticket.standing != .waiting
+            return ticket.status != .waiting
         }
-        return ticket.standing
+        return ticket.status
     }
 }

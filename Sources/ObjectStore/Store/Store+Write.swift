@@ -59,9 +59,9 @@ extension Store {
     }
 
     private func openWrite() throws {
-        let turn = try awaitWriteLock()
+        let ticket = try awaitWriteLock()
         let left = try StoreError.wrapping { () throws(StorageError) in
-            try view.snapshot.beginWrite(turn)
+            try view.snapshot.beginWrite(ticket)
         }
         do {
             if let left { try didLeave(left) }

@@ -130,7 +130,7 @@ public final class Store {
             throw error
         }
         pin.move(to: view.version)
-        let wakeup = scheduler.makeWakeup { [link] in link.store?.takeTurn() }
+        let wakeup = scheduler.makeWakeup { [link] in link.store?.runTurn() }
         self.wakeup = wakeup
         membership = coordinator.join(wakeup)
         notifications.isObservingHandler = { [coordinator, membership] isObserving in
@@ -143,7 +143,7 @@ public final class Store {
     deinit {
         link.store = nil
         // `close()` is not called, because no observers remain, and handlers must not run in a deinit.
-        queue.turn?.withdraw()
+        queue.ticket?.withdraw()
         outcome?.didRollBack()
         coordinator.leave(membership)
         wakeup?.cancel()
@@ -235,7 +235,7 @@ extension Store {
     /// Runs in a turn of the event loop: advances to the newest version with autorefresh, and delivers pending changes.
     ///
     /// Without autorefresh, a newer version is announced instead.
-    func takeTurn() {
+    func runTurn() {
         guard !isClosed else { return }
         guard !isInWrite, !notifications.isDelivering else {
             hasMissedTurn = true
@@ -264,7 +264,7 @@ extension Store {
     /// Costs one load if no process has committed.
     package func fileMayHaveChanged() {
         guard !isClosed, view.snapshot.file.latestVersion() != view.version else { return }
-        takeTurn()
+        runTurn()
     }
 
     /// Requests a turn from the scheduler.

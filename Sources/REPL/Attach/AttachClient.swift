@@ -141,7 +141,7 @@ package final class AttachClient {
                     return entry
                 }
             // A line is restored for editing only on request.
-            case .interrupted, .takenBack: unfinished = ""
+            case .interrupted, .earlierLines: unfinished = ""
             case .endOfInput:
                 if unfinished.isEmpty || editor == nil { return nil }
                 unfinished = ""

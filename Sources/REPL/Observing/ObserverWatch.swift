@@ -24,11 +24,11 @@ final class ObserverWatch {
     func watch(_ context: ScriptContext) {
         context.storeModule.aroundCalls = { [weak self] token, call in
             guard let self else { return try call() }
-            try labelled(Self.label(of: token)) { () throws in try measured(token, call) }
+            try named(Self.label(of: token)) { () throws in try measured(token, call) }
         }
         context.aroundCallbacks = { [weak self] source, call in
             guard let self else { return try call() }
-            try labelled(Self.label(of: source), call)
+            try named(Self.label(of: source), call)
         }
     }
 
@@ -42,7 +42,7 @@ final class ObserverWatch {
         source.filter { $0 != "(" && $0 != ")" }
     }
 
-    private func labelled(_ name: String, _ call: () throws -> Void) rethrows {
+    private func named(_ name: String, _ call: () throws -> Void) rethrows {
         let outer = label
         set(style.paint("[\(name)]", .type) + " ")
         defer { set(outer) }

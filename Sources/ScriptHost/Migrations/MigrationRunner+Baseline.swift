@@ -61,11 +61,11 @@ extension MigrationRunner {
     }
 
     private func nothingToRecord(
-        _ number: Int, _ target: Int?, _ standing: MigrationStanding
+        _ number: Int, _ target: Int?, _ comparison: MigrationComparison
     ) -> StoreError {
-        if standing.lastNumber > 0, number <= standing.lastNumber {
+        if comparison.lastNumber > 0, number <= comparison.lastNumber {
             return StoreError(
-                .invalidArgument, "'\(store)' is already at migration \(standing.lastNumber)")
+                .invalidArgument, "'\(store)' is already at migration \(comparison.lastNumber)")
         }
         let reason =
             target == nil

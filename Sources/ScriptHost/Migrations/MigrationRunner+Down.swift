@@ -68,7 +68,7 @@ extension MigrationRunner {
         return DownReport(store: store, undone: undone, seconds: Self.seconds(since: start))
     }
 
-    private func takeBack(
+    private func revert(
         _ script: MigrationScript, _ handle: StoreHandle, _ backup: Backup
     ) throws -> AppliedMigration {
         let (file, store) = (script.file, handle.store)

@@ -73,7 +73,7 @@ extension MigrationRunner {
                 path: MigrationListing.path($0, in: directory.path))
         }
         state.problems += findings.filter { $0.kind == .test }.map(\.message)
-        guard standing.problems.isEmpty, !standing.history.pending.isEmpty else {
+        guard comparison.problems.isEmpty, !comparison.history.pending.isEmpty else {
             return (state, findings, nil)
         }
         var rehearsal: UpReport?
@@ -98,7 +98,7 @@ extension MigrationRunner {
             }
         } catch {
             if MigrationFailure.code(of: error) == "interrupted" { throw error }
-            let finding = MigrationFinding(error, in: standing.history.pending)
+            let finding = MigrationFinding(error, in: comparison.history.pending)
             findings.append(finding)
             state.problems.append(finding.message)
         }

@@ -129,7 +129,7 @@ package final class MigrationRunner {
             seconds: Self.seconds(since: start), peakMemory: ProcessServices.peakMemory)
     }
 
-    private func check(_ target: Int?, _ standing: MigrationStanding) throws {
+    private func check(_ target: Int?, _ comparison: MigrationComparison) throws {
         guard let target else { return }
         guard directory.file(target) != nil else {
             throw StoreError(
@@ -137,10 +137,10 @@ package final class MigrationRunner {
                 "there is no migration \(target) in '\(directory.path)'; the last one is "
                     + "\(directory.files.last?.number ?? 0)")
         }
-        if target < standing.lastNumber {
+        if target < comparison.lastNumber {
             throw StoreError(
                 .invalidArgument,
-                "'\(store)' is already at migration \(standing.lastNumber); down --to reverts migrations, "
+                "'\(store)' is already at migration \(comparison.lastNumber); down --to reverts migrations, "
                     + "undo restores the last backup")
         }
     }

@@ -108,7 +108,7 @@ package struct MigrationState: Sendable {
 }
 
 /// The comparison of an open store with the folder, for commands that change the store.
-struct MigrationStanding {
+struct MigrationComparison {
     let history: MigrationHistory
     /// The problems of the record and of the schema.
     let problems: [MigrationHistory.Problem]
@@ -128,8 +128,8 @@ extension MigrationRunner {
         try state(examine())
     }
 
-    func state(_ standing: MigrationStanding) -> MigrationState {
-        let renumbered = standing.history.applied.compactMap { applied -> String? in
+    func state(_ comparison: MigrationComparison) -> MigrationState {
+        let renumbered = comparison.history.applied.compactMap { applied -> String? in
             guard let file = applied.file, file.squashedChecksum == nil,
                 file.number != applied.entry.number
             else { return nil }
@@ -138,11 +138,11 @@ extension MigrationRunner {
                 + "the new name"
         }
         return MigrationState(
-            applied: standing.history.applied.map(\.entry), pending: standing.history.pending,
-            resumable: standing.resumable, hasDrift: !standing.problems.isEmpty,
-            problems: standing.problems.map { $0.message(store: store, folder: directory.path) },
-            notes: standing.problems.isEmpty ? renumbered : [],
-            schemaVersion: standing.schemaVersion)
+            applied: comparison.history.applied.map(\.entry), pending: comparison.history.pending,
+            resumable: comparison.resumable, hasDrift: !comparison.problems.isEmpty,
+            problems: comparison.problems.map { $0.message(store: store, folder: directory.path) },
+            notes: comparison.problems.isEmpty ? renumbered : [],
+            schemaVersion: comparison.schemaVersion)
     }
 
     /// Opens the store and compares it with the folder.
@@ -169,17 +169,17 @@ extension MigrationRunner {
         } else if problems.isEmpty, interrupted == nil {
             problems += try drift(store, history)
         }
-        return MigrationStanding(
+        return MigrationComparison(
             history: history, problems: problems, resumable: resumable,
             schemaVersion: store.schema.version)
     }
 
     /// Throws `migration_needed` if the store and the folder do not match.
-    func requireSound(_ standing: MigrationStanding) throws {
-        guard !standing.problems.isEmpty else { return }
+    func requireSound(_ comparison: MigrationComparison) throws {
+        guard !comparison.problems.isEmpty else { return }
         throw StoreError(
             .migrationNeeded,
-            standing.problems.map { $0.message(store: store, folder: directory.path) }
+            comparison.problems.map { $0.message(store: store, folder: directory.path) }
                 .joined(separator: "\n"))
     }
 

@@ -265,7 +265,7 @@ package struct MigrationTestRun {
         try scripts.apply(scripts.script(file), to: handle)
     }
 
-    private func takeBack(_ file: MigrationFile, _ handle: StoreHandle) throws {
+    private func revert(_ file: MigrationFile, _ handle: StoreHandle) throws {
         let script = try scripts.script(file)
         guard script.down != nil else {
             throw StoreError(.invalidArgument, "'\(file.path)' has no 'down' function to test")

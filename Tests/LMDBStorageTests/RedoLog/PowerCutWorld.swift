@@ -156,8 +156,8 @@ final class PowerCutWorld: Sendable {
                 try value.withUnsafeBytes { try handle.put(tables[0], number, $0) }
                 content.numbers[number] = value
             case 30..<50:
-                let place = try handle.reserve(tables[0], number, count: value.count)
-                place.copyBytes(from: value)
+                let buffer = try handle.reserve(tables[0], number, count: value.count)
+                buffer.copyBytes(from: value)
                 content.numbers[number] = value
             case 50..<65:
                 try name.withUnsafeBytes { key in

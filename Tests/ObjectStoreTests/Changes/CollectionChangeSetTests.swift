@@ -44,7 +44,7 @@ import Testing
         #expect(scenario.apply(changes) == scenario.new)
     }
 
-    @Test func `if either of two rows can be the moved one, the modified row is`() {
+    @Test func `if either of two rows can be the moved one, the modified row counts as moved`() {
         let keys = [0, 1].map(ObjectKey.init(rawValue:))
         let changes = SequenceDifference.changes(from: keys, to: keys.reversed()) { $0 == keys[0] }
         #expect(changes.deletions == [0])

@@ -131,8 +131,8 @@ import Testing
         #expect(listed.keys() == array)
         #expect(listed.count == array.count)
         let wanted = KeySet(unordered: (0..<5).map { _ in key() })
-        let places = array.indices.filter { wanted.contains(array[$0]) }
-        #expect(listed.occurrences(of: wanted).map(\.position) == places)
-        #expect(listed.occurrences(of: wanted).map(\.key) == places.map { array[$0] })
+        let positions = array.indices.filter { wanted.contains(array[$0]) }
+        #expect(listed.occurrences(of: wanted).map(\.position) == positions)
+        #expect(listed.occurrences(of: wanted).map(\.key) == positions.map { array[$0] })
     }
 }

@@ -89,10 +89,10 @@ import Testing
             #expect(listed.keys() == model && listed.count == model.count)
             for number in [1, 7, 256, 400] {
                 let wanted = KeySet(unordered: (0..<number).map { _ in key() })
-                let places = listed.occurrences(of: wanted)
+                let found = listed.occurrences(of: wanted)
                 let plain = model.indices.filter { wanted.contains(model[$0]) }
-                #expect(places.map(\.position) == plain)
-                #expect(places.map(\.key) == plain.map { model[$0] })
+                #expect(found.map(\.position) == plain)
+                #expect(found.map(\.key) == plain.map { model[$0] })
             }
         }
         expectSame()

@@ -96,16 +96,16 @@ struct HistoryWorld {
         case .list:
             let list = try thing.list(property.name)
             let count = try list.count()
-            let place = count == 0 ? 0 : Int.random(in: 0..<count, using: &random)
+            let index = count == 0 ? 0 : Int.random(in: 0..<count, using: &random)
             switch Int.random(in: 0..<6, using: &random) {
             case 0 where element != .null || property.isOptional: try list.append([element])
             case 1 where element != .null || property.isOptional:
-                try list.insert(element, at: place)
-            case 2 where count > 0: try list.remove(at: place)
+                try list.insert(element, at: index)
+            case 2 where count > 0: try list.remove(at: index)
             case 3 where count > 0 && property.target != "Part":
-                try list.move(from: place, to: Int.random(in: 0..<count, using: &random))
+                try list.move(from: index, to: Int.random(in: 0..<count, using: &random))
             case 4 where count > 0 && (element != .null || property.isOptional):
-                try list.set(element, at: place)
+                try list.set(element, at: index)
             case 5 where count > 0: try list.removeAll()
             default: break
             }

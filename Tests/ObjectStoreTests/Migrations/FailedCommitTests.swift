@@ -33,13 +33,13 @@ import Testing
 
     /// Adds a property and a class with more objects than fit into the file.
     private func overfill(
-        _ store: Store, _ moment: Moment, meanwhile: @escaping () throws -> Void = {}
+        _ store: Store, _ moment: Moment, change: @escaping () throws -> Void = {}
     )
         throws
     {
         func fill(_ create: (Value) throws -> Void) throws {
             // This is at the beginning, because the write can fail before the last object.
-            try meanwhile()
+            try change()
             for number in 0..<20_000 {
                 let text = "\(number) " + String(repeating: "x", count: 100)
                 try create(.dictionary(["text": .string(text)]))

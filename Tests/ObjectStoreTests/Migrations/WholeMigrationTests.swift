@@ -51,9 +51,9 @@ import Testing
         // The length of the step's name exceeds the record.
         let name = [4] + Array("step".utf8)
         var bytes = try bytes(world.path)
-        for place in bytes.indices.dropLast(name.count)
-        where bytes[place] == 4 && Array(bytes[place..<place + name.count]) == name {
-            bytes[place] = 0x7f
+        for offset in bytes.indices.dropLast(name.count)
+        where bytes[offset] == 4 && Array(bytes[offset..<offset + name.count]) == name {
+            bytes[offset] = 0x7f
         }
         try write(bytes, to: world.path)
         let store = try world.open(nil)

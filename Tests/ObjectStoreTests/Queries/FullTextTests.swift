@@ -182,11 +182,11 @@ import Testing
         let searches = ["red", "dog -red", "re* blue", "uber 42", "-dog"]
         var tokens: [NotificationToken] = []
         var seen = [[Int64]](repeating: [], count: searches.count * 2)
-        for (place, search) in searches.enumerated() {
+        for (number, search) in searches.enumerated() {
             for isRanked in [false, true] {
                 let plain = try notes().filtered("body text $1", [.string(search)])
                 let results = isRanked ? try plain.sorted([("@rank", true)]) : plain
-                let index = place * 2 + (isRanked ? 1 : 0)
+                let index = number * 2 + (isRanked ? 1 : 0)
                 tokens.append(
                     try results.observe { change in
                         if case .initial = change.kind {
@@ -226,11 +226,11 @@ import Testing
             }
             try check(searches)
             stores.settle()
-            for (place, search) in searches.enumerated() {
+            for (number, search) in searches.enumerated() {
                 let plain = try notes().filtered("body text $1", [.string(search)])
-                #expect(try titles(plain) == seen[place * 2])
+                #expect(try titles(plain) == seen[number * 2])
                 #expect(
-                    try titles(plain.sorted([("@rank", true)])) == seen[place * 2 + 1])
+                    try titles(plain.sorted([("@rank", true)])) == seen[number * 2 + 1])
             }
         }
         withExtendedLifetime(tokens) {}

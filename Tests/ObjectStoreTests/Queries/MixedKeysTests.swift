@@ -62,15 +62,15 @@ import Testing
         #expect(located?.message.contains("^") == true)
     }
 
-    @Test func `sections by a path into mixed values or by a count`() throws {
+    @Test func `results are grouped by a path into mixed values or by a count`() throws {
         let names = try boxes().grouped(by: "any.name")
         #expect(try names.keys() == [.null, .string("ball")])
         #expect(try ids(names.section(at: 1).objects) == [0, 1])
         let numbers = try boxes().grouped(by: "any.n")
         #expect(try numbers.count() == 4)
         #expect(try ids(numbers.objects(withKey: .double(1))) == [0, 2])
-        let places = try (0..<4).flatMap { try ids(numbers.section(at: $0).objects) }
-        #expect(places.sorted() == [0, 1, 2, 3, 4, 5, 6])
+        let found = try (0..<4).flatMap { try ids(numbers.section(at: $0).objects) }
+        #expect(found.sorted() == [0, 1, 2, 3, 4, 5, 6])
         let counts = try boxes().grouped(by: "many.@count", ascending: false)
         #expect(try counts.keys() == [.int(2), .int(1), .int(0)])
         #expect(try ids(counts.section(at: 0).objects) == [2, 5])
@@ -80,7 +80,9 @@ import Testing
         #expect(throws: StoreError.self) { try boxes().grouped(by: "any.@type") }
     }
 
-    @Test func `observers of such sections and distinct rows receive changes of linked objects`()
+    @Test
+    func
+        `observers of distinct rows and of sections by mixed values receive changes of linked objects`()
         throws
     {
         let sections = try boxes().grouped(by: "any.name")

@@ -250,8 +250,8 @@ import Testing
                     default: false
                     }
                 }
-            let expected = boxes.indices.filter { place in
-                let starts = isList ? boxes[place].many : [boxes[place].any]
+            let expected = boxes.indices.filter { row in
+                let starts = isList ? boxes[row].many : [boxes[row].any]
                 return starts.contains { start in
                     model.values(start, steps[...], isMany).contains {
                         model.holds($0, sign, constant)

@@ -15,8 +15,8 @@ extension RandomQuery {
         let rows = world.rows[owner]!
         let isToMany = path.isToMany || property.collection != nil
         // A nil link on a path with many values leads to none.
-        func values(_ place: Int) -> [PlainValue] {
-            path.objects(place).flatMap { $0.map { rows[$0][name]! } ?? (isToMany ? [] : [.null]) }
+        func values(_ row: Int) -> [PlainValue] {
+            path.objects(row).flatMap { $0.map { rows[$0][name]! } ?? (isToMany ? [] : [.null]) }
         }
         var next = path
         next.text += (path.text.isEmpty ? "" : ".") + name
@@ -27,27 +27,27 @@ extension RandomQuery {
         next.reached = property.target
         next.objects =
             property.type == .object
-            ? { place in
-                values(place).map { if case .link(_, let target) = $0 { target } else { nil } }
+            ? { row in
+                values(row).map { if case .link(_, let target) = $0 { target } else { nil } }
             } : path.objects
         return next
     }
 
     private mutating func followElement(_ path: Path, _ name: String) -> Path {
         let index = number(1...3)
-        let place = pick(["[\(index)]", "[first]", "[LAST]"])
+        let bracket = pick(["[\(index)]", "[first]", "[LAST]"])
         let rows = world.rows[path.reached!]!
         func values(_ start: Int) -> [PlainValue] {
             path.objects(start).compactMap { object in
                 guard let object else { return path.isToMany ? nil : .null }
                 let list = rows[object][name]!
-                if place == "[LAST]" { return list.last ?? .null }
-                let position = place == "[first]" ? 0 : index - 1
+                if bracket == "[LAST]" { return list.last ?? .null }
+                let position = bracket == "[first]" ? 0 : index - 1
                 return position < list.count ? list[position] : .null
             }
         }
         var next = follow(path, name)
-        next.text += place
+        next.text += bracket
         next.isToMany = path.isToMany
         next.values = values
         if next.type == .object {
@@ -107,8 +107,8 @@ extension RandomQuery {
         next.isToMany = true
         next.reached = link.className
         next.type = .object
-        next.objects = { place in
-            path.objects(place).flatMap { object -> [Int?] in
+        next.objects = { row in
+            path.objects(row).flatMap { object -> [Int?] in
                 object.map { world.sources(link, $0) } ?? []
             }
         }

@@ -54,9 +54,9 @@ struct RandomQuery {
                 let isAll = chance(2)
                 let sign = isAll ? pick([" and ", " && "]) : pick([" or ", " || "])
                 return Condition(text: "(" + parts.map(\.text).joined(separator: sign) + ")") {
-                    place in
+                    row in
                     isAll
-                        ? parts.allSatisfy { $0.holds(place) } : parts.contains { $0.holds(place) }
+                        ? parts.allSatisfy { $0.holds(row) } : parts.contains { $0.holds(row) }
                 }
             case 2:
                 let part = condition(of: className, next, variable: variable)
@@ -93,8 +93,8 @@ struct RandomQuery {
         let quantifier = path.isToMany ? pick(["", "any ", "some ", "all ", "none "]) : ""
         return (
             quantifier,
-            { place in
-                let values = path.values(place)
+            { row in
+                let values = path.values(row)
                 switch quantifier {
                 case "all ": return values.allSatisfy(test)
                 case "none ": return !values.contains(where: test)
@@ -170,8 +170,8 @@ struct RandomQuery {
         let sign = pick(["==", "!=", "<", "<=", ">", ">="])
         let wanted = PlainValue.int(Int64(number(0...5)))
         let suffix = pick([".@count", ".@size"])
-        return Condition(text: "\(path.text)\(suffix) \(sign) \(constantText(wanted))") { place in
-            guard case .text(let text) = path.values(place)[0] else {
+        return Condition(text: "\(path.text)\(suffix) \(sign) \(constantText(wanted))") { row in
+            guard case .text(let text) = path.values(row)[0] else {
                 return PlainValue.holds(.null, sign, wanted)
             }
             return PlainValue.holds(.int(Int64(text.utf8.count)), sign, wanted)
@@ -183,9 +183,9 @@ struct RandomQuery {
         let wanted = PlainValue.int(Int64(number(0...4)))
         let path = chance(2) ? collectionPath(className, variable) : listPath(className, variable)
         let suffix = pick([".@count", ".@size"])
-        return Condition(text: "\(path.text)\(suffix) \(sign) \(constantText(wanted))") { place in
+        return Condition(text: "\(path.text)\(suffix) \(sign) \(constantText(wanted))") { row in
             // Nil elements of a map count.
-            PlainValue.holds(.int(Int64(path.values(place).count)), sign, wanted)
+            PlainValue.holds(.int(Int64(path.values(row).count)), sign, wanted)
         }
     }
 
@@ -204,9 +204,9 @@ struct RandomQuery {
             path = follow(list, name)
             text = "\(list.text).\(operation).\(name)"
         }
-        return Condition(text: "\(text) \(sign) \(wanted.text)") { place in
+        return Condition(text: "\(text) \(sign) \(wanted.text)") { row in
             PlainValue.holds(
-                PlainValue.aggregate(operation, path.values(place)), sign, wanted.value)
+                PlainValue.aggregate(operation, path.values(row)), sign, wanted.value)
         }
     }
 
@@ -219,8 +219,8 @@ struct RandomQuery {
         let wanted = PlainValue.int(Int64(number(0...2)))
         let text =
             "subquery(\(list.text), \(name), \(inner.text)).@count \(sign) \(constantText(wanted))"
-        return Condition(text: text) { place in
-            let count = list.objects(place).compactMap { $0 }.count { inner.holds($0) }
+        return Condition(text: text) { row in
+            let count = list.objects(row).compactMap { $0 }.count { inner.holds($0) }
             return PlainValue.holds(.int(Int64(count)), sign, wanted)
         }
     }
@@ -231,8 +231,8 @@ struct RandomQuery {
         let list = "{\(members.map(\.text).joined(separator: ", "))}"
         let text = chance(2) ? "\(path.text) == \(list)" : "\(list) == \(path.text)"
         let values = members.map(\.value)
-        return Condition(text: text) { place in
-            let found = path.values(place)
+        return Condition(text: text) { row in
+            let found = path.values(row)
             return found.count == values.count
                 && zip(found, values).allSatisfy { PlainValue.holds($0, "==", $1) }
         }
@@ -246,9 +246,9 @@ struct RandomQuery {
         let comparison = pick(["==", "!=", "<", ">="])
         return Condition(
             text: "\(first.text) \(sign) \(factor.text) \(comparison) \(second.text)"
-        ) { place in
-            let value = PlainValue.calculate(first.values(place)[0], sign, factor.value)
-            return PlainValue.holds(value, comparison, second.values(place)[0])
+        ) { row in
+            let value = PlainValue.calculate(first.values(row)[0], sign, factor.value)
+            return PlainValue.holds(value, comparison, second.values(row)[0])
         }
     }
 
@@ -259,21 +259,21 @@ struct RandomQuery {
         let right = valuePath(className, variable, types: types)
         let sign = pick(type == .bool ? ["==", "!="] : ["==", "!=", "<", ">="])
         let text = "\(left.text) \(sign) \(right.text)"
-        return Condition(text: text) { place in
-            left.values(place).contains { first in
-                right.values(place).contains { PlainValue.holds(first, sign, $0) }
+        return Condition(text: text) { row in
+            left.values(row).contains { first in
+                right.values(row).contains { PlainValue.holds(first, sign, $0) }
             }
         }
     }
 
     private mutating func objects(_ className: String, _ variable: String?) -> Condition {
         let path = objectPath(className, variable)
-        let places = (0..<number(1...3)).map { _ in
+        let rows = (0..<number(1...3)).map { _ in
             number(0...world.rows[path.reached!]!.count - 1)
         }
-        let values = places.map { PlainValue.link(path.reached!, $0) }
+        let values = rows.map { PlainValue.link(path.reached!, $0) }
         arguments.append(
-            .list(places.map { .object(world.references[path.reached!]![$0]) }))
+            .list(rows.map { .object(world.references[path.reached!]![$0]) }))
         let (prefix, holds) = quantified(path) { value in
             values.contains { PlainValue.holds(value, "==", $0) }
         }

@@ -10,8 +10,8 @@ import Testing
             let condition = query.condition(of: className, query.number(0...depth))
             let results = try query.world.world.all(className).filtered(
                 condition.text, query.arguments)
-            let places = query.world.rows[className]!.indices
-            let expected = places.filter(condition.holds)
+            let indices = query.world.rows[className]!.indices
+            let expected = indices.filter(condition.holds)
             let found = try query.world.world.positions(results)
             #expect(found == expected, "\(className): \(condition.text)")
             _ = try results.explain()
@@ -27,9 +27,9 @@ import Testing
     ) throws {
         guard case .filter(let predicate)? = results.query.steps.first else { return }
         let references = world.references[className]!
-        for place in stride(from: 0, to: references.count, by: max(1, references.count / 20)) {
-            let matches = predicate.matches(world.world.store.view, references[place].key)
-            #expect(matches == members.contains(place), "\(predicate.text) alone")
+        for index in stride(from: 0, to: references.count, by: max(1, references.count / 20)) {
+            let matches = predicate.matches(world.world.store.view, references[index].key)
+            #expect(matches == members.contains(index), "\(predicate.text) alone")
         }
     }
 

@@ -76,10 +76,10 @@ struct RandomWorld {
         classes = Self.schema(&generator)
         world = try QueryWorld(classes: classes)
         for classSchema in classes {
-            rows[classSchema.name] = (0..<count).map { place in
+            rows[classSchema.name] = (0..<count).map { index in
                 Dictionary(
                     uniqueKeysWithValues: classSchema.properties.map { property in
-                        (property.name, Self.values(property, place, count, &generator))
+                        (property.name, Self.values(property, index, count, &generator))
                     })
             }
         }
@@ -99,7 +99,7 @@ struct RandomWorld {
     }
 
     private static func values(
-        _ property: Property, _ place: Int, _ count: Int, _ generator: inout SplitMix
+        _ property: Property, _ index: Int, _ count: Int, _ generator: inout SplitMix
     ) -> [PlainValue] {
         func one() -> PlainValue {
             if property.isOptional, Int.random(in: 0..<5, using: &generator) == 0 { return .null }
@@ -122,7 +122,7 @@ struct RandomWorld {
                 return .link(property.target!, Int.random(in: 0..<count, using: &generator))
             }
         }
-        if property.isPrimary { return [.int(Int64(place) * 3)] }
+        if property.isPrimary { return [.int(Int64(index) * 3)] }
         if property.collection == nil { return [one()] }
         let values = (0..<Int.random(in: 0...3, using: &generator)).map { _ in one() }
         return property.collection == .set ? Array(Set(values)) : values
@@ -146,10 +146,10 @@ struct RandomWorld {
         var made: [String: [LiveObject]] = [:]
         try store.write {
             for classSchema in classes {
-                made[classSchema.name] = try rows[classSchema.name]!.indices.map { place in
+                made[classSchema.name] = try rows[classSchema.name]!.indices.map { index in
                     var values: [String: Value] = [:]
                     for property in classSchema.properties where property.type != .object {
-                        values[property.name] = whole(classSchema, place, property) {
+                        values[property.name] = whole(classSchema, index, property) {
                             Self.stored($0, property)
                         }
                     }
@@ -157,14 +157,14 @@ struct RandomWorld {
                 }
             }
             for classSchema in classes {
-                for place in rows[classSchema.name]!.indices {
+                for index in rows[classSchema.name]!.indices {
                     for property in classSchema.properties where property.type == .object {
-                        let value = whole(classSchema, place, property) { value -> Value in
-                            guard case .link(let name, let place) = value else { return .null }
-                            return .object(made[name]![place].reference)
+                        let value = whole(classSchema, index, property) { value -> Value in
+                            guard case .link(let name, let index) = value else { return .null }
+                            return .object(made[name]![index].reference)
                         }
                         if value == .null { continue }
-                        try made[classSchema.name]![place].set(property.name, value)
+                        try made[classSchema.name]![index].set(property.name, value)
                     }
                 }
             }
@@ -174,15 +174,15 @@ struct RandomWorld {
 
     /// The value of a property, or the collection of its values.
     private func whole(
-        _ classSchema: ClassSchema, _ place: Int, _ property: Property,
+        _ classSchema: ClassSchema, _ index: Int, _ property: Property,
         _ stored: (PlainValue) -> Value
     ) -> Value {
-        let values = rows[classSchema.name]![place][property.name]!.map(stored)
+        let values = rows[classSchema.name]![index][property.name]!.map(stored)
         switch property.collection {
         case nil: return values[0]
         case .list, .set: return .list(values)
         case .map:
-            let keys = keys[classSchema.name]![place][property.name]!
+            let keys = keys[classSchema.name]![index][property.name]!
             return .dictionary(Dictionary(uniqueKeysWithValues: zip(keys, values)))
         }
     }
@@ -213,7 +213,7 @@ struct RandomWorld {
     func find(_ name: String) -> ClassSchema { classes.first { $0.name == name }! }
 
     /// The indexes of the objects that link to an object, once for each link.
-    func sources(_ link: Link, _ place: Int) -> [Int] { incoming[link]![place] }
+    func sources(_ link: Link, _ index: Int) -> [Int] { incoming[link]![index] }
 
     private mutating func collectLinks() {
         for link in classes.flatMap({ links(to: $0.name) }) where incoming[link] == nil {

@@ -12,7 +12,7 @@ import Testing
             sections.firstIndex { ascending ? $0.key >= key : $0.key <= key } ?? sections.count
         }
 
-        func place(of key: Int64) -> Int? { sections.firstIndex { $0.key == key } }
+        func index(of key: Int64) -> Int? { sections.firstIndex { $0.key == key } }
 
         mutating func add(_ key: Int64) {
             let index = index(key)
@@ -24,9 +24,9 @@ import Testing
         }
 
         mutating func remove(_ key: Int64) {
-            guard let place = place(of: key) else { return }
-            sections[place].count -= 1
-            if sections[place].count == 0 { sections.remove(at: place) }
+            guard let index = index(of: key) else { return }
+            sections[index].count -= 1
+            if sections[index].count == 0 { sections.remove(at: index) }
         }
     }
 
@@ -43,11 +43,11 @@ import Testing
     ) {
         #expect(sequence.count == plain.sections.count)
         var row = 0
-        for (place, section) in plain.sections.enumerated() {
-            #expect(sequence.position(of: .int(section.key), by: rules) == place)
+        for (index, section) in plain.sections.enumerated() {
+            #expect(sequence.position(of: .int(section.key), by: rules) == index)
             for number in [0, section.count - 1] {
                 let found = sequence.section(ofRow: row + number)
-                #expect(found?.position == place && found?.key == .int(section.key))
+                #expect(found?.position == index && found?.key == .int(section.key))
                 #expect(found?.row == number)
             }
             row += section.count

@@ -7,11 +7,12 @@ import Testing
         ClassSchema("Dog", [Property("age", .int, defaultValue: .int(0))])
     ]
 
-    func open(_ folder: TemporaryFolder, limit: Int? = nil, _ place: String = "") throws -> Store {
+    func open(_ folder: TemporaryFolder, limit: Int? = nil, _ location: String = "") throws -> Store
+    {
         var configuration = StoreConfiguration(
             .file(folder.file("test.moonpool")), schema: Self.classes, durability: .memory,
             maximumLiveVersions: limit)
-        configuration.holder = VersionHolder(script: "zoo", location: place)
+        configuration.holder = VersionHolder(script: "zoo", location: location)
         return try Store(configuration, scheduler: ManualScheduler())
     }
 

@@ -73,8 +73,8 @@ struct MixedMaker {
         for _ in 0..<3000 {
             var bytes = MixedCoding.encode(maker.value())
             for _ in 0..<Int.random(in: 1...4, using: &maker.random) where !bytes.isEmpty {
-                let place = Int.random(in: 0..<bytes.count, using: &maker.random)
-                bytes[place] = UInt8.random(in: 0...255, using: &maker.random)
+                let index = Int.random(in: 0..<bytes.count, using: &maker.random)
+                bytes[index] = UInt8.random(in: 0...255, using: &maker.random)
             }
             _ = MixedCoding.decode(bytes)
             _ = MixedCoding.decode(Array(bytes.prefix(bytes.count / 2)))

@@ -51,18 +51,18 @@ import Testing
                 }
                 // Changes some new and some old objects.
                 for _ in 0..<40 {
-                    let place = Int.random(in: expected.indices, using: &maker.random)
+                    let index = Int.random(in: expected.indices, using: &maker.random)
                     let object = try #require(
-                        try store.object("Box", primaryKey: .int(Int64(place))))
-                    expected[place] = (maker.value(), [maker.value(depth: 1)])
-                    try object.set("any", expected[place].0)
-                    try object.set("many", .list(expected[place].1))
+                        try store.object("Box", primaryKey: .int(Int64(index))))
+                    expected[index] = (maker.value(), [maker.value(depth: 1)])
+                    try object.set("any", expected[index].0)
+                    try object.set("many", .list(expected[index].1))
                 }
             }
             store.close()
             store = try Store(configuration, scheduler: ManualScheduler())
-            for (place, values) in expected.enumerated() {
-                let object = try #require(try store.object("Box", primaryKey: .int(Int64(place))))
+            for (index, values) in expected.enumerated() {
+                let object = try #require(try store.object("Box", primaryKey: .int(Int64(index))))
                 #expect(try object.value("any") == values.0)
                 #expect(try object.value("many") == .list(values.1))
             }

@@ -31,7 +31,7 @@ import Testing
         #expect(Timestamp(microseconds: 1_500_000).description == "1970-01-01T00:00:01.5Z")
     }
 
-    @Test func `days follow each other through leap years`() throws {
+    @Test func `consecutive days have consecutive dates, also in leap years`() throws {
         var previous = try #require(Timestamp("1895-12-31"))
         for year in 1896...2104 {
             for month in 1...12 {

@@ -153,16 +153,16 @@ final class SimulatedFile {
     }
 
     func write(_ bytes: ArraySlice<UInt8>, at offset: Int, _ index: Int) {
-        var place = offset
+        var position = offset
         let end = offset + bytes.count
-        while place < end {
-            let (number, start) = place.quotientAndRemainder(dividingBy: Self.pageSize)
-            let count = min(Self.pageSize - start, end - place)
+        while position < end {
+            let (number, start) = position.quotientAndRemainder(dividingBy: Self.pageSize)
+            let count = min(Self.pageSize - start, end - position)
             var page = current[number] ?? Self.blank
-            let first = bytes.startIndex + place - offset
+            let first = bytes.startIndex + position - offset
             page.replaceSubrange(start..<start + count, with: bytes[first..<first + count])
             set(number, page, index)
-            place += count
+            position += count
         }
         if end > size { setSize(end, index) }
     }

@@ -40,8 +40,8 @@ struct WriteTrace {
         var offset = 0
         while offset + Self.headSize <= bytes.count {
             let head = bytes[offset..<offset + Self.headSize]
-            func number<T: FixedWidthInteger>(_ place: Int, _: T.Type) -> T {
-                head.withUnsafeBytes { $0.loadUnaligned(fromByteOffset: place, as: T.self) }
+            func number<T: FixedWidthInteger>(_ offset: Int, _: T.Type) -> T {
+                head.withUnsafeBytes { $0.loadUnaligned(fromByteOffset: offset, as: T.self) }
             }
             let count = Int(number(29, UInt32.self))
             let end = offset + Self.headSize + count

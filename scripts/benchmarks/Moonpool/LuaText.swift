@@ -181,7 +181,7 @@ let luaText = #"""
     local function observe(collection)
       token = collection:observe(function(change)
         if change.type == "update" then
-          -- A row that moves has left one place and entered another.
+          -- A row that moves is a deletion and an insertion.
           called(math.max(#change.deletions, #change.insertions) + #change.modifications)
         end
       end)

@@ -62,30 +62,30 @@ private final class PreparedPrompt {
         var failure: String?
     }
 
-    private final class Place: Sendable {
+    private final class SharedSession: Sendable {
         let state = Mutex(State())
         let signal = Signal()
     }
 
     private let script: Script
-    private let place = Place()
+    private let shared = SharedSession()
 
     /// Runs Lua with a path and a number as its arguments, and then handles requests.
     init(_ text: String, path: String, count: Int) throws {
         let configuration = ScriptConfiguration(name: "prompt", isInteractive: true)
-        script = try Script(configuration) { [place] context in
+        script = try Script(configuration) { [shared] context in
             let session = Session(context, style: .plain, output: SessionOutput(write: { _ in }))
             do {
                 _ = try context.state.run(
                     text, name: "=prepare", arguments: [.text(path), .integer(Int64(count))])
             } catch {
-                place.state.withLock { $0.failure = "\(error)" }
+                shared.state.withLock { $0.failure = "\(error)" }
             }
-            place.state.withLock { $0.session = LoopBound(session, on: context.loop) }
-            place.signal.raise()
+            shared.state.withLock { $0.session = LoopBound(session, on: context.loop) }
+            shared.signal.raise()
             return 0
         }
-        _ = place.signal.wait()
+        _ = shared.signal.wait()
         try check()
     }
 
@@ -93,27 +93,27 @@ private final class PreparedPrompt {
     ///
     /// Returns the duration and the number of candidates.
     func complete(_ texts: [String]) throws -> [(seconds: Double, count: Int)] {
-        script.post { [place] _ in
-            let session = place.state.withLock { $0.session }
+        script.post { [shared] _ in
+            let session = shared.state.withLock { $0.session }
             let answers = texts.map { text in
                 let (seconds, completion) = timed { session?.value.completion(of: text) }
                 return (seconds: seconds, count: completion?.candidates.count ?? 0)
             }
-            place.state.withLock { state in
+            shared.state.withLock { state in
                 state.answers = answers
                 for (text, answer) in zip(texts, answers) where answer.count == 0 {
                     state.failure = "nothing completes \(text)"
                 }
             }
-            place.signal.raise()
+            shared.signal.raise()
         }
-        _ = place.signal.wait()
+        _ = shared.signal.wait()
         try check()
-        return place.state.withLock { $0.answers }
+        return shared.state.withLock { $0.answers }
     }
 
     private func check() throws {
-        if let failure = place.state.withLock({ $0.failure }) { throw BenchmarkError(failure) }
+        if let failure = shared.state.withLock({ $0.failure }) { throw BenchmarkError(failure) }
     }
 
     func end() {

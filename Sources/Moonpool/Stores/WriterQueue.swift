@@ -1,5 +1,5 @@
 /// The queue of the asynchronous writes of one store, in the order of the calls.
-struct WriteTurns {
+struct WriterQueue {
     /// The number of the first write that has not left the queue.
     private var first = 1
     private var lastNumber = 0
