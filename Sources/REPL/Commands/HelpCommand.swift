@@ -110,9 +110,14 @@ extension Session {
                     return writeHelp(about: "a built-in function")
                 }
                 guard let comment = origin.comment else { return writeHelp(about: origin.text) }
-                return write(
-                    (wrap.lines(origin.text) + comment.map { "    " + $0 }).map { $0 + "\n" }
-                        .joined())
+                let lines =
+                    wrap.lines(origin.text)
+                    + comment.flatMap { line in
+                        let text = "    " + line
+                        return TerminalText.width(text) < window.columns
+                            ? [text] : wrap.lines(line, indent: "    ")
+                    }
+                return write(lines.map { $0 + "\n" }.joined())
             }
             try writeHelp(on: name)
         case let value:

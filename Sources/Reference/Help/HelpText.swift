@@ -133,8 +133,9 @@ package struct HelpText: Sendable {
     }
 
     private func example(_ text: String) -> String {
-        text.split(separator: "\n", omittingEmptySubsequences: false)
-            .map { "    " + paint(String($0), .example) + "\n" }.joined()
+        wrap.lines(ofCode: text, indent: "    ").map { line in
+            "    " + paint(String(line.dropFirst(4)), .example) + "\n"
+        }.joined()
     }
 
     // MARK: - Types

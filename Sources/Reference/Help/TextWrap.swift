@@ -6,7 +6,7 @@
 package struct TextWrap: Sendable {
     /// The maximum width of a line.
     package let columns: Int
-    private let width: @Sendable (String) -> Int
+    let width: @Sendable (String) -> Int
 
     /// Creates a wrapper for lines of at most `columns` columns.
     ///
@@ -21,31 +21,11 @@ package struct TextWrap: Sendable {
     /// The first line begins with `indent`, the others with `hanging`, which defaults to `indent`. Newlines in the text
     /// are kept.
     package func lines(_ text: String, indent: String = "", hanging: String? = nil) -> [String] {
-        lines(text, indent, hanging) { $0.split(separator: " ") }
-    }
-
-    /// Returns the lines of code, like ``lines(_:indent:hanging:)``; a string in double quotes is not divided.
-    package func lines(
-        ofCode code: String, indent: String = "", hanging: String? = nil
-    ) -> [String] {
-        lines(code, indent, hanging) { line in
-            var isQuoted = false
-            return line.split { character in
-                if character == "\"" { isQuoted.toggle() }
-                return character == " " && !isQuoted
-            }
-        }
-    }
-
-    private func lines(
-        _ text: String, _ indent: String, _ hanging: String?,
-        words: (Substring) -> [Substring]
-    ) -> [String] {
         var lines: [String] = []
         for paragraph in text.split(separator: "\n", omittingEmptySubsequences: false) {
             var line = lines.isEmpty ? indent : hanging ?? indent
             var isEmpty = true
-            for word in words(paragraph) {
+            for word in paragraph.split(separator: " ") {
                 if !isEmpty, width(line) + 1 + width(String(word)) > columns {
                     lines.append(line)
                     line = hanging ?? indent
