@@ -15,7 +15,7 @@ static int text_load(lua_State *L) {
 static int plain_setmetatable(lua_State *L) {
     if (lua_type(L, 2) == LUA_TTABLE) {
         lua_pushliteral(L, "__gc");
-        if (lua_rawget(L, 2) != LUA_TNIL) return luaL_error(L, "a confined script has no '__gc'");
+        if (lua_rawget(L, 2) != LUA_TNIL) return luaL_error(L, "a sandboxed script has no '__gc'");
         lua_pop(L, 1);
     }
     return call_original(L);

@@ -55,7 +55,7 @@
 
         private func runJob() {
             guard let job = job.take() else {
-                preconditionFailure("the task of a stack is resumed only by its own part")
+                preconditionFailure("only `run` and `close` resume the task of a stack")
             }
             job.runSynchronously(on: asUnownedTaskExecutor())
         }

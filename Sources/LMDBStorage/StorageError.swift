@@ -200,7 +200,7 @@ package struct StorageError: Error, Equatable, Sendable {
         case .memoryLimit: "not enough memory: the script has reached its limit"
         case .olderFormat: "'\(file)' was written by an earlier build of Moonpool"
         case .system where rawCode == EMFILE || rawCode == ENFILE:
-            "'\(file)' cannot be opened: too many open files; close some, or raise the limit with ulimit -n"
+            "'\(file)' cannot be opened: too many open files; close some of them, or raise the limit with ulimit -n"
         case .system where rawCode == ENOMEM:
             "not enough memory or address space to open '\(file)'"
         case .system where rawCode == ELOOP:

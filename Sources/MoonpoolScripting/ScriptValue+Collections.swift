@@ -138,7 +138,7 @@ public indirect enum AnyScriptValue: ScriptValue, Hashable {
     {
         guard depth < deepest else {
             throw ScriptTypeMismatch(
-                expected: "table less than \(deepest) deep", found: .table(table))
+                expected: "table of at most \(deepest) levels", found: .table(table))
         }
         let pairs = table.pairs
         var list: [AnyScriptValue] = []

@@ -271,8 +271,8 @@ package final class Follower {
     private func checkIdentity(_ identity: String?) throws {
         guard let record, identity != record.identity else { return }
         throw ReplicationError.fatal(
-            "the stream '\(streamName)' has the commits of another store than the one that was followed; "
-                + "add --rebuild to replace this one")
+            "the stream '\(streamName)' contains the commits of another store than before; add --rebuild "
+                + "to replace the local store")
     }
 
     // MARK: Commits

@@ -117,8 +117,8 @@ package final class PostgresPublisher {
         guard found.identity == record.identity else {
             guard options.replaces else {
                 throw ReplicationError.fatal(
-                    "\(target) of the database has another store; use --schema NAME, or --replace to "
-                        + "replace its tables")
+                    "\(target) of the database contains another store; use --schema NAME, or --replace "
+                        + "to replace its tables")
             }
             return try fill(mirror, existing: .replace)
         }

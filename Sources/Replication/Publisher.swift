@@ -173,7 +173,8 @@ package final class Publisher {
         }
         guard identity == record.identity else {
             throw ReplicationError.fatal(
-                "the stream '\(streamName)' has the commits of another store; use another stream")
+                "the stream '\(streamName)' contains the commits of another store; use another stream"
+            )
         }
         guard headers[MessageHeader.lineage] == record.lineage else {
             guard headers[MessageHeader.lineage] == record.previousLineage else {

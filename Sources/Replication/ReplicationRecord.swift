@@ -50,7 +50,7 @@ struct ReplicationRecord: Equatable {
             guard record.origin == origin else {
                 throw ReplicationError.fatal(
                     "'\(path)' is a copy of a store that publishes, and may differ from it; use "
-                        + "moonpool publish … --new-lineage if the other one no longer publishes")
+                        + "moonpool publish … --new-lineage if the original no longer publishes")
             }
             return record
         }

@@ -109,7 +109,7 @@ package final class RequestClient: Sendable {
             guard left > .zero else {
                 throw RequestError(
                     "timed_out",
-                    "the service '\(subject)' has not replied within \(limit.shownSeconds) s; it may handle the request later"
+                    "the service '\(subject)' did not reply within \(limit.shownSeconds) s; it may still handle the request later"
                 )
             }
             guard !isClosed.load(ordering: .acquiring) else {

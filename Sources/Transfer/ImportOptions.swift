@@ -79,8 +79,10 @@ package struct ImportOptions: Sendable {
     /// Throws `invalid_argument` if options contradict each other.
     func check() throws {
         func refuse(_ reason: String) throws { throw StoreError(.invalidArgument, reason) }
-        if let batch, batch < 1 { try refuse("a batch has at least one row, got \(batch)") }
-        if let sample, sample < 1 { try refuse("a sample has at least one row, got \(sample)") }
+        if let batch, batch < 1 { try refuse("expected a batch of at least one row, got \(batch)") }
+        if let sample, sample < 1 {
+            try refuse("expected a sample of at least one row, got \(sample)")
+        }
         if csv.skippedLines < 0 { try refuse("the number of lines to skip cannot be negative") }
         if let fault = csv.fault { try refuse(fault) }
     }

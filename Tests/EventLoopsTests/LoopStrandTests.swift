@@ -164,7 +164,7 @@ import Testing
         #expect(log.lines == ["waits", "job", "continues"])
     }
 
-    @Test func `code above waiting code suspends the strand`() {
+    @Test func `code that runs on top of waiting code can suspend the strand`() {
         let (one, outer, inner) = (strand(), Flag(), Flag())
         start("outer", on: one, until: outer)
         startSuspended("inner", on: one, until: inner)
@@ -258,7 +258,7 @@ import Testing
         #expect(log.lines == ["strand", "none", "two", "none", "strand", "strand"])
     }
 
-    @Test func `each part of a job has its surroundings`() {
+    @Test func `the strand's wrapper runs around each part of a job`() {
         let log = log
         func strand(_ name: String) -> LoopStrand {
             LoopStrand(on: loop, stacks) { part in

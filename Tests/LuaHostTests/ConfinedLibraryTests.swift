@@ -170,7 +170,7 @@ private struct Dice: RandomNumberGenerator {
         "table.sort(setmetatable({}, { __len = function() return 2147483646 end, __index = rawlen }), rawequal)",
         "local t = {} for i = 0, 62 do t[1 << i] = 1 end table.insert(t, 1, 1)",
     ])
-    func `a confined script's native functions are stopped by its limits`(_ code: String) throws {
+    func `the limits of a sandboxed script stop its native functions`(_ code: String) throws {
         for limit in ["time", "instructions"] {
             let state = LuaState(libraries: .confined, isConfined: true)
             if limit == "time" {

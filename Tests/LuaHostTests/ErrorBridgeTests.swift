@@ -119,7 +119,7 @@ struct Broken: ScriptError, Equatable {
         #expect(results == [false, "broken", false, "broken"])
     }
 
-    @Test func `wrong arguments are numbered and named`() throws {
+    @Test func `errors of wrong arguments contain the number and the expected type`() throws {
         state.globals["typed"] = .function(
             state.makeFunction("typed") { call in
                 switch try call.text(1) {

@@ -93,7 +93,9 @@ private let rowMethods = LuaLiveMethods(
         state.globals["rex"] = state.userdata(LuaLiveObject(type: rows, key: 0))
     }
 
-    @Test func `properties, methods and metamethods are found; a property wins`() throws {
+    @Test func `properties, methods and metamethods are found, and a property takes precedence`()
+        throws
+    {
         #expect(
             try state.run(
                 "return rex.name, rex.age, rex:key(), tostring(rex), #rex, rex == maker[1]")

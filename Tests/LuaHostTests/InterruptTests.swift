@@ -88,7 +88,7 @@ func interrupted(
         #expect(error?.kind == .interrupted)
     }
 
-    @Test func `the state continues afterwards and keeps the script's own hook`() throws {
+    @Test func `the state continues afterward and keeps the script's own hook`() throws {
         let state = LuaState()
         try state.run("count = 0 debug.sethook(function() count = count + 1 end, '', 1000)")
         #expect(interrupted("ready() while true do end", state: state)?.kind == .interrupted)
@@ -166,7 +166,7 @@ func interrupted(
         #expect(seen.withLock { $0 } == [true])
     }
 
-    @Test func `many random stops in one state all arrive`() throws {
+    @Test func `many random stops in one state all take effect`() throws {
         let state = LuaState()
         var random = SystemRandomNumberGenerator()
         for _ in 0..<200 {

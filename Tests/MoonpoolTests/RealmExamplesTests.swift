@@ -127,7 +127,7 @@ import Testing
         try await values.value
     }
 
-    @MainActor @Test func `another actor observes and deletes`() async throws {
+    @MainActor @Test func `another actor observes and deletes objects`() async throws {
         clear()
         let controller = try RealmExamples.ViewController()
         defer { controller.store.close() }

@@ -36,7 +36,8 @@ private typealias Key = PseudoTerminal.Key
         #expect(try session.end() == 0)
     }
 
-    @Test func `an entry during a sleeping handler belongs to the user`() throws {
+    @Test func `an entry that runs while a handler sleeps is not attributed to the handler`() throws
+    {
         let session = try TerminalSession(columns: 90)
         defer { session.remove() }
         try session.run(Self.kennel)
@@ -82,7 +83,7 @@ private typealias Key = PseudoTerminal.Key
             $0.lines.contains("[loop] begins") && $0.text.contains("half a line")
         }
         session.terminal.type(Key.interrupt)
-        try session.terminal.wait(for: "the place") { screen in
+        try session.terminal.wait(for: "the location") { screen in
             screen.lines.contains("error in 'loop': interrupted")
                 && screen.lines.contains {
                     $0.hasPrefix("  entry ") && $0.contains("in function <entry ")
@@ -123,7 +124,7 @@ private typealias Key = PseudoTerminal.Key
         #expect(try session.end() == 0)
     }
 
-    @Test func `a watched query is drawn again in place until q or Ctrl-C`() throws {
+    @Test func `a watched query is redrawn in place until q or Ctrl-C`() throws {
         let session = try TerminalSession(columns: 70)
         defer { session.remove() }
         try session.run(Self.kennel)
@@ -192,8 +193,8 @@ private typealias Key = PseudoTerminal.Key
         )
         _ = try session.run("store:refresh() add(1) store:refresh()")
         let known = try session.run(".why unknown")
-        let place = try #require(known.firstMatch(of: /: 1 (entry [0-9]+:[0-9]+)/)?.1)
-        #expect(try session.run(".why \(place)").contains("1 object, the call took"))
+        let location = try #require(known.firstMatch(of: /: 1 (entry [0-9]+:[0-9]+)/)?.1)
+        #expect(try session.run(".why \(location)").contains("1 object, the call took"))
         _ = try session.run("token:invalidate()")
         _ = try session.run(
             "token = store:objects('Dog'):observe(function() seen = true moonpool.wait_until(function() return go end) end)"

@@ -49,7 +49,7 @@ struct Entries {
         #expect(try entries.run("old(), x") == [1, 6])
     }
 
-    @Test func `locals of blocks and functions stay inside`() throws {
+    @Test func `locals of blocks and functions are not kept for later entries`() throws {
         let entries = Entries()
         try entries.run(
             """

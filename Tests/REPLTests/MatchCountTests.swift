@@ -67,9 +67,9 @@ private typealias Key = PseudoTerminal.Key
         let style = Style.plain
         #expect(ResultLabel.adding(3, to: "42", columns: 10, style: style).hasSuffix("     _3"))
         let table = "a wide line\nend"
-        let labelled = ResultLabel.adding(12, to: table, columns: 12, style: style)
-        #expect(labelled.hasPrefix("a wide line\nend") && labelled.hasSuffix(" _12"))
-        #expect(ResultLabel.removing(from: labelled + "\nmore") == table + "\nmore")
+        let labeled = ResultLabel.adding(12, to: table, columns: 12, style: style)
+        #expect(labeled.hasPrefix("a wide line\nend") && labeled.hasSuffix(" _12"))
+        #expect(ResultLabel.removing(from: labeled + "\nmore") == table + "\nmore")
         #expect(ResultLabel.adding(1, to: "too wide", columns: 10, style: style) == "too wide")
     }
 

@@ -39,7 +39,7 @@ private typealias Key = PseudoTerminal.Key
         #expect(try session.end() == 0)
     }
 
-    @Test func `A watched query colors changes, and the prompt is unchanged afterwards`() throws {
+    @Test func `A watched query colors changes, and the prompt is unchanged afterward`() throws {
         let session = try TerminalSession(columns: 80, environment: ["NO_COLOR": ""])
         defer { session.remove() }
         session.terminal.type(Self.kennel + "\r")

@@ -109,7 +109,7 @@ import Testing
         #expect(lines[4].contains("1 object, the call took"))
     }
 
-    @Test func `The reason of a missing call lists the required changes`() throws {
+    @Test func `.why lists the changes that would cause a call`() throws {
         let session = try kennel()
         _ = try session.run(
             "token = store:objects('Dog'):where('age > 5 and name != \"x\"'):observe(function() end, { name = 'old', keypaths = 'age' }) store:refresh()"
@@ -117,7 +117,7 @@ import Testing
         let filtered = try session.run(".whynot old Dog 3")
         #expect(filtered.contains("✗ filter    age > 5   age is 3"), "\(filtered)")
         #expect(filtered.contains("✓ filter    name != \"x\""))
-        #expect(filtered.hasSuffix("To be called: age > 5 must be true."))
+        #expect(filtered.hasSuffix("Required for a call: age > 5 must be true."))
         _ = try session.run("store:write(function() rex.name = 'Rex' end) store:refresh()")
         let uncovered = try session.run(".whynot 1 rex")
         #expect(

@@ -191,7 +191,7 @@ import Testing
         "for _, s in ipairs(store:objects('Dog'):group_by('age')) do print(s.key, #s.objects) end",
         "local other = moonpool.open { in_memory = 'o', schema = make() } local function make() end",
     ])
-    func `uncertain and valid code is not reported`(script: String) {
+    func `valid code and uncertain cases are not reported`(script: String) {
         let found = Self.lint(script, onZoo: true).filter { !$0.contains("'make'") }
         #expect(found == [])
     }

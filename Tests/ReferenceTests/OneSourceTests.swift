@@ -37,13 +37,13 @@ import Testing
         let page = ReferencePage.text
         for entry in HelpCatalog.entries {
             let owner = entry.owners[0]
-            let place = owner == HelpCatalog.prompt ? entry.name : "\(owner.name).\(entry.name)"
+            let name = owner == HelpCatalog.prompt ? entry.name : "\(owner.name).\(entry.name)"
             #expect(
-                HelpText(columns: 400).page(on: place)?.contains(entry.summary) == true, "\(place)")
-            #expect(page.contains(entry.summary), "\(place)")
+                HelpText(columns: 400).page(on: name)?.contains(entry.summary) == true, "\(name)")
+            #expect(page.contains(entry.summary), "\(name)")
             // Annotations are for files, which cannot use globals of the prompt.
             if owner != HelpCatalog.prompt {
-                #expect(annotations.contains(entry.summary), "\(place)")
+                #expect(annotations.contains(entry.summary), "\(name)")
             }
         }
     }

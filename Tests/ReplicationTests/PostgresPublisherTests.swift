@@ -127,7 +127,8 @@ struct PostgresPublisherTests {
                 "another copy of this store publishes"))
         _ = try world.open("other", ReplicationWorld.schema(["Dog": ["id": "int primary"]]))
         #expect(
-            message { _ = try publish(world, "other", database) }.contains("has another store"))
+            message { _ = try publish(world, "other", database) }.contains("contains another store")
+        )
         _ = try publish(world, "other", database) { $0.schema = "second" }
         #expect(try database.query("SELECT count(*) FROM moonpool.publications") == ["2"])
     }

@@ -105,7 +105,7 @@ struct ReplicationTests {
         other.close()
         #expect(
             message { try world.publish("other", server.address) }.contains(
-                "has the commits of another store"))
+                "contains the commits of another store"))
     }
 
     @Test func `each commit is a message, even if the publisher was not running`()

@@ -166,7 +166,7 @@ import Testing
     }
 
     @Test
-    func `an object that is deleted meanwhile arrives as nil, and a deleted one is refused`()
+    func `an object that is deleted in the meantime arrives as nil, and a deleted one is refused`()
         throws
     {
         let script = try run(
@@ -341,10 +341,10 @@ import Testing
             moonpool.on_message(function(dog) log(dog.name) end)
             moonpool.worker("maker", function()
                 local own = moonpool.open { in_memory = "only in the worker", schema = { Dog = { name = "string" } } }
-                moonpool.post_to_parent(own:write(function() return own:create("Dog", { name = "Traveller" }) end))
+                moonpool.post_to_parent(own:write(function() return own:create("Dog", { name = "Traveler" }) end))
             end):join()
             """)
-        #expect(script.log == ["Traveller"])
+        #expect(script.log == ["Traveler"])
     }
 
     @Test func `a message opens a file for the receiver with any path of the sender`() throws {

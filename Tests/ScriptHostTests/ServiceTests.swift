@@ -151,7 +151,7 @@ struct ServiceTests {
         let log = try ask(server, "log(fail(1, 0.25))")
         #expect(
             log == [
-                "timed_out: the service 'zoo.test' has not replied within 0.25 s; it may handle the request later"
+                "timed_out: the service 'zoo.test' did not reply within 0.25 s; it may still handle the request later"
             ])
         script.script.kill()
         #expect(script.finish() == 0)
@@ -426,7 +426,7 @@ struct ServiceTests {
         #expect(script.log.last?.contains(reason) == true, "\(script.log)")
     }
 
-    @Test func `a confined script has no network`() throws {
+    @Test func `a sandboxed script has no network`() throws {
         let script = try ScriptFixture(
             """
             log(select(2, pcall(moonpool.serve, { url = "nats://h", subject = "a", handler = log })).message)

@@ -207,7 +207,9 @@ import Testing
         #expect(script.finish() == 0)
     }
 
-    @Test func `a sleeping observer receives commits that occurred meanwhile afterwards`() throws {
+    @Test func `an observer that sleeps later receives the commits that occurred in the meantime`()
+        throws
+    {
         let script = try ScriptFixture(
             """
             local schema = { Dog = { id = "int primary" } }

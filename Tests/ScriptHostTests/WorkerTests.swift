@@ -456,7 +456,7 @@ import Testing
         #expect(script.log == ["42", "true"])
     }
 
-    @Test func `a confined script cannot start workers`() throws {
+    @Test func `a sandboxed script cannot start workers`() throws {
         let script = try ScriptFixture(
             "log(select(2, pcall(moonpool.worker, 'w', function() end)).message)",
             rights: .sandboxed)

@@ -232,7 +232,7 @@ import Testing
             """)
     }
 
-    @Test func `why also explains the last call, and a store's`() {
+    @Test func `why explains the last call of each kind of observer`() {
         session.expect(
             """
             local rex, max = dog { id = 1 }, dog { id = 2 }
@@ -263,7 +263,7 @@ import Testing
             """
             local dogs = store:objects "Dog"
             for _, name in ipairs { {}, 5, "two\\nlines", "\\27[31m", ("long"):rep(60) } do
-                assert(message(dogs.observe, dogs, print, { name = name }):find("'name' must be a short line of text", 1, true))
+                assert(message(dogs.observe, dogs, print, { name = name }):find("'name' must be one line of at most 200 bytes", 1, true))
             end
             local nameless <close> = dogs:observe(print)
             assert(nameless.name == nil and nameless:stats().name == nil)

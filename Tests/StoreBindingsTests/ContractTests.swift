@@ -192,7 +192,7 @@ import Testing
             """)
     }
 
-    @Test func `Options that exclude each other are refused by name`() {
+    @Test func `mutually exclusive options are refused by name`() {
         session.expect(
             """
             local P = { P = { id = "int primary" } }

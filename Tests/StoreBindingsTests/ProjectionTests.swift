@@ -58,7 +58,7 @@ import Testing
             fails("name.length", "invalid_query", "'name' has no properties")
             fails("extra.key", "invalid_query", "'extra' has no properties")
             fails("name[1]", "invalid_query", "'name' is string, not a collection")
-            fails("toys[0].name", "invalid_query", "expected a position from 1")
+            fails("toys[0].name", "invalid_query", "expected an index from 1")
             fails("toys['a']", "invalid_query", "not a map")
             fails("notes[1]", "invalid_query", "is a map")
             fails("toys[1.name", "invalid_query", "']' is missing")
@@ -193,7 +193,7 @@ import Testing
             local changes = {}
             local token <close> = cards:observe(function(c)
               local change = { type = c.type, deletions = #c.deletions, insertions = #c.insertions,
-                places = table.concat(c.modifications, ","), deleted = {}, inserted = {}, properties = {} }
+                rows = table.concat(c.modifications, ","), deleted = {}, inserted = {}, properties = {} }
               for _, card in ipairs(c:deleted()) do change.deleted[#change.deleted + 1] = card.name .. tostring(card.city) end
               for _, card in ipairs(c:inserted()) do change.inserted[#change.inserted + 1] = card.name end
               for i, card in ipairs(c:modified()) do
@@ -210,9 +210,9 @@ import Testing
             local function last(f) local before = #changes write(f) return changes[before + 1] end
             assert(last(function() rex.marks = {} rex.toys[2].name = "x" end) == nil)
             local c = last(function() ann.address.city = "Bonn" max.name = "Maxi" end)
-            assert(c.places == "1,2" and table.concat(c.properties, " ") == "city:Ulm>Bonn name:Max>Maxi")
+            assert(c.rows == "1,2" and table.concat(c.properties, " ") == "city:Ulm>Bonn name:Max>Maxi")
             c = last(function() rex.toys[2].name = "y" max.name = "M" end)
-            assert(c.places == "2" and table.concat(c.properties, " ") == "name:Maxi>M")
+            assert(c.rows == "2" and table.concat(c.properties, " ") == "name:Maxi>M")
             c = last(function() store:create("Dog", { id = 0, name = "Zero" }) end)
             assert(c.insertions == 1 and c.inserted[1] == "Zero")
             c = last(function() rex.age = 99 end)

@@ -37,7 +37,7 @@ import Testing
     }
 
     @Test
-    func `workers, confined scripts, standard input and scripts of run have moonpool.inspect`()
+    func `workers, sandboxed scripts, standard input and scripts of run have moonpool.inspect`()
         throws
     {
         let code = "print(moonpool.inspect { 1 })"

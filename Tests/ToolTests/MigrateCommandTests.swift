@@ -63,7 +63,7 @@ import Testing
         #expect(up.error.contains("was edited"))
     }
 
-    @Test func `check finds a schema that was changed by hand`() throws {
+    @Test func `check finds a schema that was changed outside of the migrations`() throws {
         let shop = try MigrationShop()
         #expect(try shop.migrate("up").exitCode == 0)
         _ = try shop.value("store:define { Extra = { x = 'int' } }")

@@ -360,14 +360,14 @@ import Testing
         ("Person.frist", "did you mean 'first'?"), ("Persn.first", "did you mean 'Person'?"),
         ("Person.", "which neither schema declares"),
     ])
-    func `a declared loss of an unknown name is refused`(place: String, hint: String) throws {
+    func `a declared loss of an unknown name is refused`(name: String, hint: String) throws {
         let second = MigrationShop.second.replacing(
-            "Person.last\"", with: "Person.last\", \"\(place)\"")
+            "Person.last\"", with: "Person.last\", \"\(name)\"")
         let shop = try MigrationShop([MigrationShop.first, second, MigrationShop.third])
         let up = try shop.migrate("up")
         #expect(up.exitCode == 1)
         #expect(
-            up.error.contains("drops contains '\(place)', which neither schema declares"),
+            up.error.contains("drops contains '\(name)', which neither schema declares"),
             "\(up.error)")
         #expect(up.error.contains(hint), "\(up.error)")
         let check = try shop.migrate("check")

@@ -105,7 +105,7 @@ import Testing
             "  not kept: 2 values of Person.name: the schema before the migration does not have it",
             "  not kept: 1 value of Person.pets: the migration created the object",
             "  not kept: 1 object of Toy: the schema before the migration does not have it",
-            "  without a value: Person.first in 1 object created since",
+            "  without a value: Person.first in 1 object created after the migration",
         ] { #expect(undo.lines.contains(line), "\(undo.output)") }
         let script = """
             local s = moonpool.open(arg[1])
@@ -173,7 +173,7 @@ import Testing
         #expect(try MigrationShop.json(undo, "migrations[1]") == "2")
         #expect(
             undo.output.contains(
-                #"{"place":"Toy","count":1,"reason":"the schema before the migration does not have it"}"#
+                #"{"name":"Toy","count":1,"reason":"the schema before the migration does not have it"}"#
             ))
     }
 

@@ -263,7 +263,8 @@ import Testing
             undo.lines.contains("kept 1 commit made since: 1 object created, 0 changed, 0 deleted"),
             "\(undo.output)")
         #expect(
-            undo.lines.contains("  without a value: P.name in 1 object created since"),
+            undo.lines.contains(
+                "  without a value: P.name in 1 object created after the migration"),
             "\(undo.output)")
         #expect(try scene.value("name") == "Ann")
         #expect(try scene.shop.value("store:object('P', 2).name == ''") == "true")

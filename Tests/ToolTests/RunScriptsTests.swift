@@ -104,9 +104,9 @@ import Testing
             #expect(parts.count == 3)
             #expect(parts.first?.count == 50 && parts.last?.count == 50)
         }
-        let labelled = try run(
+        let labeled = try run(
             [("a", "print('one\\ntwo', 3)"), ("b", "print()")], options: ["--labels"])
-        #expect(labelled.lines.sorted() == ["[a] one", "[a] two\t3", "[b] "])
+        #expect(labeled.lines.sorted() == ["[a] one", "[a] two\t3", "[b] "])
     }
 
     @Test func `confinement applies to each script of a run`() throws {

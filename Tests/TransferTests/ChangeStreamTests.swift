@@ -284,7 +284,7 @@ import Testing
 
     @Test(arguments: [
         (#"["Nope",1]"#, "there is no class 'Nope'"),
-        (#"["Dog"]"#, "is an array of a class and a key"),
+        (#"["Dog"]"#, "expected an array of a class and a key"),
         (#"["Dog","x"]"#, "'Dog.id' expects int"), (#"["Dog",77]"#, "links to Dog 77"),
         (#"["Toy",77]"#, "\"$link\" links to Toy, which has no primary key"),
         (#"["Place",{"$key":0}]"#, "which is embedded"),
@@ -349,7 +349,8 @@ import Testing
         let recording = try ChangeRecording(of: store, to: path)
         try store.write { _ = try store.create("Toy", .dictionary(["label": .string("x")])) }
         let said = message { _ = try ChangeRecording(of: store, to: path) }
-        #expect(said.contains("cannot write \(path): it is already being written"), "\(said)")
+        #expect(
+            said.contains("cannot write \(path): another recording writes to this file"), "\(said)")
         try store.write { _ = try store.create("Toy", .dictionary(["label": .string("y")])) }
         recording.stop()
         #expect(try world.text(of: "a.jsonl").split(separator: "\n").count == 5)
@@ -383,7 +384,7 @@ import Testing
         )
         #expect(try error("{\"$changes\":2}\n").contains("format 2"))
         #expect(try error(header + "nonsense\n").contains("line 2"))
-        #expect(try error(header + "[]\n").contains("line 2: a line is an object"))
+        #expect(try error(header + "[]\n").contains("line 2: expected an object on the line"))
         #expect(try error(header + one).contains("line 2: the file ends inside a step"))
         #expect(try error(header + one + end + one + end).contains("line 4"))
         #expect(
@@ -391,7 +392,7 @@ import Testing
                 header + one + end
                     + "{\"change\":\"modified\",\"class\":\"A\",\"key\":7,\"values\":{\"x\":1}}\n"
             ).contains("line 4: the store has no 'A' with the key 7"))
-        #expect(try error(header + "{\"change\":\"eaten\"}\n").contains("line 2: \"change\" is"))
+        #expect(try error(header + "{\"change\":\"eaten\"}\n").contains("line 2: expected deleted"))
         #expect(try error(header + "{\"change\":\"deleted\"}\n").contains("no \"class\""))
         #expect(
             try error(header + "{\"change\":\"deleted\",\"class\":\"B\",\"key\":1}\n")

@@ -42,7 +42,7 @@ import Transfer
         ("{\"id\": 1}", "line 1: 'Dog.name' is required"),
         ("{\"id\": 1.5, \"name\": \"x\"}", "expects int, got 1.5"),
         ("{\"id\": 99999999999999999999, \"name\": \"x\"}", "expects int"),
-        ("[1, 2]", "line 1: a row is an object, got a list"),
+        ("[1, 2]", "line 1: expected an object as the row, got a list"),
         (
             "{\"id\": 1, \"name\": \"x\"} {\"id\": 2, \"name\": \"y\"}",
             "line 1, column 24: not JSON: expected the end of the text after the value"
@@ -118,8 +118,8 @@ import Transfer
         // Each object links to an earlier one, except the first, which links to the last.
         var random = SystemRandomNumberGenerator()
         var expected: [Value] = []
-        let lines = numbers.enumerated().map { place, number in
-            let target = place == 0 ? numbers[16] : numbers[..<place].randomElement(using: &random)!
+        let lines = numbers.enumerated().map { index, number in
+            let target = index == 0 ? numbers[16] : numbers[..<index].randomElement(using: &random)!
             expected.append(.string("n\(target)"))
             return "{\"$key\":\(number),\"name\":\"n\(number)\",\"next\":{\"$key\":\(target)}}"
         }
@@ -129,8 +129,8 @@ import Transfer
         #expect(report.created == numbers.count)
         var found: [Value: Value] = [:]
         let nodes = try world.store.objects("Node")
-        for place in 0..<(try nodes.count()) {
-            let node = try nodes.object(at: place)
+        for index in 0..<(try nodes.count()) {
+            let node = try nodes.object(at: index)
             guard case .object(let next) = try node.value("next") else { continue }
             found[try node.value("name")] = try world.store.object(next)?.value("name")
         }
@@ -185,7 +185,7 @@ import Transfer
         }
     }
 
-    @Test func `batches create no objects that are only linked`() throws {
+    @Test func `batches create no objects that rows only link to`() throws {
         let world = try TransferWorld(Self.dogs)
         var options = dogOptions()
         options.batch = 1
@@ -256,7 +256,7 @@ import Transfer
             "line 2: expected the separator or the line's end after a closing quote"
         ),
         ("id,name\nx,Rex", "line 2, column 1: 'Dog.id' expects int, got \"x\""),
-        ("id,name,id\n1,Rex,2", "two columns are for 'id'"),
+        ("id,name,id\n1,Rex,2", "two columns map to 'id'"),
     ])
     func `an error in a CSV file is reported`(text: String, expected: String) throws {
         let world = try TransferWorld(Self.dogs)

@@ -68,7 +68,7 @@ local names = {}
 for _, migration in ipairs(report.applied) do names[#names + 1] = migration.number .. " " .. migration.name end
 print("applied " .. table.concat(names, ", "))
 local dropped = report.applied[1].dropped[1]
-print(("dropped: %d %s of %s"):format(dropped.count, dropped.what, dropped.place))
+print(("dropped: %d %s of %s"):format(dropped.count, dropped.what, dropped.name))
 print("backup: " .. short(report.backup))
 
 do

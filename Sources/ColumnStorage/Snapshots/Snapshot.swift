@@ -119,7 +119,9 @@ package final class Snapshot {
     ///
     /// It must not be called inside a write.
     package func advance() throws(StorageError) -> Snapshot? {
-        precondition(!isFrozen && write == nil, "only a live snapshot outside a write advances")
+        precondition(
+            !isFrozen && write == nil,
+            "a frozen snapshot, or one with an open write, cannot advance")
         let old = try source.openReader()
         guard file.latestVersion() != old.version else { return nil }
         let next = try ReadTransaction(file.lease())
@@ -182,7 +184,9 @@ package final class Snapshot {
     ///
     /// Throws `readOnly`, and `writeInProgress` if this thread has another write open on the file.
     package func beginWrite(_ ticket: WriteLockTicket? = nil) throws(StorageError) -> Snapshot? {
-        precondition(!isFrozen && write == nil, "only a live snapshot outside a write begins one")
+        precondition(
+            !isFrozen && write == nil,
+            "a frozen snapshot, or one with an open write, cannot begin a write")
         guard !file.isReadOnly else {
             throw StorageError(.readOnly, call: "begin write", file: file.path)
         }

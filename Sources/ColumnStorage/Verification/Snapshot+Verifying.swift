@@ -10,7 +10,7 @@ extension Snapshot {
     ///
     /// Throws the errors of LMDB for pages that cannot be read, and `closed`.
     package func verify(atMost limit: Int = 100) throws(StorageError) -> [FileFault] {
-        precondition(write == nil, "a version is complete only outside a write")
+        precondition(write == nil, "a version with an open write cannot be verified")
         guard let reader = source.reader else {
             throw StorageError(.closed, call: "verify", file: file.path)
         }

@@ -315,10 +315,10 @@ struct JSONScanner {
 
     private mutating func unicodeEscape() -> Outcome? {
         guard position &+ 6 <= count else {
-            return isWhole ? fault("an escape \\u has four hexadecimal digits") : .incomplete
+            return isWhole ? fault("expected four hexadecimal digits after \\u") : .incomplete
         }
         guard var code = JSONBytes.hexadecimal(bytes + position + 2) else {
-            return fault("an escape \\u has four hexadecimal digits")
+            return fault("expected four hexadecimal digits after \\u")
         }
         var length = 6
         if code >= 0xD800, code < 0xE000 {

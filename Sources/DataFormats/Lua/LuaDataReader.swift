@@ -144,7 +144,7 @@ package enum LuaDataText {
 
     /// The beginning of a file.
     package static let head = """
-        -- Data of a Moonpool store: `moonpool import STORE FILE` takes it.
+        -- Data of a Moonpool store: `moonpool import STORE FILE` imports it.
         -- In Lua, dofile(FILE) returns { schema = { … }, Class = { row, … }, … }.
 
         """ + "local" + String(decoding: afterLocal, as: UTF8.self)

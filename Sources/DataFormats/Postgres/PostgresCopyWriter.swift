@@ -50,7 +50,7 @@ package final class PostgresCopyWriter {
     /// Abandons the rows, so that the transaction fails.
     package func cancel() {
         isActive = false
-        _ = connection.functions.put_copy_end(connection.handle, "cancelled")
+        _ = connection.functions.put_copy_end(connection.handle, "canceled")
         try? connection.finishCopy()
     }
 

@@ -77,7 +77,7 @@ package final class SQLiteDatabase {
             // A program that opens the new file would use the log of the old file.
             throw FormatError(
                 "cannot replace \(path): \(path)\(suffix) shows that it is in use, or was left by a "
-                    + "program that died; open it with sqlite3 once, or remove both")
+                    + "program that crashed; open it with sqlite3 once, or remove both")
         }
         let draft = DraftFile(of: path)
         self.draft = draft

@@ -40,7 +40,7 @@ package final class LineLog {
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
             guard errno == EWOULDBLOCK else { return }
             throw FormatError(
-                "cannot write \(path): it is already being written; stop that first, or choose another name"
+                "cannot write \(path): another recording writes to this file; stop it first, or choose another name"
             )
         }
         guard ftruncate(descriptor, 0) == 0 else {

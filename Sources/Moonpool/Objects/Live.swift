@@ -169,7 +169,7 @@ extension ModelTable {
         guard rows.isPresent(key) else {
             try view.requireSound()
             throw StoreError(
-                .invalidObject, "this '\(description.className)' was deleted; test isValid first")
+                .invalidObject, "this '\(description.className)' was deleted; check isValid first")
         }
         var model = M()
         for (index, field) in typed.fields.enumerated() where field.storedType.origin == nil {

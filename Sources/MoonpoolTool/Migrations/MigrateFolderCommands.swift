@@ -83,10 +83,10 @@ struct MigrateMergeCommand: ParsableCommand {
         commandName: "merge",
         abstract: "Renumber the migrations of another branch to follow the others.",
         discussion: """
-            Moves FILE and the later files of its branch after the other migrations, and rewrites their schemas on top of \
-            theirs. Name all files of a branch if they do not record their parents. Without FILE, moves the files \
-            that the store of --store has not applied. Without --store, the command asks; without a terminal, it exits with \
-            1. Stores that applied a file under its old number recognize it.
+            Renumbers FILE and the later files of its branch to follow the other migrations, and adds the changes of the other \
+            migrations to their schemas. Name all files of a branch if they do not record their parents. Without FILE, moves \
+            the files that the store of --store has not applied. Without --store, the command asks which files to move; \
+            without a terminal, it exits with 1. Stores that applied a file under its old number recognize it.
             """)
 
     @Argument(help: "The migrations to move.", completion: .file(extensions: ["lua"]))

@@ -81,9 +81,9 @@ struct MigrateCheckCommand: ParsableCommand {
             "Check whether a store is up to date and its pending migrations work.",
         discussion: """
             Compiles every pending file and applies it to a copy of the store. The exit code is 0 if the store is up to \
-            date, 1 if migrations are pending, and 2 after an error: a pending file does not compile or fails, the schema \
-            was changed outside of the migrations, an applied migration was edited (except comments and white space), the store is newer than \
-            the folder, or there is no store. With --fail-on, the exit code is 3 if a pending migration drops or rewrites \
+            date, 1 if migrations are pending, and 2 after an error. Errors are: a pending file does not compile or fails; the \
+            schema was changed outside of the migrations; an applied migration was edited (except comments and white space); \
+            the store is newer than the folder; there is no store. With --fail-on, the exit code is 3 if a pending migration drops or rewrites \
             values.
             """)
 

@@ -16,9 +16,9 @@ struct FollowCommand: ParsableCommand {
               moonpool follow nats://a,nats://b copy.moonpool \\
                 --stream zoo
 
-            Runs until interrupted, and continues where it ended when it is started again. A follower that is behind the \
-            kept stream takes the newest snapshot. --promote ends following and publishes instead; --detach makes the store an \
-            ordinary one. Needs the Debian package libnats3.4.
+            Runs until interrupted. When it is started again, it continues where it stopped. If the stream no longer contains \
+            the next commits, it loads the newest snapshot. --promote ends following and publishes instead; --detach makes \
+            the store an ordinary one. Needs the Debian package libnats3.4.
             """)
 
     @Argument(help: "The addresses of NATS servers, separated by commas; with --detach, the store.")

@@ -24,8 +24,8 @@ struct PublishCommand: ParsableCommand {
               moonpool publish zoo.moonpool postgres://me@host/zoo \\
                 --schema animals
 
-            Runs until interrupted, and continues where the stream ends when it is started again. A server that cannot be \
-            reached is tried again. A second publisher stops with an error. Needs the Debian package libnats3.4 or libpq5.
+            Runs until interrupted. When it is started again, it continues where the stream ends. If a server cannot be \
+            reached, it tries again. A second publisher stops with an error. Needs the Debian package libnats3.4 or libpq5.
             """)
 
     @Argument(help: "The store.", completion: .file(extensions: ["moonpool"]))

@@ -10,7 +10,7 @@ struct RunScripts: ParsableCommand {
         abstract: "Run several scripts at the same time, each on its own thread.",
         discussion: """
             Scripts that open the same path, or the same name in memory, share the store. The exit code is the first one \
-            that is not 0, in the given order. The output of each print call stays together. Ctrl-C stops all scripts. \
+            that is not 0, in the order of the scripts. The output of each print call stays together. Ctrl-C stops all scripts. \
             Limits of memory and time apply to each script separately.
             """)
 

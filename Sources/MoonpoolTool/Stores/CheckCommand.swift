@@ -10,7 +10,7 @@ struct CheckCommand: ParsableCommand {
         abstract: "Verify a store and report damage.",
         discussion: """
             Reads every page of the latest version, then every object, value, link, list, index entry and full-text \
-            posting. Other processes can use the store meanwhile. The exit code is 0 for an intact or empty store, \
+            posting. Other processes can use the store in the meantime. The exit code is 0 for an intact or empty store, \
             and 1 for a damaged store or one that cannot be opened.
             """)
 

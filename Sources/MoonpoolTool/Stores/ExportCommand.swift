@@ -66,7 +66,7 @@ struct ExportCommand: ParsableCommand {
             return options
         }
         guard !upsert || !replace else {
-            throw StoreError(.invalidArgument, "--upsert and --replace exclude each other")
+            throw StoreError(.invalidArgument, "pass either --upsert or --replace, not both")
         }
         if let schema { options.schema = schema }
         if upsert { options.existingTables = .upsert }

@@ -13,7 +13,7 @@ struct StatsCommand: ParsableCommand {
         discussion: """
             Prints the number of objects; the bytes of each class, property, collection and index; the history, free pages \
             and version pins. Bytes count stored keys and values; the file is larger because pages are partly full. Other \
-            processes can use the store meanwhile.
+            processes can use the store in the meantime.
             """)
 
     @Argument(help: "The store.", completion: .file(extensions: ["moonpool"]))

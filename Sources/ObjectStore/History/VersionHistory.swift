@@ -26,7 +26,7 @@ struct VersionHistory {
     /// Returns the reason why a version before the oldest restorable one cannot be restored.
     func reason(before version: UInt64) throws -> String {
         guard let entry = try entry(version) else {
-            return "the history goes back no further"
+            return "the history does not contain earlier versions"
         }
         if entry.changes.schemaChanged { return "version \(version) changed the schema" }
         return "version \(version) was written with history = 0, or has replaced too many values"

@@ -130,7 +130,8 @@ public final class Migration {
     ) throws {
         try check()
         guard batch > 0 else {
-            throw StoreError(.invalidArgument, "a batch has at least one object, not \(batch)")
+            throw StoreError(
+                .invalidArgument, "expected a batch of at least one object, got \(batch)")
         }
         let (oldClass, newClass) = try schemaMigration.counterparts(className)
         let begun = try schemaMigration.beginLoop(className)

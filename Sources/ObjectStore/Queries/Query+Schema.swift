@@ -23,7 +23,7 @@ extension Query {
                 throw StoreError(
                     .unknownProperty,
                     "the property that this collection of '\(elements.name)' comes from was removed or "
-                        + "got another type")
+                        + "has another type")
             }
         }
         for component in dependencies.flatMap(\.components) {
@@ -34,7 +34,7 @@ extension Query {
                     .unknownProperty,
                     "this collection of '\(elements.name)' depends on "
                         + "'\(component.className).\(component.property.name)', which was removed or "
-                        + "a new type; create the query again")
+                        + "has another type; create the query again")
             }
         }
     }

@@ -44,12 +44,12 @@ struct OrderVerifier {
                         return false
                     }
                     return left.lexicographicallyPrecedes(right)
-                }.map { "its keys are not in order from the \($0)th on" }
+                }.map { "its keys are not in order from number \($0) on" }
             }
             let order = ElementOrder(property)
             let elements = rows.listElements(property.column, key)
             return position(in: elements) { order.compare($0, $1) < 0 }
-                .map { "its elements are not in order from the \($0)th on" }
+                .map { "its elements are not in order from number \($0) on" }
         } catch {
             return "its elements cannot be read"
         }

@@ -37,8 +37,8 @@ extension Store {
         guard frozen.isPresent(object.reference) else {
             throw StoreError(
                 .alreadyInWrite,
-                "this '\(object.classSchema.name)' was created in the open write and can be frozen "
-                    + "when that is committed")
+                "this '\(object.classSchema.name)' was created in the open write transaction; "
+                    + "freeze it after the commit")
         }
         return LiveObject(.frozen(frozen), object.classSchema, object.key)
     }

@@ -34,8 +34,8 @@ extension Store {
                 case .results, .values:
                     throw StoreError(
                         .alreadyInWrite,
-                        "the '\(name)' of these results was created in the open write; other threads "
-                            + "can receive them after the commit")
+                        "the '\(name)' of these results was created in the open write transaction; other "
+                            + "threads can receive them after the commit")
                 default: break
                 }
                 outcome = outcomeOfWrite()

@@ -29,7 +29,8 @@ extension Session {
 
     private static var noError: CommandError {
         CommandError(
-            "there was no error with a Lua frame; .locals shows the variables of the last one")
+            "no error has occurred in Lua code; .locals shows the local variables of the last error"
+        )
     }
 
     fileprivate func writeFrame(withVariables: Bool) throws {

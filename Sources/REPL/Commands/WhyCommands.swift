@@ -13,7 +13,7 @@ extension MetaCommand {
         ) { session, text in try session.writeReason(text) },
         MetaCommand(
             "whynot", "OBSERVER OBJECT",
-            "Explain why an observer was not called for an object, such as Dog 3, and what must change.",
+            "Explain why an observer was not called for an object, such as Dog 3, and which change would call it.",
             argument: .expression, isPaged: true
         ) { session, text in try session.writeSilence(text) },
     ]
@@ -253,7 +253,7 @@ extension Session {
             remedies.isEmpty
                 ? "It is called when the object changes; its last call was for version "
                     + "\(token.reason.map { "\($0.version)" } ?? "none yet").\n"
-                : "To be called: \(remedies.joined(separator: "; ")).\n")
+                : "Required for a call: \(remedies.joined(separator: "; ")).\n")
     }
 
     /// Writes the dependencies of an effect or an aggregate.

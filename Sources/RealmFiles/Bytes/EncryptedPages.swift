@@ -172,7 +172,7 @@ final class EncryptedPages {
         }
         guard !fits else {
             throw RealmFileError.damaged(
-                "encrypted page 0 does not match its authentication code; the key is right")
+                "encrypted page 0 does not match its authentication code; the key is correct")
         }
         throw RealmFileError(
             .wrongKey,

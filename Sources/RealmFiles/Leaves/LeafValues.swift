@@ -232,7 +232,7 @@ final class LeafValues {
         try decodePlain(node, limit * 2)
         guard count % 2 == 0 else {
             throw RealmFileError.damaged(
-                "the links at \(RealmFileError.hex(node.address)) lack a number")
+                "the links at \(RealmFileError.hex(node.address)) have an odd number of parts")
         }
         count /= 2
         prepareNulls(count)

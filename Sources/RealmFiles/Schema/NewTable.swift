@@ -174,7 +174,7 @@ struct NewTable {
         case Attribute.dictionary: collection = .dictionary
         default:
             throw RealmFileError.damaged(
-                "'\(propertyName)' of '\(name)' is several collections at once")
+                "'\(propertyName)' of '\(name)' has several kinds of collections")
         }
         if type == .link, target == nil, storage.code != 16 {
             throw RealmFileError.damaged(

@@ -43,7 +43,7 @@ package struct AppliedMigration {
             "dropped": .array(
                 report.dropped.map { dropped in
                     .members([
-                        "place": .text(dropped.qualifiedName),
+                        "name": .text(dropped.qualifiedName),
                         "what": .text(dropped.isClass ? "objects" : "values"),
                         "count": .count(dropped.count),
                         "written_since": writtenSince.map { .count($0[dropped.qualifiedName] ?? 0) }

@@ -69,7 +69,7 @@ package struct MigrationPlanning {
         .array(
             findings.map { finding in
                 .members([
-                    "rule": .text(finding.rule.rawValue), "place": .text(finding.qualifiedName),
+                    "rule": .text(finding.rule.rawValue), "name": .text(finding.qualifiedName),
                     "message": .text(finding.message), "count": .count(finding.count),
                     "objects": .texts(finding.objects),
                 ])

@@ -54,7 +54,7 @@ extension MigrationRunner {
                 "not_kept": .array(
                     writes.losses.map {
                         .members([
-                            "place": .text($0.qualifiedName), "count": .count($0.count),
+                            "name": .text($0.qualifiedName), "count": .count($0.count),
                             "reason": .text($0.reason.explanation),
                         ])
                     }),
@@ -166,7 +166,8 @@ extension MigrationRunner {
         guard borrowed.store.version == version else {
             throw StoreError(
                 .invalidArgument,
-                "another process has written to '\(store)' meanwhile; stop it and run undo again")
+                "another process has written to '\(store)' in the meantime; stop it and run undo again"
+            )
         }
     }
 }

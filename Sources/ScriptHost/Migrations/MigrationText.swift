@@ -71,7 +71,7 @@ package enum MigrationText {
                 let what = loss.qualifiedName.contains(".") ? "values" : "objects"
                 lines.append(
                     loss.reason == .missingValue
-                        ? "  without a value: \(loss.qualifiedName) in \(count(loss.count, "objects")) created since"
+                        ? "  without a value: \(loss.qualifiedName) in \(count(loss.count, "objects")) created after the migration"
                         : "  not kept: \(count(loss.count, what)) of \(loss.qualifiedName): \(loss.reason.explanation)"
                 )
             }

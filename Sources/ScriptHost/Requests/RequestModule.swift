@@ -50,7 +50,7 @@ extension ScriptContext {
         guard let subject = options["subject"].text else {
             throw StoreError(
                 .invalidArgument,
-                "option 'subject' is missing; give words between dots, such as \"zoo.write\"")
+                "option 'subject' is missing; pass words between dots, such as \"zoo.write\"")
         }
         return (servers, subject, options)
     }

@@ -40,7 +40,7 @@ extension ScriptContext {
         }
         let title = try call.text(1)
         guard !title.isEmpty, title.utf8.count <= 200, title.utf8.allSatisfy({ $0 >= 32 }) else {
-            throw call.argumentError(1, "the name must be a short line of text")
+            throw call.argumentError(1, "the name must be one line of 1 to 200 bytes")
         }
         let code = try workerCode(call, title)
         let arguments = try Parcel(call.rest(from: 3), of: storeModule) { "argument \($0 + 3)" }

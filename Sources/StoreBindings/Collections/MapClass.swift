@@ -36,9 +36,11 @@ final class MapHandle: CollectionHandle {
     private static func key(_ value: LuaValue) throws -> String {
         if let text = value.text { return text }
         if case .string = value {
-            throw StoreError(.invalidArgument, "the keys of a map are UTF-8, got other bytes")
+            throw StoreError(
+                .invalidArgument, "expected UTF-8 text as the key of a map, got other bytes")
         }
-        throw StoreError(.typeMismatch, "the keys of a map are strings, got a \(value.typeName)")
+        throw StoreError(
+            .typeMismatch, "expected a string as the key of a map, got a \(value.typeName)")
     }
 
     /// Returns the value of a key; nil if the map does not have the key.

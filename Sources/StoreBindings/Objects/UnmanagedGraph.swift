@@ -99,7 +99,8 @@ final class UnmanagedGraph {
             guard let name = key.text else {
                 throw StoreError(
                     .invalidArgument,
-                    "values of '\(classSchema.name)' are named, got a \(key.typeName) as name")
+                    "expected property names of '\(classSchema.name)' as keys, got a \(key.typeName)"
+                )
             }
             _ = try classSchema.requireProperty(name)
         }

@@ -63,7 +63,7 @@ final class UnmanagedObject {
         setOther: { object, key, field in
             guard key.text != nil else {
                 throw StoreError(
-                    .invalidArgument, "values of an object are named, got a \(key.typeName) as name"
+                    .invalidArgument, "expected property names as keys, got a \(key.typeName)"
                 )
             }
             object.values.setRaw(key, field.luaValue)

@@ -102,7 +102,9 @@ final class ChangeHandle {
             },
             LuaMethod("properties") { change, call in
                 let index = try call.integer(2)
-                guard index >= 1 else { throw call.argumentError(2, "rows are counted from 1") }
+                guard index >= 1 else {
+                    throw call.argumentError(2, "expected a row number of at least 1, got \(index)")
+                }
                 let present = try change.present()
                 let count = change.positions.count(.modifications)
                 guard index <= count else {

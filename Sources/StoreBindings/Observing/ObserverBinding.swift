@@ -79,7 +79,7 @@ struct ObserverBinding {
         if value.isNil { return "" }
         guard let name = value.text, name.utf8.count <= 200,
             name.unicodeScalars.allSatisfy({ $0.properties.generalCategory != .control })
-        else { throw call.argumentError(index, "'name' must be a short line of text") }
+        else { throw call.argumentError(index, "'name' must be one line of at most 200 bytes") }
         return name
     }
 

@@ -90,7 +90,7 @@ struct ProjectionPath {
             inside.last == quote
         {
             guard property.collection == .map else {
-                throw fault(text, "'\(property.name)' is not a map; use a position such as [1]")
+                throw fault(text, "'\(property.name)' is not a map; use an index such as [1]")
             }
             return .key(String(inside.dropFirst().dropLast()))
         }
@@ -103,7 +103,7 @@ struct ProjectionPath {
         default:
             guard let position = Int(inside), position >= 1 else {
                 throw fault(
-                    text, "expected a position from 1, first or last in brackets, got '\(inside)'")
+                    text, "expected an index from 1, first or last in brackets, got '\(inside)'")
             }
             return .index(position - 1)
         }

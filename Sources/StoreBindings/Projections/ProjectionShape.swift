@@ -22,7 +22,7 @@ final class ProjectionShape {
         table.forEachKey { _ in count += 1 }
         guard count > 0, count <= Self.mostFields else {
             throw call.argumentError(
-                2, "a projection has from 1 to \(Self.mostFields) names, got \(count)")
+                2, "expected 1 to \(Self.mostFields) names in a projection, got \(count)")
         }
         var fields: [Field] = []
         for (key, value) in table.pairs {

@@ -27,7 +27,7 @@ package enum NatsArguments {
         guard let address = try given.text("url") else {
             throw StoreError(
                 .invalidArgument,
-                "option 'url' is missing; give the address of a server, such as \"nats://localhost:4222\""
+                "option 'url' is missing; pass the address of a server, such as \"nats://localhost:4222\""
             )
         }
         var options = NatsOptions(address)

@@ -111,7 +111,8 @@ enum ReplicationMethods {
     ) throws -> (servers: NatsOptions, stream: String) {
         let servers = try NatsArguments.servers(given)
         guard let stream = try given.text("stream") else {
-            throw StoreError(.invalidArgument, "option 'stream' is missing; give its name")
+            throw StoreError(
+                .invalidArgument, "option 'stream' is missing; pass the name of a stream")
         }
         return (servers, stream)
     }

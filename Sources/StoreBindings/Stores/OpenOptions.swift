@@ -95,14 +95,15 @@ struct OpenOptions {
             throw call.argumentError(1, "option 'migrations' must be the path of a folder")
         }
         guard options["migration"].isNil else {
-            throw call.argumentError(1, "give either 'migrations' or 'migration', not both")
+            throw call.argumentError(1, "pass either 'migrations' or 'migration', not both")
         }
         guard case .file(let path) = configuration.location, !configuration.isReadOnly else {
             throw call.argumentError(
                 1, "option 'migrations' needs a store in a file that is opened for writing")
         }
         guard let migrator = module.migrator else {
-            throw call.argumentError(1, "option 'migrations' is not available in a confined script")
+            throw call.argumentError(
+                1, "option 'migrations' is not available in a sandboxed script")
         }
         let version = options["schema_version"].isNil ? nil : configuration.schemaVersion
         try migrator(path, folder, version)

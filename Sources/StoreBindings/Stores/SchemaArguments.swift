@@ -18,7 +18,8 @@ struct SchemaArguments {
         var memory = 0
         let classes = try table.pairs.map { key, value in
             guard let name = key.text else {
-                throw Self.invalid("a schema has class names as keys, got a \(key.typeName)")
+                throw Self.invalid(
+                    "expected class names as the keys of a schema, got a \(key.typeName)")
             }
             guard let properties = value.table else {
                 throw Self.invalid(
@@ -95,7 +96,7 @@ struct SchemaArguments {
         for (key, value) in table.pairs {
             guard let name = key.text else {
                 throw Self.invalid(
-                    "'\(className)' has property names as keys, got a \(key.typeName)")
+                    "expected property names as the keys of '\(className)', got a \(key.typeName)")
             }
             if name == "embedded", case .boolean = value { continue }
             if name == "indexes", try Self.indexes(value, className) != nil { continue }

@@ -236,8 +236,8 @@ private struct ParcelPacker {
             guard !reference.isOfOpenWrite else {
                 throw StoreError(
                     .alreadyInWrite,
-                    "this was created in the open write; send it after the commit, or send "
-                        + "moonpool.reference(…) of it")
+                    "this was created in the open write transaction; send it after the commit, or "
+                        + "send moonpool.reference(…) of it")
             }
             return .stored(reference)
         } catch let error as StoreError {

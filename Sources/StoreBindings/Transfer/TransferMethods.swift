@@ -66,7 +66,7 @@ enum TransferMethods {
         }
         options.schema = try given.text("schema") ?? options.schema
         if given.flag("replace"), given.flag("upsert") {
-            throw StoreError(.invalidArgument, "'upsert' and 'replace' exclude each other")
+            throw StoreError(.invalidArgument, "pass either 'upsert' or 'replace', not both")
         }
         if given.flag("replace") { options.existingTables = .replace }
         if given.flag("upsert") { options.existingTables = .upsert }

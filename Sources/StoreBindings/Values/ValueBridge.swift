@@ -276,7 +276,8 @@ struct ValueBridge {
             guard let name = key.text else {
                 throw StoreError(
                     .invalidArgument,
-                    "values of '\(classSchema.name)' are named, got a \(key.typeName) as name")
+                    "expected property names of '\(classSchema.name)' as keys, got a \(key.typeName)"
+                )
             }
             let property = try classSchema.requireProperty(name)
             values[name] = try value(element, for: property, of: classSchema, depth: depth)

@@ -56,7 +56,7 @@ final class CSVSource {
             }
             if case .property(let position) = field, !taken.insert(field).inserted {
                 let name = fields.classSchema.properties[position].name
-                throw FormatError(line: line, "two columns are for '\(name)'")
+                throw FormatError(line: line, "two columns map to '\(name)'")
             }
             return field
         }

@@ -112,7 +112,8 @@ package final class ChangeReplay {
         case "deleted", "inserted", "modified": break
         default:
             throw FormatError(
-                "\"change\" is deleted, inserted, modified, schema or commit, got \"\(change)\"")
+                "expected deleted, inserted, modified, schema or commit in \"change\", got \"\(change)\""
+            )
         }
         if !isInStep { try store.beginWrite() }
         let classSchema = try store.view.schema.require(try Self.text("class", members))
@@ -260,7 +261,7 @@ package final class ChangeReplay {
 
     private static func members(_ node: JSONNode) throws -> [String: JSONNode] {
         guard node.kind == .object else {
-            throw FormatError("a line is an object, got \(node.description)")
+            throw FormatError("expected an object on the line, got \(node.description)")
         }
         var members: [String: JSONNode] = [:]
         node.forEachMember { members[$0] = $1 }

@@ -117,7 +117,8 @@ struct MixedJSON {
         var parts: [JSONNode] = []
         if node.kind == .array { node.forEachElement { parts.append($0) } }
         guard parts.count == 2, parts[0].kind == .string else {
-            throw FormatError("\"$link\" is an array of a class and a key, got \(node.description)")
+            throw FormatError(
+                "expected an array of a class and a key in \"$link\", got \(node.description)")
         }
         return try link(parts[0].text, parts[1])
     }

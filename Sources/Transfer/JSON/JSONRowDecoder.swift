@@ -20,7 +20,7 @@ struct JSONRowDecoder {
     /// is stored directly.
     func decode(_ tape: JSONTape, className: String?) throws -> Importer.Row {
         guard tape.kind(0) == .object else {
-            throw FormatError("a row is an object, got \(JSONNode(tape).description)")
+            throw FormatError("expected an object as the row, got \(JSONNode(tape).description)")
         }
         let (fields, first) = try fields(tape, className)
         if try insert(tape, fields, first) { return .stored }

@@ -34,34 +34,37 @@ struct RealmLosses {
         }
         return switch kind {
         case .nanoseconds:
-            counted("date has", "dates have") + " fractions of a microsecond, which are truncated"
+            counted("date has", "dates have")
+                + " fractions of a microsecond; the import truncates them"
         case .distantDates:
             counted("date is", "dates are")
-                + " beyond the range of a store and replaced by its first or last date"
+                + " beyond the range of a store; the import stores its first or last date"
         case .malformedText:
             counted("text is", "texts are") + " not UTF-8; invalid bytes become U+FFFD"
         case .malformedKeys:
-            counted("dictionary entry has", "dictionary entries have") + " no key and are omitted"
+            counted("dictionary entry has", "dictionary entries have")
+                + " no key; the import omits them"
         case .repeatedKeys:
             counted("dictionary key occurs", "dictionary keys occur")
                 + " twice; the last value counts"
         case .unknownLinks:
             counted("mixed value links", "mixed values link")
-                + " to a class that is not imported, and is nil"
+                + " to a class that is not imported; the import stores nil"
         case .danglingLinks:
             counted("link leads", "links lead")
-                + " to an object that does not exist, and is nil or omitted"
+                + " to an object that does not exist; the import stores nil, or omits the element"
         case .orphans:
-            counted("embedded object has", "embedded objects have") + " no parent and are omitted"
+            counted("embedded object has", "embedded objects have")
+                + " no parent; the import omits them"
         case .sharedParts:
             counted("embedded object has", "embedded objects have")
                 + " several parents; each gets a copy"
         case .equalElements:
             counted("set element is", "set elements are")
-                + " equal to another one for a store, and omitted"
+                + " equal to another element in Moonpool; the import omits equal elements"
         case .requiredValues:
             counted("value is", "values are")
-                + " nil where the schema requires one, and becomes zero or empty"
+                + " nil, which the schema does not allow; the import stores zero or an empty value"
         }
     }
 }

@@ -118,8 +118,8 @@ struct RealmPlan {
         let missing = chosen.reduce(0) { $0 + $1.tombstones }
         if missing > 0 {
             notes.append(
-                "\(missing) objects are known only by links to them: these links become nil, or are left "
-                    + "out of lists and sets")
+                "\(missing) objects do not exist, but other objects link to them: these links become "
+                    + "nil, or are left out of lists and sets")
         }
     }
 

@@ -101,7 +101,9 @@ import Testing
         try expectDone(950)
     }
 
-    @Test func `objects that other processes change or create meanwhile are migrated too`() throws {
+    @Test func `objects that other processes change or create in the meantime are migrated too`()
+        throws
+    {
         try fill(60)
         try migrate(failingAfter: 35)
         do {
@@ -128,7 +130,7 @@ import Testing
         try expectDone(60)
     }
 
-    @Test func `a schema change meanwhile restarts the migration`() throws {
+    @Test func `a concurrent schema change restarts the migration`() throws {
         try fill(30)
         try migrate(failingAfter: 25)
         do {
@@ -177,7 +179,7 @@ import Testing
         let empty = refusal([Self.before], "one") {
             try $0.each("Person", resumableEvery: 0) { _, _ in }
         }
-        #expect(empty.contains("a batch has at least one object, not 0"))
+        #expect(empty.contains("expected a batch of at least one object, got 0"))
         let other = ClassSchema("Person", [Property("age", .string, isPrimary: true)])
         let keyed = refusal([other], "one") {
             try $0.each("Person", resumableEvery: 1) { _, _ in }

@@ -256,14 +256,15 @@ import Testing
         default:
             let list = try row.list(name)
             let count = try list.count()
-            func place(_ end: Int) -> Int { Int.random(in: 0..<end, using: &random) }
-            switch place(12) {
-            case 0 where place(6) == 0: try list.removeAll()
-            case 0...3: try list.insert(value(), at: place(count + 1))
-            case 4...5 where count > 0: try list.remove(at: place(count))
-            case 6...8 where count > 0: try list.set(value(), at: place(count))
-            case 9...10 where count > 0: try list.move(from: place(count), to: place(count))
-            case 11 where place(8) == 0:
+            func randomIndex(_ end: Int) -> Int { Int.random(in: 0..<end, using: &random) }
+            switch randomIndex(12) {
+            case 0 where randomIndex(6) == 0: try list.removeAll()
+            case 0...3: try list.insert(value(), at: randomIndex(count + 1))
+            case 4...5 where count > 0: try list.remove(at: randomIndex(count))
+            case 6...8 where count > 0: try list.set(value(), at: randomIndex(count))
+            case 9...10 where count > 0:
+                try list.move(from: randomIndex(count), to: randomIndex(count))
+            case 11 where randomIndex(8) == 0:
                 try row.set(name, .list((0..<200).map { _ in try value() }))
             default: try list.append([value()])
             }
@@ -370,10 +371,10 @@ import Testing
         }
         pair.settle()
         // Each insertion is between the two latest values, so it halves the gap.
-        var place = 10
+        var index = 10
         for round in 0..<80 {
-            place += round % 2
-            try store.write { try list.insert(.int(Int64(100 + round)), at: place) }
+            index += round % 2
+            try store.write { try list.insert(.int(Int64(100 + round)), at: index) }
             pair.settle()
         }
         #expect(try values.values() == shadow)

@@ -200,8 +200,8 @@ import Testing
                 try list.insert(.int(100), at: number % 2 == 0 ? 0 : list.count())
             }
         }
-        let places = Array(0..<1500) + Array(1510..<3010)
-        #expect(observed == ["ins\(places)"])
+        let positions = Array(0..<1500) + Array(1510..<3010)
+        #expect(observed == ["ins\(positions)"])
         token.invalidate()
     }
 }

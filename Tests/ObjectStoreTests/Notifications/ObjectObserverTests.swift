@@ -238,7 +238,9 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `an empty list of key paths does not filter, a wildcard is every property`() throws {
+    @Test func `an empty list of key paths does not filter, and a wildcard matches every property`()
+        throws
+    {
         let tokens = [try observe([]), try observe(["*"])]
         #expect(try received { _ in try world.set(world.object(1), 3) }.count == 2)
         let star = try observe(["*.value"])
@@ -253,7 +255,7 @@ import Testing
         _ = storeError(.invalidQuery) { _ = try observe([""]) }
     }
 
-    @Test func `filters of two tokens do not mix`() throws {
+    @Test func `the filters of two tokens do not affect each other`() throws {
         let other = ReceivedCalls()
         let first = try observe(["value"])
         let second = try world.store.observe(

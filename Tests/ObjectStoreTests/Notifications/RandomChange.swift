@@ -141,15 +141,15 @@ enum RandomChange {
     ) throws {
         guard let list, let value = try element(0) else { return }
         let count = try list.count()
-        func place(_ limit: Int) -> Int { .random(in: 0..<limit, using: &random) }
+        func randomIndex(_ limit: Int) -> Int { .random(in: 0..<limit, using: &random) }
         switch Int.random(in: 0..<12, using: &random) {
-        case 0, 1, 2: try list.insert(value, at: place(count + 1))
+        case 0, 1, 2: try list.insert(value, at: randomIndex(count + 1))
         case 3, 4: try list.append([value])
-        case 5, 6: if count > 0 { try list.remove(at: place(count)) }
-        case 7, 8: if count > 0 { try list.set(value, at: place(count)) }
-        case 9: if count > 0 { try list.move(from: place(count), to: place(count)) }
-        case 10: if count > 0 { try list.swap(place(count), place(count)) }
-        default: if place(3) == 0 { try list.removeAll() }
+        case 5, 6: if count > 0 { try list.remove(at: randomIndex(count)) }
+        case 7, 8: if count > 0 { try list.set(value, at: randomIndex(count)) }
+        case 9: if count > 0 { try list.move(from: randomIndex(count), to: randomIndex(count)) }
+        case 10: if count > 0 { try list.swap(randomIndex(count), randomIndex(count)) }
+        default: if randomIndex(3) == 0 { try list.removeAll() }
         }
     }
 }

@@ -57,7 +57,7 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `a hundred commits make one call`() throws {
+    @Test func `a hundred commits cause one call`() throws {
         let token = try world.observe(world.middle(), [], received)
         for _ in 0..<100 {
             try world.remotely { try $0.create("Obj", .dictionary(["value": .int(5)])) }

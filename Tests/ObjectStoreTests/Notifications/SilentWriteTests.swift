@@ -81,7 +81,7 @@ import Testing
         withExtendedLifetime(other) {}
     }
 
-    @Test func `silencing later and earlier observers from a call`() throws {
+    @Test func `a call can silence later and earlier observers`() throws {
         let early = try world.observe(world.middle(), [], received)
         var isWriting = false
         var late: NotificationToken?

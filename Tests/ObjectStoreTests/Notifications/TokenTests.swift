@@ -111,7 +111,7 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `closing in a call skips the rest`() throws {
+    @Test func `closing a store in a call skips the remaining calls`() throws {
         let first = try store.observe(world.middle()) { _ in store.close() }
         let second = try store.observe(world.middle(), received.receive)
         world.stores.settle()

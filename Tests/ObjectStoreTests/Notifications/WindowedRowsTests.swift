@@ -155,8 +155,8 @@ import Testing
         }
         world.stores.settle()
         for round in 0..<120 {
-            let place = [0, 5, 5 + round, 7][round % 4]
-            try store.write { try list.insert(target(Int64(round % 8)), at: place) }
+            let index = [0, 5, 5 + round, 7][round % 4]
+            try store.write { try list.insert(target(Int64(round % 8)), at: index) }
             world.stores.settle()
             #expect(try keys == results.keys().array)
         }
@@ -176,11 +176,11 @@ import Testing
         }
         world.stores.settle()
         // Each insertion is between the two latest elements, so it halves the gap.
-        var place = 5
+        var index = 5
         for round in 0..<80 {
-            place += round % 2
+            index += round % 2
             try store.write {
-                try list.insert(target(.random(in: 0..<10, using: &random)), at: place)
+                try list.insert(target(.random(in: 0..<10, using: &random)), at: index)
             }
             world.stores.settle()
         }
@@ -229,8 +229,8 @@ import Testing
             .sorted([("value", false)]).limited(to: 4)
         let token = try observed(
             best.filtered("value != 14").sorted([("text", true), ("value", true)]),
-            "reads only objects that a commit changes; runs the query again when the first 258 "
-                + "after the limit are used up; after the limit reads only objects that a "
+            "reads only objects that a commit changes; runs the query again when no more of the "
+                + "258 rows after the limit are left; after the limit reads only objects that a "
                 + "commit changes, and searches for their positions")
         // The first four are 18, 16, 14 and 12, of which 12, 16 and 18 remain.
         #expect(

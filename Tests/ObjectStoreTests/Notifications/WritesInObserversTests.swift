@@ -27,7 +27,7 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `commits of others while a call waits in its loop are reported afterwards`() throws {
+    @Test func `commits that others make while a call waits are reported after the call`() throws {
         var observed: [Int] = []
         let token = try store.observe(world.middle()) { change in
             guard case .update = change.kind else { return }
@@ -45,7 +45,7 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `begin in a call notifies the later observers first`() throws {
+    @Test func `beginning a write in a call first notifies the later observers`() throws {
         let (early, late) = (ReceivedCalls(), ReceivedCalls())
         var isInWrite: [Bool] = []
         var counts: [Int] = []
@@ -78,7 +78,7 @@ import Testing
         withExtendedLifetime((first, writer, last)) {}
     }
 
-    @Test func `begin and cancel in a call include commits that occurred meanwhile`() throws {
+    @Test func `begin and cancel in a call include commits that occurred in the meantime`() throws {
         let (own, late) = (ReceivedCalls(), ReceivedCalls())
         let first = try store.observe(world.middle()) { change in
             own.receive(change)
@@ -144,7 +144,8 @@ import Testing
     }
 
     @Test
-    func `the changes in a call of begin are part of the write, and later calls precede them`()
+    func
+        `changes in a call at the beginning of a write are part of the write, and later calls precede them`()
         throws
     {
         let late = ReceivedCalls()
@@ -162,7 +163,7 @@ import Testing
     }
 
     @Test(arguments: [[], [("value", false)]] as [[(path: String, ascending: Bool)]])
-    func `later calls do not see the changes in a call of begin`(
+    func `later calls do not show the changes of a call at the beginning of a write`(
         _ sort: [(path: String, ascending: Bool)]
     ) throws {
         let late = ReceivedCalls()
@@ -172,14 +173,14 @@ import Testing
         let second = try world.observe(world.middle(sort: sort), [], late)
         try world.remotely { try world.set(world.object(2, in: $0), 5) }
         try store.beginWrite()
-        let place = sort.isEmpty ? 1 : 2
-        #expect(late.news() == ["mod[\(place)]"])
+        let position = sort.isEmpty ? 1 : 2
+        #expect(late.news() == ["mod[\(position)]"])
         try store.cancelWrite()
         world.stores.settle()
         #expect(late.news() == [])
         try store.write { try world.set(world.object(2), 100) }
         world.stores.settle()
-        #expect(late.news() == ["del[\(place)]"])
+        #expect(late.news() == ["del[\(position)]"])
         withExtendedLifetime((first, second)) {}
     }
 
@@ -201,7 +202,7 @@ import Testing
         withExtendedLifetime(tokens) {}
     }
 
-    @Test func `a call of begin can cancel the write`() throws {
+    @Test func `a call at the beginning of a write can cancel the write`() throws {
         let token = try store.observe(world.middle()) { _ in
             if store.isInWrite { try store.cancelWrite() }
         }
@@ -210,7 +211,7 @@ import Testing
         token.invalidate()
     }
 
-    @Test func `a call of begin can commit the write`() throws {
+    @Test func `a call at the beginning of a write can commit the write`() throws {
         let received = ReceivedCalls()
         let writer = try store.observe(world.middle()) { change in
             guard case .update = change.kind, store.isInWrite else { return }

@@ -239,7 +239,8 @@ import Testing
         #expect(store.isClosed)
     }
 
-    @Test func `A default function can read, and another thread can write meanwhile`() throws {
+    @Test func `A default function can read, and another thread can write in the meantime`() throws
+    {
         let folder = TemporaryFolder()
         let path = folder.file("other.moonpool")
         let classes = [ClassSchema("A", [Property("id", .int, isPrimary: true)])]

@@ -60,7 +60,8 @@ import Testing
     }
 
     @Test
-    func `composite indexes serve equality of first properties and one range, and are explained`()
+    func
+        `composite indexes serve equality of first properties and one range, and appear in the plan`()
         throws
     {
         func plan(_ text: String, _ arguments: Value...) throws -> String {

@@ -55,7 +55,7 @@ import Testing
                     try check(kept, "after a commit, seed \(seed)")
                 } else {
                     try store.cancelWrite()
-                    try check(kept, "after a cancelled write, seed \(seed)")
+                    try check(kept, "after a canceled write, seed \(seed)")
                 }
             }
         }

@@ -239,7 +239,7 @@ import Testing
         #expect(error?.code == .outOfRange)
     }
 
-    @Test func `the positions of objects are found`() throws {
+    @Test func `results return the index of an object`() throws {
         try addAges([3, 1, 2])
         let results = try sorted(("age", true))
         let object = try world.all().object(at: 0)

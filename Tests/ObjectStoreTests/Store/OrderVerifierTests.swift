@@ -49,6 +49,6 @@ import Testing
         #expect(fault.className == "Bag")
         #expect(fault.property == "numbers")
         #expect(fault.object == bags[1].key)
-        #expect(fault.what == "its elements are not in order from the 4th on")
+        #expect(fault.what == "its elements are not in order from number 4 on")
     }
 }

@@ -4,7 +4,7 @@ extension Feature {
         Feature("help with signature, text and example") { trial in
             try trial.run("help(store.objects)", shows: "store:objects(", "-->")
         },
-        Feature("inspection of a function: parameters, place, comment") { trial in
+        Feature("inspection of a function: parameters, location, comment") { trial in
             try trial.run("function added(a, b) return a + b end")
             try trial.run("help(added)", shows: "function (a, b), from entry")
         },

@@ -61,7 +61,7 @@ final class ChildCommitter: Committer {
     private func send(_ command: String) throws {
         let line = Array((command + "\n").utf8)
         guard write(commands, line, line.count) == line.count else {
-            throw BenchmarkError("the committing process is gone")
+            throw BenchmarkError("the committing process has ended")
         }
     }
 

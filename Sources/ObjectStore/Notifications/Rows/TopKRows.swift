@@ -32,8 +32,8 @@ struct TopKRows: OrderedRows {
     var memory: Int { ordered.keys.memory }
 
     static func cost(_ limit: Int) -> String {
-        "reads only objects that a commit changes; runs the query again when the first "
-            + "\(reserve(limit)) after the limit are used up"
+        "reads only objects that a commit changes; runs the query again when no more of the "
+            + "\(reserve(limit)) rows after the limit are left"
     }
     var cost: String { Self.cost(limit) }
 

@@ -11,7 +11,8 @@ extension Results {
         case .table(let table):
             lines += start(view.table(table), of: name, step: planned.first, in: view)
         case .list: lines.append("reads a list of '\(name)', element by element")
-        case .backlinks: lines.append("reads the '\(name)' objects that link here from an index")
+        case .backlinks:
+            lines.append("reads the '\(name)' objects that link to the object, from an index")
         }
         for (index, step) in planned.enumerated() {
             switch step {

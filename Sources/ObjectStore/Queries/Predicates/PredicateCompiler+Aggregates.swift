@@ -7,7 +7,7 @@ extension PredicateCompiler {
     {
         guard let target = walk.reached, index + 2 == context.syntax.components.count else {
             throw QueryFault(
-                "'@links.@count' counts the links to an object and ends the path",
+                "'@links.@count' must be the end of a path",
                 at: context.syntax.components[index].range)
         }
         try checkQuantifier(isToMany: false, of: "a count", in: context)

@@ -64,7 +64,7 @@ extension PredicateCompiler {
     ) throws(QueryFault) {
         guard let bracket = brackets.first else { return }
         throw QueryFault(
-            "one element of \(walk.description) has no elements", at: bracket.range)
+            "an element of \(walk.description) cannot be indexed", at: bracket.range)
     }
 
     private mutating func hop(

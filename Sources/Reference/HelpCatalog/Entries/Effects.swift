@@ -31,7 +31,7 @@ extension HelpCatalog {
                 """),
         .function(
             "untracked", of: moonpool, ["(body: fun(...): any, ...: any): any"],
-            "Calls a function inside an effect without making the effect depend on what the function reads.",
+            "Calls a function inside an effect without making the effect depend on the values that the function reads.",
             errors: [.invalidArgument],
             example: """
                 local effect <close> = moonpool.effect(function()

@@ -21,7 +21,7 @@ extension HelpCatalog {
                 """),
         .function(
             "sleep", of: moonpool, ["(seconds: number)"],
-            "Waits for a number of seconds. Observers and timers of this script run meanwhile.",
+            "Waits for a number of seconds. Observers and timers of this script run in the meantime.",
             errors: [.invalidArgument],
             example: """
                 local token <close> = dogs:observe(function(change) print(change.type) end)
@@ -29,7 +29,7 @@ extension HelpCatalog {
                 """),
         .function(
             "wait_until", of: moonpool, ["(condition: fun(): any, timeout?: number): boolean"],
-            "Waits until a function returns true, or returns false on timeout. Observers and timers run meanwhile.",
+            "Waits until a function returns true, or returns false on timeout. Observers and timers run in the meantime.",
             errors: [.invalidArgument],
             example: """
                 print(moonpool.wait_until(function() return #dogs == 2 end, 10))  --> true

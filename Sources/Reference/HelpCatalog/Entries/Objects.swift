@@ -41,7 +41,7 @@ extension HelpCatalog {
                 object, results, list, set, map, valuesType, sectionsType, mixedList, mixedMap,
                 projection, projectedResults,
             ], ["(): self"],
-            "Returns a frozen copy at the current version. In a write transaction, its changes are not included.",
+            "Returns a frozen copy at the current version, without the changes of an open write transaction.",
             errors: [.invalidObject, .alreadyInWrite, .closed],
             example: """
                 local before = rex:freeze()

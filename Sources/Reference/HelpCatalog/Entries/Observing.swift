@@ -54,7 +54,7 @@ extension HelpCatalog {
             "Debounces: notifies once no change has occurred for this many seconds."),
         .field(
             "throttle", of: [observeOptions], "number?",
-            "Throttles: notifies at most once in this many seconds."),
+            "Throttles: notifies at most once during this number of seconds."),
         .field(
             "on", of: [observeOptions], "Worker?",
             "Calls the function on the event loop of this worker. The function must not capture locals."

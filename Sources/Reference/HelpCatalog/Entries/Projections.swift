@@ -15,7 +15,7 @@ extension HelpCatalog {
                 """),
         .method(
             "project", of: [object], ["(paths: table<string, string>): Projection"],
-            "Returns a projection of the object. Assigning a property of the object itself writes through.",
+            "Returns a projection of the object. Assigning a property of the object itself sets it in the object.",
             errors: [.unknownProperty, .invalidQuery, .invalidArgument],
             example: """
                 local card = rex:project { name = "name", master = "owner.name" }

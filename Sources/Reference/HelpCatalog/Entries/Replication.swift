@@ -43,8 +43,8 @@ extension HelpCatalog {
         .method(
             "wait", of: [replication], ["(seconds?: number): boolean"],
             """
-            Waits until the stream holds all commits of the store, or the store has all commits of the stream, for 30 seconds or \
-            the time given. Returns whether that was reached.
+            Waits until the stream contains all commits of the store, or the store has all commits of the stream. Returns false \
+            if that takes longer than the given number of seconds, or 30.
             """,
             errors: [.closed],
             example: """

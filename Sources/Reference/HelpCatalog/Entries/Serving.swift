@@ -21,7 +21,7 @@ extension HelpCatalog {
         .function(
             "request", of: moonpool, ["(options: RequestOptions): any"],
             """
-            Sends a request to a service and returns its reply. Observers, timers and services of this script run meanwhile. An \
+            Sends a request to a service and returns its reply. Observers, timers and services of this script run in the meantime. An \
             error of the handler is raised here with its code and message.
             """,
             errors: [.invalidArgument, .timedOut, .unavailable, .limitExceeded],

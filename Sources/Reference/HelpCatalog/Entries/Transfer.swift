@@ -131,7 +131,7 @@ extension HelpCatalog {
         .field("rejected", of: [importReport], "integer", "The number of rows skipped."),
         .field(
             "changed", of: [importReport], "integer",
-            "The number of values changed by conversion: 0 unless the option round is set."),
+            "The number of values that the option `round` has rounded."),
         .field(
             "reasons", of: [importReport], "string[]",
             "Line and reason of the first ten skipped rows."),

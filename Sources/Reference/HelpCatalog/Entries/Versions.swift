@@ -3,7 +3,7 @@ extension HelpCatalog {
     static let versions: [HelpEntry] = [
         .method(
             "freeze", of: [store], ["(): FrozenStore"],
-            "Returns a frozen store at the current version. In a write transaction, its changes are not included.",
+            "Returns a frozen store at the current version, without the changes of an open write transaction.",
             errors: [.closed],
             example: """
                 local before <close> = store:freeze()

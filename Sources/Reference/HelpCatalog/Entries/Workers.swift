@@ -97,7 +97,7 @@ extension HelpCatalog {
                 """),
         .method(
             "join", of: [worker], ["(seconds?: number): boolean, string?"],
-            "Waits until the worker has ended. Returns whether it succeeded, and the error otherwise. Observers run meanwhile.",
+            "Waits until the worker has ended. Returns true, or false and the error. Observers run in the meantime.",
             errors: [.invalidArgument],
             example: """
                 local w = moonpool.worker("quick", function() end)
