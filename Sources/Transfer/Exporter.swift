@@ -118,7 +118,7 @@ package final class Exporter {
             json.beginObject()
             json.key("$schema")
         }
-        SchemaJSON.write(classes, to: &json, isLua: format == .lua)
+        try SchemaJSON.write(classes, of: view, to: &json, isLua: format == .lua)
         if format == .jsonLines { json.endObject() }
         if format != .json { json.newLine() }
         for (classSchema, keys) in parts {

@@ -55,7 +55,7 @@ import Testing
     {
         let store = try makeStore()
         var lines = ChangeLines(time: { Timestamp(microseconds: 0) })
-        var text = String(decoding: lines.header(store.view), as: UTF8.self)
+        var text = String(decoding: try lines.header(store.view), as: UTF8.self)
         #expect(
             text.hasPrefix("{\"$changes\":1,\"version\":\(store.version),\"schema\":{\"Dog\":{"))
         #expect(text.hasSuffix("}\n"))

@@ -89,6 +89,85 @@ import Transfer
         }
     }
 
+    /// A class with a default value of each type, stored names, and indexes over several properties.
+    private static var declared: [ClassSchema] {
+        var years = Property("age", .int, defaultValue: .int(7))
+        years.storedName = "years"
+        var owner = Property("owner", .object, target: "Person")
+        owner.storedName = "holder"
+        let dog = ClassSchema(
+            "Dog",
+            [
+                Property("id", .int, isPrimary: true), years, owner,
+                Property("name", .string, isIndexed: true, defaultValue: .string("a \"b\"\n")),
+                Property("good", .bool, defaultValue: .bool(true)),
+                Property("size", .double, defaultValue: .double(0.1)),
+                Property("ratio", .float, defaultValue: .double(0.5)),
+                Property("born", .date, defaultValue: .date(Timestamp(microseconds: 1_000_001))),
+                Property("photo", .data, defaultValue: .data([0, 255])),
+                Property("code", .uuid, defaultValue: .uuid(.random())),
+                Property(
+                    "mark", .objectID, defaultValue: .objectID(ObjectIDValue(high: 1, low: 2))),
+                Property("price", .decimal, defaultValue: .decimal(DecimalValue(Int64(12)))),
+                Property(
+                    "any", .mixed,
+                    defaultValue: .list([
+                        .int(1), .date(Timestamp(microseconds: 5)), .dictionary(["$a": .null]),
+                    ])),
+                Property(
+                    "numbers", .int, collection: .list, defaultValue: .list([.int(1), .int(2)])),
+                Property("words", .string, collection: .set, defaultValue: .list([.string("x")])),
+                Property(
+                    "notes", .double, isOptional: true, collection: .map,
+                    defaultValue: .dictionary(["a b": .double(1.5), "c": .null])),
+                Property("none", .int, collection: .map, defaultValue: .dictionary([:])),
+            ],
+            indexes: [
+                CompositeIndex(["owner", "age"]), CompositeIndex(["name", "born"], isUnique: true),
+            ])
+        return [dog, ClassSchema("Person", [Property("name", .string, isPrimary: true)])]
+    }
+
+    private func described(_ store: Store) -> [String] {
+        store.view.schema.classes.sorted { $0.name < $1.name }.flatMap { classSchema in
+            classSchema.properties.map { property in
+                "\(classSchema.name).\(property.name) = \(PropertySyntax.text(of: property)), "
+                    + "\(property.storedName), \(String(describing: property.defaultValue))"
+            } + classSchema.indexes.map { "\(classSchema.name) \($0.isUnique) \($0.properties)" }
+        }
+    }
+
+    @Test(arguments: ["a.jsonl", "a.json", "a.lua", "a.sqlite"])
+    func `an import restores default values, stored names and indexes`(name: String) throws {
+        let world = try TransferWorld(nil)
+        try world.store.define(Self.declared)
+        try world.store.write { try world.store.create("Dog", .dictionary(["id": .int(1)])) }
+        let format = try TransferFormat(path: name)
+        _ = try Exporter(.store(world.store), as: format).write(to: world.path(name))
+
+        let other = try TransferWorld(nil)
+        _ = try Importer(into: other.store).read(world.path(name), as: format)
+        #expect(described(other.store) == described(world.store))
+        #expect(try other.values("Dog", "age") == [.int(7)])
+        let version = other.store.version
+        try other.store.define(Self.declared)
+        #expect(other.store.version == version)
+    }
+
+    @Test(arguments: [
+        #"{"$schema":{"Dog":{"id":{"type":"int","other":1}}}}"#,
+        #"{"$schema":{"Dog":{"id":["a","b"]}}}"#, #"{"$schema":{"Dog":{"$indexes":[1]}}}"#,
+        #"{"$schema":{"Dog":{"id":{"default":1}}}}"#,
+    ])
+    func `an object that only resembles a schema is a row`(line: String) throws {
+        let world = try TransferWorld(nil)
+        var options = ImportOptions()
+        options.className = "Row"
+        let path = try world.write(line + "\n", to: "rows.jsonl")
+        #expect(try Importer(into: world.store, options).read(path, as: .jsonLines).created == 1)
+        #expect(world.store.view.schema.classes.map(\.name) == ["Row"])
+    }
+
     @Test func `importing CSV restores a class`() throws {
         var schema = Self.schema
         schema["Thing"]?["part"] = nil

@@ -103,7 +103,7 @@ private final class WatchSession {
         if isJSON, beginsWithSnapshot {
             try lines.snapshot(store.view, write)
         } else if isJSON {
-            write(lines.header(store.view))
+            write(try lines.header(store.view))
         } else {
             write(["\(path) at version \(store.version)"])
         }

@@ -38,16 +38,18 @@ package struct ChangeLines {
     }
 
     /// Returns the first line, which describes the initial state of the store.
-    package mutating func header(_ view: StoreView) -> [UInt8] { header(view, isSnapshot: false) }
+    package mutating func header(_ view: StoreView) throws -> [UInt8] {
+        try header(view, isSnapshot: false)
+    }
 
-    private mutating func header(_ view: StoreView, isSnapshot: Bool) -> [UInt8] {
+    private mutating func header(_ view: StoreView, isSnapshot: Bool) throws -> [UInt8] {
         json.beginObject()
         json.member("$changes", Self.format)
         version(view.version)
         if isSnapshot {
             json.member("snapshot", true)
         }
-        schema(view)
+        try schema(view)
         return taken()
     }
 
@@ -93,7 +95,7 @@ package struct ChangeLines {
         let number = change.newer.version
         if change.changesSchema {
             begin("schema", version: number)
-            schema(change.newer)
+            try schema(change.newer)
             end()
         }
         let classes = change.classes
@@ -235,9 +237,10 @@ package struct ChangeLines {
         json.member("version", number)
     }
 
-    private mutating func schema(_ view: StoreView) {
+    private mutating func schema(_ view: StoreView) throws {
         json.key("schema")
-        SchemaJSON.write(view.schema.classes.sorted { $0.name < $1.name }, to: &json)
+        try SchemaJSON.write(
+            view.schema.classes.sorted { $0.name < $1.name }, of: view, to: &json)
     }
 
     private mutating func end() {

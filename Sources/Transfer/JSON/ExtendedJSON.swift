@@ -10,6 +10,25 @@ enum ExtendedJSON {
         return name.hasPrefix("$") && node.only(name) != nil ? name : nil
     }
 
+    /// Returns the value of a node, with or without a type tag, for a property of a type other than `mixed` and links;
+    /// nil if the type does not match or cannot represent the value exactly.
+    static func plain(_ node: JSONNode, as type: PropertyType) -> Value? {
+        switch (type, node.kind) {
+        case (.string, .string): .string(node.text)
+        case (.int, .int): .int(node.tape.int(node.index))
+        case (.double, .int), (.double, .real): node.tape.exactDouble(node.index).map(Value.double)
+        case (.float, .int), (.float, .real): node.tape.exactFloat(node.index).map(Value.float)
+        case (.bool, .truth): .bool(true)
+        case (.bool, .falsehood): .bool(false)
+        case (.decimal, .int): .decimal(DecimalValue(node.tape.int(node.index)))
+        case (.int, .real): node.tape.exactInt(node.index).map(Value.int)
+        case (.string, .real): nil
+        case (_, .string), (.decimal, .real): ValueText.value(node.text, as: type)
+        case (_, .object): value(node, as: type)
+        default: nil
+        }
+    }
+
     /// Returns the value of a node with a type tag, for a property of a type; nil if there is no tag or the type does
     /// not match.
     static func value(_ node: JSONNode, as type: PropertyType) -> Value? {

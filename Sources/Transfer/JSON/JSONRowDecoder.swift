@@ -174,27 +174,11 @@ struct JSONRowDecoder {
     private func single(
         _ node: JSONNode, _ property: Property, _ classSchema: ClassSchema
     ) throws -> Value {
-        switch (property.type, node.kind) {
-        case (_, .null): return .null
-        case (.string, .string): return .string(node.text)
-        case (.int, .int): return .int(node.tape.int(node.index))
-        case (.double, .int), (.double, .real):
-            if let number = node.tape.exactDouble(node.index) { return .double(number) }
-        case (.float, .int), (.float, .real):
-            if let number = node.tape.exactFloat(node.index) { return .float(number) }
-        case (.bool, .truth): return .bool(true)
-        case (.bool, .falsehood): return .bool(false)
-        case (.decimal, .int): return .decimal(DecimalValue(node.tape.int(node.index)))
-        case (.object, _): return try link(node, property, classSchema)
-        case (.mixed, _): return try MixedJSON(link: mixedLink).value(node)
-        case (.string, _): break
-        case (.int, .real):
-            if let number = node.tape.exactInt(node.index) { return .int(number) }
-        case (_, .string), (.decimal, .real):
-            if let value = ValueText.value(node.text, as: property.type) { return value }
-        case (_, .object):
-            if let value = ExtendedJSON.value(node, as: property.type) { return value }
-        default: break
+        if node.kind == .null { return .null }
+        switch property.type {
+        case .object: return try link(node, property, classSchema)
+        case .mixed: return try MixedJSON(link: mixedLink).value(node)
+        default: if let value = ExtendedJSON.plain(node, as: property.type) { return value }
         }
         if let text = node.number, let value = importer.rounded(text, as: property.type) {
             return value

@@ -2,11 +2,16 @@ import DataFormats
 import ObjectStore
 
 /// A schema in JSON, as at the start of an export: `{"Dog": {"id": "int primary", …}}`.
+///
+/// A property with a default value or another name in the file has the long form `{"type": "int", "default": 7,
+/// "map_to": "years"}`. Next to the properties, a class can have `"$embedded": true` and `"$indexes": [["owner",
+/// "age"], {"unique": ["city", "name"]}]`. In Lua, these names have no dollar sign. Functions as default values belong
+/// to a script, and are not written.
 enum SchemaJSON {
     /// Writes classes.
-    ///
-    /// In Lua, the schema has the form that ``Store`` accepts, with `embedded = true` next to the properties.
-    static func write(_ classes: [ClassSchema], to json: inout JSONWriter, isLua: Bool = false) {
+    static func write(
+        _ classes: [ClassSchema], of view: StoreView, to json: inout JSONWriter, isLua: Bool = false
+    ) throws {
         json.beginObject()
         for classSchema in classes {
             json.key(classSchema.name)
@@ -17,11 +22,47 @@ enum SchemaJSON {
             }
             for property in classSchema.properties {
                 json.key(property.name)
-                json.string(PropertySyntax.text(of: property))
+                try write(property, of: view, to: &json)
+            }
+            if !classSchema.indexes.isEmpty {
+                json.key(isLua ? "indexes" : "$indexes")
+                write(classSchema.indexes, to: &json)
             }
             json.endObject()
         }
         json.endObject()
+    }
+
+    private static func write(
+        _ property: Property, of view: StoreView, to json: inout JSONWriter
+    ) throws {
+        let type = PropertySyntax.text(of: property)
+        guard property.defaultValue != nil || property.storedName != property.name else {
+            return json.string(type)
+        }
+        json.beginObject()
+        json.member("type", type)
+        if let value = property.defaultValue {
+            json.key("default")
+            try RowEncoder(view: view).write(value, property, to: &json)
+        }
+        if property.storedName != property.name { json.member("map_to", property.storedName) }
+        json.endObject()
+    }
+
+    private static func write(_ indexes: [CompositeIndex], to json: inout JSONWriter) {
+        json.beginArray()
+        for index in indexes {
+            if index.isUnique {
+                json.beginObject()
+                json.key("unique")
+            }
+            json.beginArray()
+            for name in index.properties { json.string(name) }
+            json.endArray()
+            if index.isUnique { json.endObject() }
+        }
+        json.endArray()
     }
 
     /// Returns the classes of a line that contains only a schema; nil for any other row.
@@ -40,16 +81,53 @@ enum SchemaJSON {
         var isSchema = true
         JSONNode(tape, node).forEachMember { _, properties in
             if properties.kind != .object { isSchema = false }
-            properties.forEachMember { _, type in
-                if type.kind != .string, type.kind != .truth, type.kind != .falsehood {
-                    isSchema = false
-                }
+            properties.forEachMember { name, type in
+                if !isDeclaration(type, named: name) { isSchema = false }
             }
         }
         return isSchema ? try read(tape, node) : nil
     }
 
     private static let member = Array("$schema".utf8)
+
+    /// Whether a member of a class has the form of a declaration, so that no row of data is taken for a schema.
+    private static func isDeclaration(_ node: JSONNode, named name: String) -> Bool {
+        switch node.kind {
+        case .string, .truth, .falsehood: return true
+        case .array:
+            var isList = indexesNames.contains(name)
+            node.forEachElement { if names(of: $0) == nil { isList = false } }
+            return isList
+        case .object:
+            var hasType = false
+            var isKnown = true
+            node.forEachMember { name, value in
+                switch name {
+                case "type": hasType = value.kind == .string
+                case "map_to": if value.kind != .string { isKnown = false }
+                case "default": break
+                default: isKnown = false
+                }
+            }
+            return hasType && isKnown
+        default: return false
+        }
+    }
+
+    private static let indexesNames: Set = ["$indexes", "indexes"]
+
+    /// Returns the properties of an index, and whether it is unique; nil for any other node.
+    private static func names(of node: JSONNode) -> CompositeIndex? {
+        let unique = node.only("unique")
+        let list = unique ?? node
+        guard list.kind == .array else { return nil }
+        var names: [String] = []
+        var isText = true
+        list.forEachElement {
+            if $0.kind == .string { names.append($0.text) } else { isText = false }
+        }
+        return isText ? CompositeIndex(names, isUnique: unique != nil) : nil
+    }
 
     /// Parses the output of `write` from a node of a tape.
     ///
@@ -59,22 +137,78 @@ enum SchemaJSON {
         try JSONNode(tape, node).forEachMember { name, value in
             var isEmbedded = false
             var properties: [Property] = []
+            var indexes: [CompositeIndex] = []
             try value.forEachMember { property, type in
                 if property == "$embedded" || property == "embedded" && type.kind == .truth {
                     isEmbedded = type.kind == .truth
+                } else if type.kind == .array, indexesNames.contains(property) {
+                    try type.forEachElement {
+                        guard let index = names(of: $0) else { throw malformed }
+                        indexes.append(index)
+                    }
                 } else {
-                    guard type.kind == .string else { throw malformed }
-                    properties.append(
-                        try PropertySyntax.parse(name: property, in: name, type.text))
+                    properties.append(try read(type, named: property, in: name))
                 }
             }
-            classes.append(ClassSchema(name, properties, isEmbedded: isEmbedded))
+            classes.append(
+                ClassSchema(name, properties, isEmbedded: isEmbedded, indexes: indexes))
         }
         return classes
     }
 
+    private static func read(
+        _ node: JSONNode, named name: String, in className: String
+    ) throws -> Property {
+        if node.kind == .string {
+            return try PropertySyntax.parse(name: name, in: className, node.text)
+        }
+        var members: [String: JSONNode] = [:]
+        node.forEachMember { members[$0] = $1 }
+        guard let type = members["type"], type.kind == .string else { throw malformed }
+        var property = try PropertySyntax.parse(name: name, in: className, type.text)
+        if let value = members["default"] {
+            property.defaultValue = try defaultValue(value, property)
+        }
+        if let stored = members["map_to"], stored.kind == .string {
+            property.storedName = stored.text
+        }
+        return property
+    }
+
+    private static func defaultValue(_ node: JSONNode, _ property: Property) throws -> Value {
+        func single(_ node: JSONNode) throws -> Value {
+            switch (property.type, node.kind) {
+            case (_, .null): return .null
+            case (.mixed, _): return try MixedJSON { _, _ in throw malformed }.value(node)
+            // Schemas in Lua have no other number type for floats, and a default of another type would be a change.
+            case (.float, .int), (.float, .real):
+                if let number = node.tape.exactDouble(node.index) { return .double(number) }
+            default: if let value = ExtendedJSON.plain(node, as: property.type) { return value }
+            }
+            throw StoreError(
+                .invalidSchema,
+                "'\(property.name)': the default \(node.description) is not a valid \(property.typeName)"
+            )
+        }
+        switch (property.collection, node.kind) {
+        case (.list, .array), (.set, .array):
+            var elements: [Value] = []
+            try node.forEachElement { elements.append(try single($0)) }
+            return .list(elements)
+        // In Lua, an empty map and an empty list look the same.
+        case (.map, .array) where node.tape.kind(node.index + 1) == .end: return .dictionary([:])
+        case (.map, .object):
+            var entries: [String: Value] = [:]
+            try node.forEachMember { entries[$0] = try single($1) }
+            return .dictionary(entries)
+        default: return try single(node)
+        }
+    }
+
     private static var malformed: StoreError {
         StoreError(
-            .invalidSchema, "\"$schema\" must hold classes with their properties' types as text")
+            .invalidSchema,
+            "\"$schema\" must hold classes with their properties' types, as text or as "
+                + "{\"type\": \"int\", \"default\": 7}")
     }
 }

@@ -59,7 +59,8 @@ final class PostgresExporter {
         case .refill:
             let described = try PostgresMetadata.read(options.schema, from: server)
             if existing.count == layout.tableNames.count, let described,
-                PostgresMetadata.text(of: described) == PostgresMetadata.text(of: classes)
+                try PostgresMetadata.text(of: described, in: view)
+                    == PostgresMetadata.text(of: classes, in: view)
             {
                 let paths = layout.tableNames.map(layout.path)
                 if !paths.isEmpty {
@@ -135,7 +136,8 @@ final class PostgresExporter {
             }
         }
         if isWhole, existing.isEmpty {
-            try PostgresMetadata.write(classes, for: options.schema, to: server)
+            try PostgresMetadata.write(
+                classes, of: view, for: options.schema, to: server)
         }
         try record(server)
         try server.run("COMMIT")

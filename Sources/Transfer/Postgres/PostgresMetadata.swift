@@ -7,7 +7,8 @@ enum PostgresMetadata {
 
     /// Writes the description of the classes in a schema of the database.
     static func write(
-        _ classes: [ClassSchema], for schema: String, to server: PostgresConnection
+        _ classes: [ClassSchema], of view: StoreView, for schema: String,
+        to server: PostgresConnection
     ) throws {
         if try server.rows("SELECT to_regclass('moonpool.exports') IS NOT NULL")[0][0] != "t" {
             try createSchema(on: server)
@@ -17,17 +18,18 @@ enum PostgresMetadata {
                 classes text NOT NULL)
                 """)
         }
+        let description = try text(of: classes, in: view)
         _ = try server.rows(
             """
             INSERT INTO moonpool.exports VALUES ($1, $2, $3) ON CONFLICT (schema_name) \
             DO UPDATE SET format = EXCLUDED.format, classes = EXCLUDED.classes
-            """, [schema, format, text(of: classes)])
+            """, [schema, format, description])
     }
 
     /// Returns the description of classes as the database stores it.
-    static func text(of classes: [ClassSchema]) -> String {
+    static func text(of classes: [ClassSchema], in view: StoreView) throws -> String {
         var json = JSONWriter()
-        SchemaJSON.write(classes.sorted { $0.name < $1.name }, to: &json)
+        try SchemaJSON.write(classes.sorted { $0.name < $1.name }, of: view, to: &json)
         return String(decoding: json.bytes, as: UTF8.self)
     }
 

@@ -171,7 +171,8 @@ package struct ReplicationLines {
     private mutating func schema(_ view: StoreView, _ catalog: [UInt8]) throws {
         json.beginObject()
         json.key("schema")
-        SchemaJSON.write(view.schema.classes.sorted { $0.name < $1.name }, to: &json)
+        try SchemaJSON.write(
+            view.schema.classes.sorted { $0.name < $1.name }, of: view, to: &json)
         json.member("catalog", Base64.encode(catalog))
         try end()
     }

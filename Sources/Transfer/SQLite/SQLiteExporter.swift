@@ -34,7 +34,7 @@ struct SQLiteExporter {
         let table = SQLiteDatabase.quoted(SQLiteLayout.metadata)
         try database.run("CREATE TABLE \(table) (name TEXT PRIMARY KEY, value TEXT NOT NULL)")
         var json = JSONWriter()
-        SchemaJSON.write(classes, to: &json)
+        try SchemaJSON.write(classes, of: encoder.view, to: &json)
         let insertion = try database.prepare("INSERT INTO \(table) VALUES (?, ?)")
         let rows = [
             ("format", "2"), ("dates", dates.rawValue),
