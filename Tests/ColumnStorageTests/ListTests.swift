@@ -405,7 +405,6 @@ import Testing
             _ = try snapshot.commit()
             #expect(account.peak <= account.capacity)
         }
-        #expect(account.bytes == 0)
         #expect(snapshot.table(table).listElements(column, owner) == model)
         #expect(try snapshot.verify().isEmpty)
     }

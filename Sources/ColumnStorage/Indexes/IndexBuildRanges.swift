@@ -56,23 +56,24 @@ struct IndexBuildRanges<Value: IndexedValue> {
     ) -> (values: [Value], descents: Int, bytes: Int) {
         var (values, descents, bytes): ([Value], Int, Int) = ([], 0, 0)
         let step = max(1, reader.clusterCount / sampleSize)
+        let rowsPerCluster = max(1, sampleSize / max(1, reader.clusterCount))
         for cluster in stride(from: 0, to: reader.clusterCount, by: step) {
             let rows = reader.presence(cluster)
-            guard rows.rowCount > 0 else { continue }
+            let distance = max(1, rows.rowCount / rowsPerCluster)
             // Different positions, because the values may repeat with the size of a cluster.
-            var skipped = cluster &* 97 % rows.rowCount
-            var chosen: Int?
+            var skipped = cluster &* 97 % distance
             rows.forEachRow { row in
-                if skipped == 0 { chosen = row }
                 skipped -= 1
+                guard skipped < 0 else { return }
+                skipped = distance - 1
+                guard let found = value(ObjectKey(Int64(cluster * Cluster.rows + row))) else {
+                    return
+                }
+                bytes += found.byteCount
+                let kept = found.prefix(longestEnd).copied(to: &arena)
+                if let last = values.last, kept.compare(last) < 0 { descents += 1 }
+                values.append(kept)
             }
-            guard let chosen,
-                let found = value(ObjectKey(Int64(cluster * Cluster.rows + chosen)))
-            else { continue }
-            bytes += found.byteCount
-            let kept = found.prefix(longestEnd).copied(to: &arena)
-            if let last = values.last, kept.compare(last) < 0 { descents += 1 }
-            values.append(kept)
         }
         return (values, descents, bytes)
     }

