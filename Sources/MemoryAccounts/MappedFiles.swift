@@ -23,7 +23,7 @@ package enum MappedFiles {
         }
     }
 
-    /// Removes a file; its pages are not released afterwards.
+    /// Removes a file; its pages are not released afterward.
     package static func remove(_ file: Int) { state.withLock { $0.files[file] = nil } }
 
     /// Releases the pages of all files.

@@ -45,7 +45,7 @@ package struct MigrationTransaction {
     /// Rolls the transaction back unless it was committed.
     package func end() {
         guard !store.isClosed, store.isInWrite else { return }
-        // because: the caller needs the reason why the migration failed, not the failure to read the file afterwards.
+        // because: the caller needs the reason why the migration failed, not the failure to read the file afterward.
         try? store.cancelWrite()
     }
 }
