@@ -32,21 +32,21 @@ extension MigrationRunner {
     package func baseline(to target: Int? = nil) throws -> BaselineReport {
         let borrowed = try borrowExisting()
         defer { borrowed.end() }
-        let standing = try standing(of: borrowed.store)
-        let problems = standing.history.problems
+        let comparison = try comparison(with: borrowed.store)
+        let problems = comparison.history.problems
         guard problems.isEmpty else {
             throw StoreError(
                 .migrationNeeded,
                 problems.map { $0.message(store: store, folder: directory.path) }
                     .joined(separator: "\n"))
         }
-        let number = target ?? Int(clamping: standing.schemaVersion)
-        let files = standing.history.pending.filter { $0.number <= number }
+        let number = target ?? Int(clamping: comparison.schemaVersion)
+        let files = comparison.history.pending.filter { $0.number <= number }
         guard let last = files.last, last.number == number else {
-            throw nothingToRecord(number, target, standing)
+            throw nothingToRecord(number, target, comparison)
         }
         let script = try scripts.script(last)
-        let known = standing.history.applied.last?.entry.number
+        let known = comparison.history.applied.last?.entry.number
         let transaction = try beginMigration(borrowed.store)
         defer { transaction.end() }
         try checkVersion(borrowed.store.schema.version, last)

@@ -31,13 +31,13 @@ extension MigrationRunner {
         var undone: [AppliedMigration] = []
         let borrowed = try borrowExisting()
         defer { borrowed.end() }
-        let standing = try standing(of: borrowed.store)
-        try requireSound(standing)
-        let applied = standing.history.applied.compactMap(\.file)
+        let comparison = try comparison(with: borrowed.store)
+        try requireSound(comparison)
+        let applied = comparison.history.applied.compactMap(\.file)
         guard let last = applied.last else {
             throw StoreError(.invalidArgument, "no migration was applied to '\(store)'")
         }
-        if let skipped = standing.history.pending.first(where: { $0.number < last.number }) {
+        if let skipped = comparison.history.pending.first(where: { $0.number < last.number }) {
             throw StoreError(
                 .invalidArgument,
                 "'\(skipped.path)' is pending and comes before '\(last.fileName)', which was applied; run up first"
@@ -58,12 +58,12 @@ extension MigrationRunner {
             throw StoreError(
                 .invalidArgument,
                 "'\(script.file.path)' has no 'down' function; write a migration that reverses it"
-                    + (standing.history.applied.contains { $0.entry.backup != nil }
+                    + (comparison.history.applied.contains { $0.entry.backup != nil }
                         ? ", or restore the last backup with undo" : ""))
         }
         for script in due {
             undone.append(
-                try takeBack(script, borrowed.handle, undone.isEmpty ? backup : .never))
+                try revert(script, borrowed.handle, undone.isEmpty ? backup : .never))
         }
         return DownReport(store: store, undone: undone, seconds: Self.seconds(since: start))
     }

@@ -61,9 +61,9 @@ extension MigrationRunner {
     package func check() throws -> (
         state: MigrationState, findings: [MigrationFinding], rehearsal: UpReport?
     ) {
-        let standing = try examine()
-        var state = self.state(standing)
-        var findings = zip(standing.problems, state.problems).map { problem, message in
+        let comparison = try examine()
+        var state = self.state(comparison)
+        var findings = zip(comparison.problems, state.problems).map { problem, message in
             MigrationFinding(
                 .drift, message, path: problem.file?.path, number: problem.file?.number)
         }

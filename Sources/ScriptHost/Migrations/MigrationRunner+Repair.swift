@@ -14,8 +14,8 @@ extension MigrationRunner {
     package func repair() throws -> MigrationFolderEdit {
         let borrowed = try borrowExisting(isReadOnly: true)
         defer { borrowed.end() }
-        let standing = try standing(of: borrowed.store)
-        let history = standing.history
+        let comparison = try comparison(with: borrowed.store)
+        let history = comparison.history
         var steps: [String] = []
         var kept = Set(history.applied.indices)
         for (index, applied) in history.applied.enumerated() {
@@ -32,7 +32,7 @@ extension MigrationRunner {
                 )
             }
         }
-        for problem in standing.problems {
+        for problem in comparison.problems {
             switch problem {
             case .edited(_, let file): steps.append("accept the current '\(file.fileName)'")
             case .editedHelper(_, let file, let helper):
@@ -66,7 +66,7 @@ extension MigrationRunner {
         }
         let version =
             adopted.map { _ in (directory.files.last?.number ?? 0) + 1 } ?? last?.number ?? 0
-        if steps.isEmpty, standing.schemaVersion != UInt64(version), !history.applied.isEmpty {
+        if steps.isEmpty, comparison.schemaVersion != UInt64(version), !history.applied.isEmpty {
             steps.append("set the schema version of the store to \(version)")
         }
         guard !steps.isEmpty else { return MigrationFolderEdit(steps: []) {} }

@@ -100,14 +100,14 @@ package final class MigrationRunner {
         if isTrial { configuration.durability = .memory }
         let borrowed = try borrow(configuration)
         defer { borrowed.end() }
-        let standing = try standing(of: borrowed.store)
-        try requireSound(standing)
-        try check(target, standing)
+        let comparison = try comparison(with: borrowed.store)
+        try requireSound(comparison)
+        try check(target, comparison)
         // All files are read before the first one is applied, so that an invalid file prevents all changes.
-        let due = try standing.history.pending.filter { $0.number <= target ?? .max }
+        let due = try comparison.history.pending.filter { $0.number <= target ?? .max }
             .map { try scripts.script($0) }
-        if due.isEmpty, standing.history.isRenumbered {
-            try recordNumbers(borrowed.store, standing)
+        if due.isEmpty, comparison.history.isRenumbered {
+            try recordNumbers(borrowed.store, comparison)
         }
         for script in due {
             let applied: AppliedMigration?
@@ -268,8 +268,8 @@ package final class MigrationRunner {
     }
 
     /// Records the current numbers of applied migrations.
-    private func recordNumbers(_ store: Store, _ standing: MigrationStanding) throws {
-        guard let last = standing.history.last else { return }
+    private func recordNumbers(_ store: Store, _ comparison: MigrationComparison) throws {
+        guard let last = comparison.history.last else { return }
         let schema = try scripts.schema(after: last)
         let transaction = try beginMigration(store)
         defer { transaction.end() }

@@ -146,14 +146,14 @@ extension MigrationRunner {
     }
 
     /// Opens the store and compares it with the folder.
-    func examine() throws -> MigrationStanding {
+    func examine() throws -> MigrationComparison {
         let borrowed = try borrowExisting(isReadOnly: true)
         defer { borrowed.end() }
-        return try standing(of: borrowed.store)
+        return try comparison(with: borrowed.store)
     }
 
     /// Compares an open store with the folder.
-    func standing(of store: Store) throws -> MigrationStanding {
+    func comparison(with store: Store) throws -> MigrationComparison {
         let history = MigrationHistory(try store.migrationLog(), directory)
         var problems = history.problems
         let interrupted = try store.interruptedMigration()

@@ -191,7 +191,7 @@ package struct MigrationTestRun {
         guard try scripts.script(file).down != nil || fixture?["down"].function != nil else {
             return
         }
-        try takeBack(file, handle)
+        try revert(file, handle)
         if let down = fixture?["down"].function {
             let environment = try scripts.environment(of: file)
             defer { environment.end() }
@@ -239,7 +239,7 @@ package struct MigrationTestRun {
             if MigrationFailure.code(of: error) == "interrupted" { throw error }
             return "up rejects them: \(MigrationFailure.message(of: error))"
         }
-        try takeBack(file, handle)
+        try revert(file, handle)
         var lost = script.drops.union(script.downDrops).union(
             report.dropped.map(\.qualifiedName))
         for case .classRenamed(let old, let new) in report.differences {
