@@ -7,7 +7,7 @@ import Testing
 @Suite struct ErrorFrameTests {
     @Test func `the variables of each frame of an error are shown`() throws {
         let session = try TestSession()
-        #expect(try session.run(".locals").hasPrefix("there was no error"))
+        #expect(try session.run(".locals").hasPrefix("no error has occurred"))
         _ = try session.run(
             """
             local rate = 3

@@ -55,7 +55,7 @@ import Testing
         } else {
             #expect(up.error.hasPrefix("moonpool: "))
             #expect(up.error.contains(shop.store), "\(up.error)")
-            #expect(up.error.contains("free disk space"), "\(up.error)")
+            #expect(up.error.contains("file size limit"), "\(up.error)")
             #expect(up.error.split(separator: "\n").count == 1, "\(up.error)")
         }
         #expect(try shop.value(content) == before)
@@ -85,7 +85,7 @@ import Testing
               Person = { id = "int primary", name = "string indexed", text = "string fulltext", age = "int?" },
               Page = { text = "string" },
             })
-            print(ok, err.code, err.message:find("free disk space", 1, true) ~= nil, store.is_in_write)
+            print(ok, err.code, err.message:find("file size limit", 1, true) ~= nil, store.is_in_write)
             print(store:schema().Page, store:schema("Person").age, pcall(function() return first.age end))
             store:refresh()
             print(table.concat(seen, ", "))

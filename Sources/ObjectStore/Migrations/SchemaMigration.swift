@@ -101,7 +101,7 @@ package final class SchemaMigration {
     /// Changes the schema, and runs a function that sets values and renames properties and classes.
     ///
     /// Before the function runs, existing objects get the defaults of new properties, and properties whose type changes
-    /// get the values that convert exactly. Values that the new schema does not declare are dropped if ``losses`` allow
+    /// get the values that convert exactly. Values that the new schema does not declare are dropped if `losses` allow
     /// it.
     ///
     /// Throws `invalid_schema`, `duplicate_key`, `missing_value`, `invalid_object` for problems found at the end, and
