@@ -46,20 +46,23 @@ package final class AsyncOutput: Sendable {
     package func write(_ bytes: some Sequence<UInt8>) {
         let bytes = Array(bytes)
         if bytes.isEmpty { return }
-        let mustWake = state.withLock { state in
-            let text = state.labels.label(bytes, endsInLine: state.endsInLine)
-            state.endsInLine = bytes.last == UInt8(ascii: "\n")
-            state.tap?(text)
-            guard state.isEditing else {
-                // Inside the lock, so that lines of two threads do not mix and editing does not begin between them.
-                send(text, above: &state)
-                return false
-            }
-            state.pending += text
-            Self.thin(&state)
-            return true
-        }
+        // Inside the lock, so that lines of two threads do not mix and editing does not begin between them.
+        let mustWake = state.withLock { write(bytes, to: &$0) }
         if mustWake { pipe.wake() }
+    }
+
+    /// Returns whether the editing thread must print the bytes.
+    private func write(_ bytes: [UInt8], to state: inout State) -> Bool {
+        let text = state.labels.label(bytes, endsInLine: state.endsInLine)
+        state.endsInLine = bytes.last == UInt8(ascii: "\n")
+        state.tap?(text)
+        guard state.isEditing else {
+            send(text, above: &state)
+            return false
+        }
+        state.pending += text
+        Self.thin(&state)
+        return true
     }
 
     /// Prints text, above the line that is being edited.
@@ -69,8 +72,10 @@ package final class AsyncOutput: Sendable {
     package func noteEchoedLine() { state.withLock { $0.endsInLine = true } }
 
     /// Ends an unfinished last line, so that a prompt starts on a new line.
-    package func finishLine() {
-        if state.withLock({ !$0.isEditing && !$0.endsInLine }) { write("\n") }
+    package func finishLine() { state.withLock { finishLine(&$0) } }
+
+    private func finishLine(_ state: inout State) {
+        if !state.isEditing, !state.endsInLine { _ = write([UInt8(ascii: "\n")], to: &state) }
     }
 
     /// Sets the prefix of each line that the calling thread prints from now on; empty for none.
@@ -87,8 +92,18 @@ package final class AsyncOutput: Sendable {
         state.withLock { $0.tap = tap }
     }
 
-    /// Records that a line is on the screen; from now on, output is buffered.
+    /// Records that another program has the terminal; from now on, output is buffered.
     func beginEditing() { state.withLock { $0.isEditing = true } }
+
+    /// Ends an unfinished last line, and records that a line is edited; from now on, output is buffered.
+    ///
+    /// No output of another thread comes between the two, which would put the prompt behind it.
+    func beginLine() {
+        state.withLock { state in
+            finishLine(&state)
+            state.isEditing = true
+        }
+    }
 
     /// Prints the buffered output and stops buffering, after a line was entered.
     func endEditing() {

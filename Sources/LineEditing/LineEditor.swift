@@ -182,8 +182,7 @@ package final class LineEditor {
         shownHint = nil
         noticeWindowSize()
         output.pipe.drain()
-        output.finishLine()
-        output.beginEditing()
+        output.beginLine()
         // The terminal is prepared before the prompt is drawn: libedit itself prepares it only when it reads, so the
         // terminal would echo earlier input.
         shim_prepare_terminal(editor, 1)

@@ -40,8 +40,7 @@ package enum PanelTerminal {
         press: (PanelKey) -> Void, isAnswered: () -> Bool, resize: () -> Void
     ) {
         guard let saved = makeRaw(input) else { return }
-        output.finishLine()
-        output.beginEditing()
+        output.beginLine()
         var shown: [String] = []
         var hasWaited = false
         var window = Descriptor.windowSize(output.descriptor)
