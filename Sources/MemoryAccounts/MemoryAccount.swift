@@ -51,8 +51,8 @@ package final class MemoryAccount: Sendable {
     /// The resident pages of files in bytes after they were last released.
     private let filesBefore = Atomic(0)
     private static let start = ContinuousClock.now
-    /// The time of the last measurement in nanoseconds after `start`.
-    private let measuredAt = Atomic(0)
+    /// The earliest time of the next measurement in nanoseconds after `start`.
+    private let nextMeasurement = Atomic(0)
     /// The minimum time between two measurements in nanoseconds, in which a process can take a few megabytes.
     private static let measurementInterval = 500_000
 
@@ -91,8 +91,8 @@ package final class MemoryAccount: Sendable {
         guard measure != nil else { return }
         let (seconds, attoseconds) = Self.start.duration(to: .now).components
         let now = Int(seconds) * 1_000_000_000 + Int(attoseconds / 1_000_000_000)
-        guard now - measuredAt.load(ordering: .relaxed) >= Self.measurementInterval else { return }
-        measuredAt.store(now, ordering: .relaxed)
+        guard now >= nextMeasurement.load(ordering: .relaxed) else { return }
+        nextMeasurement.store(now + Self.measurementInterval, ordering: .relaxed)
         remeasure()
     }
 
