@@ -1,7 +1,7 @@
 import ColumnStorage
 
 /// The members that handles of lists, sets and maps share.
-package protocol LiveCollection {
+package protocol LiveCollection: ObservableRows {
     /// The object that owns the collection, and its property.
     var header: CollectionHeader { get }
 }

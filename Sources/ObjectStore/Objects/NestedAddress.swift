@@ -1,7 +1,7 @@
 import ColumnStorage
 
 /// The address of a list or map inside a mixed value, independent of a store; observers and references keep it.
-struct NestedAddress: Hashable, Sendable {
+package struct NestedAddress: Hashable, Sendable {
     /// The object with the mixed value.
     let owner: ObjectReference
     /// The column of the mixed property.

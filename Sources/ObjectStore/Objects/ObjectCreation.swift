@@ -352,18 +352,25 @@ struct ObjectCreation {
                     "property '\(property.name)' of '\(classSchema.name)' cannot link to a '\(name)': "
                         + "an embedded object belongs to one parent")
             }
-            guard writer.store.view.isPresent(reference) else {
-                throw StoreError(
-                    .invalidObject,
-                    "property '\(property.name)' of '\(classSchema.name)' cannot link to a deleted "
-                        + "'\(name)'")
-            }
+            try requirePresent(reference, className: name, property, classSchema)
         case .list(let elements):
             for element in elements { try checkLinks(element, property, classSchema) }
         case .dictionary(let entries):
             for element in entries.values { try checkLinks(element, property, classSchema) }
         default: break
         }
+    }
+
+    /// Throws `invalid_object` for a link to a deleted object.
+    private func requirePresent(
+        _ target: ObjectReference, className: String, _ property: Property,
+        _ classSchema: ClassSchema
+    ) throws {
+        guard !writer.store.view.isPresent(target) else { return }
+        throw StoreError(
+            .invalidObject,
+            "property '\(property.name)' of '\(classSchema.name)' cannot link to a deleted "
+                + "'\(className)'")
     }
 
     private func resolveLink(
@@ -384,12 +391,7 @@ struct ObjectCreation {
                     "property '\(property.name)' of '\(classSchema.name)' links to "
                         + "\(target.name), got a '\(name)'")
             }
-            guard writer.store.view.isPresent(reference) else {
-                throw StoreError(
-                    .invalidObject,
-                    "property '\(property.name)' of '\(classSchema.name)' cannot link to a deleted "
-                        + "'\(target.name)'")
-            }
+            try requirePresent(reference, className: target.name, property, classSchema)
             return value
         default:
             let nested = ObjectCreation(writer, mode: nestedMode, depth: depth + 1)

@@ -1,7 +1,7 @@
 import ColumnStorage
 
 /// The collection that an observer follows.
-enum ObservedCollection {
+package enum ObservedCollection {
     /// The objects of a query.
     case objects(Query)
     /// The elements of a collection without a query: plain values, or the values of a map.

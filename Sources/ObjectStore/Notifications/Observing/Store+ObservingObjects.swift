@@ -23,14 +23,10 @@ extension Store {
                 schema: view.schema,
                 handler: handler)
         }
-        let observer = try make(name, handler)
-        if let delay = try makeDelay(pace) {
-            observer.delay = delay
-            delay.probe = try make("") { [weak delay] change in
+        return try register(make(name, handler), pace: pace, seen: view.version) { delay in
+            try make("") { [weak delay] change in
                 delay?.probeDidReceive(properties: change.properties.map(\.name))
             }
-            delay.probe.map { notifications.enter($0, seen: view.version) }
         }
-        return notifications.add(observer, seen: view.version)
     }
 }

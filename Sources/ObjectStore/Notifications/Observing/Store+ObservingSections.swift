@@ -7,11 +7,7 @@ extension SectionedResults {
         keyPaths: [String] = [], name: String = "", pace: ObserverPace? = nil,
         _ handler: @escaping (SectionedChange) throws -> Void
     ) throws -> NotificationToken {
-        guard case .store(let store) = results.source else {
-            throw StoreError(
-                .frozen, "a frozen version never changes, so it cannot be observed")
-        }
-        return try store.observe(
+        try results.source.observableStore().observe(
             sections: rules, keyPaths: keyPaths, name: name, pace: pace, handler)
     }
 }
@@ -30,16 +26,12 @@ extension Store {
                 schema: view.schema,
                 handler: handler)
         }
-        let observer = try make(name, handler)
-        if let delay = try makeDelay(pace) {
-            observer.delay = delay
+        return try register(make(name, handler), pace: pace, seen: nil) { delay in
             let probe = try make("") { _ in }
             probe.recorder = { [weak delay] positions, lost, gained in
                 delay?.probeDidReceive(positions, lost: lost, gained: gained)
             }
-            delay.probe = probe
-            notifications.enter(probe, seen: nil)
+            return probe
         }
-        return notifications.add(observer, seen: nil)
     }
 }
