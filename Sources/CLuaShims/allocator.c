@@ -328,10 +328,10 @@ void shim_count_memory(lua_State *L) {
 void memory_relieve(lua_State *L) {
     host *h = host_of(L);
     int32_t pressure = h->calls.memory_pressure(h->owner);
-    if (pressure == SHIM_PRESSURE_COLLECT) {
-        shim_collect_now(L);
-        pressure = h->calls.memory_pressure(h->owner);
-    }
+    if (pressure == SHIM_PRESSURE_NONE) return;
+    // Exhausted memory is collected too: the script may have released it after the last collection.
+    shim_collect_now(L);
+    pressure = h->calls.memory_pressure(h->owner);
     if (pressure == SHIM_PRESSURE_EXHAUSTED && return_slabs(&h->mem) > 0)
         pressure = h->calls.memory_pressure(h->owner);
     if (pressure != SHIM_PRESSURE_EXHAUSTED) return;

@@ -51,8 +51,8 @@ package final class MemoryAccount: Sendable {
     /// The resident pages of files in bytes after they were last released.
     private let filesBefore = Atomic(0)
     private static let start = ContinuousClock.now
-    /// The earliest time of the next measurement in nanoseconds after `start`.
-    private let nextMeasurement = Atomic(0)
+    /// The earliest time of the next measurement in nanoseconds after `start`; never before `beginMeasuring`.
+    private let nextMeasurement = Atomic(Int.max)
     /// The minimum time between two measurements in nanoseconds, in which a process can take a few megabytes.
     private static let measurementInterval = 500_000
 
@@ -81,6 +81,7 @@ package final class MemoryAccount: Sendable {
         measuredBefore.store(now.anonymous - anonymous, ordering: .relaxed)
         residentBefore.store(now.anonymous + now.files - bytes, ordering: .relaxed)
         filesBefore.store(now.files, ordering: .relaxed)
+        nextMeasurement.store(0, ordering: .relaxed)
     }
 
     /// Measures the memory of the process, if the last measurement is too old.

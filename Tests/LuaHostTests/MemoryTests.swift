@@ -35,6 +35,22 @@ import Testing
                 ])
     }
 
+    @Test func `garbage is collected before the limit ends a call of the host`() throws {
+        let account = MemoryAccount(limit: 2 << 20)
+        let state = LuaState(account: account)
+        state.countMemory()
+        state.globals["answer"] = .function(state.makeFunction("answer") { $0.answer(42) })
+        try state.run("collectgarbage 'stop' t = {} for i = 1, 1e4 do t[i] = {i} end")
+        // A collection while the table is in use does not free it. Then memory is taken that cannot be refused.
+        account.didCollect()
+        let excess = account.capacity + (700 << 10) - account.bytes
+        account.record(excess)
+        defer { account.release(excess) }
+        #expect(account.isExhausted)
+        #expect(failing(state, "answer()")?.kind == .memory)
+        #expect(try state.run("t = nil return answer()") == [42])
+    }
+
     @Test(arguments: [
         "pcall(grow)", "xpcall(grow, function(e) return 'handled' end)",
         "coroutine.resume(coroutine.create(grow))",
