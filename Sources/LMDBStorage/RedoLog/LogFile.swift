@@ -74,19 +74,18 @@ final class LogFile: Sendable {
         StorageError(rawCode: errno, call: call, file: path)
     }
 
-    /// Whether the path still leads to this file.
-    var isInPlace: Bool {
-        var status = stat()
-        return stat(path, &status) == 0 && UInt64(status.st_dev) == device
-            && UInt64(status.st_ino) == inode
-    }
+    /// Whether the path still leads to this file, without a symbolic link.
+    var isInPlace: Bool { sizeInPlace != nil }
 
-    /// Whether the file still has a name and contains all bytes before an offset.
+    /// The size of the file; nil if the path no longer leads to it.
     ///
-    /// Takes one system call. It finds no other file at the path, as ``isInPlace`` does.
-    func isWhole(upTo offset: Int) -> Bool {
+    /// Takes one system call.
+    var sizeInPlace: Int? {
         var status = stat()
-        return fstat(descriptor, &status) == 0 && status.st_nlink > 0 && status.st_size >= offset
+        guard lstat(path, &status) == 0, UInt64(status.st_dev) == device,
+            UInt64(status.st_ino) == inode
+        else { return nil }
+        return Int(status.st_size)
     }
 
     /// Removes the file, if the path still leads to it.

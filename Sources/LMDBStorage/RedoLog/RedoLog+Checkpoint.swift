@@ -11,6 +11,8 @@ import CLMDB
 extension RedoLog {
     /// The minimum time between the beginnings of two checkpoints, in nanoseconds.
     private static let pause: UInt64 = 100_000_000
+    /// The time between two checks of the log's name by commits without a record, in nanoseconds.
+    private static let nameCheckPause: UInt64 = 1_000_000
 
     /// Advances the checkpoint if many versions or many bytes of records follow it.
     ///
@@ -27,11 +29,15 @@ extension RedoLog {
     private func moveOnSlowly(_ newest: UInt64, _ usualLag: UInt64) throws(StorageError) {
         collect()
         guard let pin, let file else { return }
+        let now = Platform.monotonicNanoseconds()
+        if now &- nameChecked >= Self.nameCheckPause {
+            nameChecked = now
+            guard file.isInPlace else { return try replaceLog(newest) }
+        }
         let lag = newest &- pin.version
         let used = end >= start ? end - start : LogFile.end - start + end - LogFile.base
         guard lag >= usualLag || used >= Self.usualSize else { return }
         // Commits without a flush are frequent, so a later checkpoint shares its cost among more of them.
-        let now = Platform.monotonicNanoseconds()
         guard now &- checkpointBegun >= Self.pause || lag >= hastyLag || used >= Self.usualSize
         else {
             return
@@ -47,13 +53,17 @@ extension RedoLog {
             if lag >= greatestLag { try restart(newest) }
             return
         }
+        guard let sequence = file.header(id: id)?.sequence else {
+            // Another program has overwritten the log.
+            _ = Platform.lockFile(file.descriptor, LOCK_UN)
+            return try replaceLog(newest)
+        }
         guard let next = try? LogPin.hold(environment, dataPath) else {
             _ = Platform.lockFile(file.descriptor, LOCK_UN)
             if lag >= greatestLag { try restart(newest) }
             return
         }
-        let sequence = file.header(id: id)?.sequence ?? 0
-        guard next.version == newest, sequence > 0,
+        guard next.version == newest,
             let header = header(newest, start: end, sequence: sequence + 1)
         else {
             next.release()
@@ -126,6 +136,20 @@ extension RedoLog {
         take(next, newest)
     }
 
+    /// Begins a new log after another program has removed or changed the log.
+    ///
+    /// If that fails, for example without space or permission, or because the name belongs to a file that cannot be a
+    /// log, the data file becomes complete without a log, and `id` is 0.
+    func replaceLog(_ newest: UInt64) throws(StorageError) {
+        do throws(StorageError) {
+            try activate(newest)
+        } catch {
+            if failure != nil { throw error }
+            pace.pause(1000)
+            try finish()
+        }
+    }
+
     /// Begins a log: flushes the data file to the device, and writes the log's identity to it.
     func activate(_ newest: UInt64, isLocked: Bool = false) throws(StorageError) {
         checkpointer.finish()
@@ -182,6 +206,8 @@ extension RedoLog {
         version = newest
         start = LogFile.base
         end = LogFile.base
+        last = 0
+        preparedEnd = 0
         file?.notePins((next.version, 0))
     }
 

@@ -21,6 +21,8 @@ import Synchronization
 //   are not lost.
 // * A data file with a log contains the log's identity (LogMarker). The marker is removed when all data is on the
 //   device: on closing, and after some time without writes. The data file is then complete without the log.
+// * Recovery reads the log by its name. Each durable commit therefore verifies that the log still has its name and its
+//   last record before it appends a record, and other commits verify the name at intervals.
 //
 // Only the thread that holds LMDB's write lock may use the log, except that the thread of Checkpointer completes a
 // checkpoint.
@@ -54,6 +56,12 @@ final class RedoLog: CommitStrategy, @unchecked Sendable {
     /// The newest version without a record.
     var unrecorded: UInt64 = 0
     var end = LogFile.base
+    /// The offset of the newest version's record; 0 if it has no record in the log.
+    var last = 0
+    /// The size that the log is known to have during a commit.
+    var preparedEnd = 0
+    /// The time of the last check of the log's name by a commit without a record.
+    var nameChecked: UInt64 = 0
     var pin: LogPin?
     /// The number of commits without a log after a write that was too large for the log.
     var greatPause = 16
@@ -63,7 +71,7 @@ final class RedoLog: CommitStrategy, @unchecked Sendable {
     var isDataInPlace = false
     private static let spareBytes = 256 << 20
     /// The reason why data can no longer be written.
-    private var failure: StorageError?
+    private(set) var failure: StorageError?
     /// The number of commits of this process.
     let commits = Atomic<Int>(0)
 
@@ -106,22 +114,25 @@ final class RedoLog: CommitStrategy, @unchecked Sendable {
     func begin(_ durability: Durability, newest: UInt64) throws(StorageError) -> CommitMode {
         if let failure { throw failure }
         if id != 0, durability != .memory, version == newest, pin != nil, !isTight,
-            isStill(page.marker), durability != .full || hasLog
+            isStill(page.marker)
         {
             try moveOn(newest, isWaiting: durability == .full)
         } else if let mode = try beginUnpinned(durability, newest) {
             return mode
         }
-        guard durability == .full else { return .checkpointed }
         // No record can follow a version without one, except the checkpoint.
-        if unrecorded > checkpoint { collect() }
-        if unrecorded > checkpoint { try restart(newest) }
+        if durability == .full, id != 0, unrecorded > checkpoint {
+            collect()
+            if unrecorded > checkpoint {
+                try file?.isInPlace == true ? restart(newest) : replaceLog(newest)
+            }
+        }
+        // Another program has removed the log, and no other one can be created.
+        guard id != 0 else { return .direct }
+        guard durability == .full else { return .checkpointed }
         recorder.begin()
         return .logged
     }
-
-    /// Whether no program has deleted or truncated the log; a record in such a log would not survive a power failure.
-    private var hasLog: Bool { file?.isWhole(upTo: end) ?? false }
 
     private func isStill(_ marker: LogMarker) -> Bool { marker.id == id && marker.salt == salt }
 
@@ -159,13 +170,16 @@ final class RedoLog: CommitStrategy, @unchecked Sendable {
         _ marker: LogMarker, _ newest: UInt64, isRecording: Bool = true
     ) throws(StorageError) {
         collect()
-        if file == nil { file = try LogFile.ifPresent(of: dataPath) }
+        // Another process may have replaced a log that had lost its name.
+        if id != marker.id, file?.isInPlace != true {
+            file = try LogFile.ifPresent(of: dataPath)
+        }
         guard let file, file.isInPlace, let header = file.header(id: marker.id),
             header.salt == marker.salt, header.version <= newest
         else {
             // The log was removed, or a process was killed while it created the log; all data exists until the machine
             // restarts.
-            return try activate(newest)
+            return try replaceLog(newest)
         }
         if id != marker.id || salt != header.salt || header.version > version || version > newest {
             // The records that this process knew were overwritten.
@@ -173,6 +187,7 @@ final class RedoLog: CommitStrategy, @unchecked Sendable {
             salt = header.salt
             version = header.version
             end = header.start
+            last = 0
         }
         checkpoint = header.version
         start = header.start
@@ -193,6 +208,7 @@ final class RedoLog: CommitStrategy, @unchecked Sendable {
             else { return false }
             version += 1
             end = offset + record.extent
+            last = offset
         }
         // A record after it belongs to a commit that did not happen.
         while let (offset, _) = file.find(newest &+ 1, after: end, salt: salt) {
@@ -223,7 +239,9 @@ final class RedoLog: CommitStrategy, @unchecked Sendable {
     func write(_ new: UInt64) throws(StorageError) {
         if recorder.isLent { recorder.finishLent() }
         commits.wrappingAdd(1, ordering: .relaxed)
-        guard !recorder.isEmpty, let file else { return }
+        guard !recorder.isEmpty else { return }
+        try requireLog(new - 1)
+        guard id != 0, let file else { return flushDirectly() }
         if !recorder.isIncomplete {
             let record = recorder.record
             let extent = LogRecord.extent(record.count - LogRecord.size)
@@ -231,6 +249,7 @@ final class RedoLog: CommitStrategy, @unchecked Sendable {
                 try append(record, .changes, version: new, at: offset, to: file)
                 version = new
                 end = offset + extent
+                last = offset
                 return
             }
         }
@@ -243,7 +262,25 @@ final class RedoLog: CommitStrategy, @unchecked Sendable {
         }
         version = 0
         try append(recorder.head, .direct, version: new, at: offset, to: file)
-        mdb_env_set_flags(environment, UInt32(MDB_NOSYNC), 0)
+        flushDirectly()
+    }
+
+    /// Makes LMDB flush the open write when it commits it.
+    private func flushDirectly() { mdb_env_set_flags(environment, UInt32(MDB_NOSYNC), 0) }
+
+    /// Begins a new log if no recovery would find a record that is appended to this one, because another program has
+    /// renamed, replaced, deleted, truncated or overwritten it.
+    ///
+    /// `newest` is the version before the open write. If no log can be created, `id` is 0 afterward. Takes two system
+    /// calls.
+    private func requireLog(_ newest: UInt64) throws(StorageError) {
+        if let file, let size = file.sizeInPlace, size >= end,
+            last == 0 || file.record(at: last, salt: salt)?.version == version
+        {
+            preparedEnd = size
+        } else {
+            try replaceLog(newest)
+        }
     }
 
     /// Records that a version has no record.
@@ -251,6 +288,7 @@ final class RedoLog: CommitStrategy, @unchecked Sendable {
         commits.wrappingAdd(1, ordering: .relaxed)
         version = new
         unrecorded = new
+        last = 0
     }
 
     private func append(
@@ -286,6 +324,7 @@ final class RedoLog: CommitStrategy, @unchecked Sendable {
         if end + extent <= limit { offset = end }
         if offset == nil, !isWrapped, LogFile.base + extent <= start { offset = LogFile.base }
         guard let offset else { return nil }
+        guard offset + extent > preparedEnd else { return offset }
         do throws(StorageError) {
             try file.prepare(upTo: offset + extent)
         } catch {

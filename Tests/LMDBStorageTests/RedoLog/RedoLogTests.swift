@@ -95,30 +95,6 @@ extension LogTests {
             #expect(try keys(lease) == Array(1...12))
         }
 
-        @Test(arguments: [true, false])
-        func `a commit after the log was deleted or truncated is in a new log`(isDeleted: Bool)
-            throws
-        {
-            let copy = path + "-copy"
-            defer {
-                remove()
-                remove(copy)
-            }
-            let lease = try open()
-            for key in 1...9 { try commit(lease, UInt64(key)) }
-            let id = marker().id
-            #expect(id != 0)
-            if isDeleted { unlink(path + "-log") } else { truncate(path + "-log", 0) }
-            for key in 10...12 { try commit(lease, UInt64(key)) }
-            #expect(marker().id != 0 && marker().id != id)
-            // What another machine reads, as after a power failure.
-            self.copy(to: copy)
-            #expect(try keys(open(copy)) == Array(1...12))
-            let log = try LogFile(of: path, isMade: false)
-            let header = try #require(log.header(id: marker().id))
-            #expect(log.find(header.version + 1, after: header.start, salt: header.salt) != nil)
-        }
-
         @Test func `a recovery that fails because of the log leaves the file as it was`() throws {
             let copy = path + "-copy"
             defer {

@@ -9,8 +9,11 @@ import Testing
 struct PowerLossTests {
     /// Writer `arg[2]` increments its count up to `arg[3]`, once per commit, and also changes items with links,
     /// collections and long texts.
+    ///
+    /// After each `arg[5]` commits, it renames the log.
     private static let writer = """
         local path, writer, last, durability = arg[1], tonumber(arg[2]), tonumber(arg[3]), arg[4]
+        local period = tonumber(arg[5] or last)
         local store = moonpool.open { path = path, durability = durability, schema = {
           Writer = { id = "int primary", count = "int", sum = "int", log = "int[]" },
           Item = { id = "int primary", value = "int indexed", text = "string", before = "Item",
@@ -35,6 +38,7 @@ struct PowerLossTests {
             if oldest then store:delete(oldest) end
           end)
           os.getenv("ACKNOWLEDGE:" .. writer * 1000000 + step)
+          if step % period == 0 and step < last then os.rename(path .. "-log", path .. ".away") end
           if step % 60 == 0 then moonpool.sleep(0.15) end
         end
         store:close()
@@ -90,10 +94,13 @@ struct PowerLossTests {
 
     /// Verifies images of a store that writers have changed; the commits of `waiting` writers are durable when they
     /// return.
+    ///
+    /// `isWhole` returns whether the store of an image must be complete.
     private func verify(
         _ experiment: PowerLossExperiment, _ trace: WriteTrace,
         count: Int = PowerLossExperiment.count,
-        seed: UInt64, waiting: Set<Int>, atLeast: [Int: Int] = [:]
+        seed: UInt64, waiting: Set<Int>, atLeast: [Int: Int] = [:],
+        isWhole: (PowerLossExperiment.Image) -> Bool = { _ in true }
     ) throws {
         let script = try experiment.folder.write(Self.checker, to: "checker.lua")
         var random = SeededGenerator(seed &+ 1)
@@ -101,7 +108,7 @@ struct PowerLossTests {
             var pristine: [String: String] = [:]
             for image in images { pristine[image.folder] = try experiment.copy(image) }
             let results = try experiment.results(of: script, on: "a.moonpool", images)
-            for image in images {
+            for image in images where isWhole(image) {
                 func fault(_ what: String) {
                     experiment.fault(image, pristine[image.folder], what)
                 }
@@ -138,12 +145,18 @@ struct PowerLossTests {
     }
 
     /// Runs writers with the given durabilities on the same store at the same time, and records the writes.
-    private func write(_ durabilities: [String], commits: Int) throws -> PowerLossExperiment {
+    ///
+    /// The first writer renames the log whenever it has made `period` commits.
+    private func write(
+        _ durabilities: [String], commits: Int, period: Int? = nil
+    ) throws -> PowerLossExperiment {
         let experiment = try PowerLossExperiment()
         let script = try experiment.folder.write(Self.writer, to: "writer.lua")
         let store = experiment.device + "/a.moonpool"
         let writers = try durabilities.enumerated().map { index, durability in
-            try experiment.start([script, store, "\(index + 1)", "\(commits)", durability])
+            try experiment.start(
+                [script, store, "\(index + 1)", "\(commits)", durability]
+                    + (index == 0 ? period.map { ["\($0)"] } ?? [] : []))
         }
         for writer in writers {
             let outcome = try writer.finish(within: 300)
@@ -159,6 +172,19 @@ struct PowerLossTests {
         let experiment = try write(durabilities, commits: durabilities.count == 1 ? 200 : 100)
         let waiting = durabilities.indices.filter { durabilities[$0] == "full" }.map { $0 + 1 }
         try verify(experiment, experiment.trace(), seed: 1, waiting: Set(waiting))
+    }
+
+    @Test(arguments: [["full"], ["full", "full"], ["full", "async"]])
+    func `acknowledged commits after the log was renamed are on the device`(
+        _ durabilities: [String]
+    ) throws {
+        let period = 7
+        let experiment = try write(durabilities, commits: 60, period: period)
+        let waiting = durabilities.indices.filter { durabilities[$0] == "full" }.map { $0 + 1 }
+        // Until the next commit, the device has no log.
+        try verify(experiment, experiment.trace(), seed: 6, waiting: Set(waiting)) {
+            $0.acknowledged[1, default: 0] % period != 0
+        }
     }
 
     @Test func `a new store is missing, empty or complete`() throws {
