@@ -177,7 +177,9 @@ let package = Package(
             name: "DecimalsTests", dependencies: ["Decimals"], swiftSettings: unsafeZone),
         .testTarget(
             name: "ObjectStoreTests",
-            dependencies: ["ObjectStore", "ColumnStorage", "MemoryAccounts", "TestThreads"],
+            dependencies: [
+                "ObjectStore", "ColumnStorage", "LMDBStorage", "MemoryAccounts", "TestThreads",
+            ],
             swiftSettings: unsafeZone),
         .testTarget(
             name: "EventLoopsTests", dependencies: ["EventLoops", "TestThreads"],

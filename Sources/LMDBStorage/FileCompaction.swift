@@ -77,6 +77,8 @@ package enum FileCompaction {
         // because: mdb_env_create succeeded.
         let environment = created!
         defer { mdb_env_close(environment) }
+        // Otherwise LMDB would map as much as the file's header states. It maps at least the pages of the file.
+        try check(mdb_env_set_mapsize(environment, 1 << 20), "mdb_env_set_mapsize", path)
         try check(
             mdb_env_set_maxreaders(environment, UInt32(EnvironmentOptions().maxReaders)),
             "mdb_env_set_maxreaders", path)

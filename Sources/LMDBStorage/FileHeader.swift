@@ -55,6 +55,9 @@ enum FileHeader {
     static func checkPagesAtOpening(
         _ descriptor: Int32, path: String
     ) throws(StorageError) -> Bool {
+        if let fault = HeaderVerifier.versionFault(descriptor) {
+            throw StorageError(.damaged, call: fault, file: path)
+        }
         let isSmall = lseek(descriptor, 0, SEEK_END) <= largestAtOpening
         try checkPages(descriptor, path: path, isSmall ? .all : .names)
         return isSmall
@@ -109,10 +112,12 @@ enum FileHeader {
             throw StorageError(.newerFormat, call: "file header", file: path)
         }
         let page = first.pageSize
-        guard page >= 512, page <= 65536, page & (page - 1) == 0,
-            let second = meta(descriptor, at: page), second.magic == magic
+        guard first.hasPageSize,
+            let second = meta(descriptor, at: page), second.magic == magic,
+            second.pageSize == page
         else { throw StorageError(.damaged, call: "file header", file: path) }
-        guard isPlausible(first), isPlausible(second), first.isNeighbor(of: second) else {
+        guard first.isPlausible(at: 0), second.isPlausible(at: 1), first.isNeighbor(of: second)
+        else {
             return try isRetried(
                 [first, second], descriptor, path, isLast: isLast, fault: "its header")
         }
@@ -121,8 +126,10 @@ enum FileHeader {
         let size = Int(lseek(descriptor, 0, SEEK_END))
         if newest.lastPage >= UInt64(size / page) {
             // Pages that a transaction allocated and freed may be missing after the end of the file.
-            let reachable = PageWalk(descriptor, pageSize: page, pageCount: UInt64(size / page))
-            guard reachable.isWhole(roots: newest.roots) else {
+            let index = second.version > first.version ? 1 : 0
+            guard var tree = PageTree(descriptor, newest, isSummed: false),
+                tree.isSound(header: index), tree.hasAllPages
+            else {
                 return try isRetried(
                     [first, second], descriptor, path, isLast: isLast,
                     fault: "shorter than its header declares")
@@ -158,10 +165,6 @@ enum FileHeader {
         throw StorageError(.damaged, call: what, file: path)
     }
 
-    private static func isPlausible(_ meta: Meta) -> Bool {
-        meta.version < 1 << 62 && meta.lastPage < 1 << 47 && meta.format == formatVersion
-    }
-
     /// Returns the maximum size that the last writer of the file allows; 0 for an empty file.
     static func mapSize(_ descriptor: Int32) -> Int {
         guard let first = meta(descriptor, at: 0) else { return 0 }
@@ -170,6 +173,9 @@ enum FileHeader {
     }
 
     struct Meta {
+        /// The number and the kind of the page.
+        var page: UInt64
+        var flags: UInt16
         var magic: UInt32
         var format: UInt32
         var mapSize: UInt64
@@ -177,6 +183,31 @@ enum FileHeader {
         var roots: [UInt64]
         var lastPage: UInt64
         var version: UInt64
+
+        /// Decodes the header on a page; the rest of the page may be missing.
+        init(_ image: PageImage) {
+            let start = pageHeaderSize
+            page = image.number
+            flags = image.flags
+            magic = image.load(start, UInt32.self)
+            format = image.load(start + 4, UInt32.self)
+            mapSize = image.load(start + 16, UInt64.self)
+            pageSize = Int(image.load(start + 24, UInt32.self))
+            roots = [24, 72].map { image.load(start + $0 + 40, UInt64.self) }
+            lastPage = image.load(start + 120, UInt64.self)
+            version = image.load(start + 128, UInt64.self)
+        }
+
+        /// Whether the page size is one that LMDB supports.
+        var hasPageSize: Bool {
+            pageSize >= 512 && pageSize <= 65536 && pageSize & (pageSize - 1) == 0
+        }
+
+        /// Returns whether LMDB can write this header to a page.
+        func isPlausible(at index: UInt64) -> Bool {
+            page == index && flags == PageImage.Flags.meta && format == formatVersion
+                && version < 1 << 62 && lastPage > 0 && lastPage < 1 << 47
+        }
 
         /// Returns whether two headers can belong to one file: each commit overwrites the older one with the next
         /// version.
@@ -210,16 +241,6 @@ enum FileHeader {
         var bytes = [UInt8](repeating: 0, count: pageHeaderSize + metaSize)
         let wanted = bytes.count
         guard pread(descriptor, &bytes, wanted, off_t(offset)) == wanted else { return nil }
-        return bytes.withUnsafeBytes { bytes in
-            let page = PageImage(bytes)
-            let start = pageHeaderSize
-            return Meta(
-                magic: page.load(start, UInt32.self), format: page.load(start + 4, UInt32.self),
-                mapSize: page.load(start + 16, UInt64.self),
-                pageSize: Int(page.load(start + 24, UInt32.self)),
-                roots: [24, 72].map { page.load(start + $0 + 40, UInt64.self) },
-                lastPage: page.load(start + 120, UInt64.self),
-                version: page.load(start + 128, UInt64.self))
-        }
+        return bytes.withUnsafeBytes { Meta(PageImage($0)) }
     }
 }

@@ -100,8 +100,8 @@ struct FileSeal: Equatable {
 extension FileHeader {
     /// Returns the header of the newest version, and its index.
     static func newest(_ descriptor: Int32) -> (Meta, Int)? {
-        guard let first = meta(descriptor, at: 0), first.pageSize >= 512, first.pageSize <= 65536,
-            let second = meta(descriptor, at: first.pageSize)
+        guard let first = meta(descriptor, at: 0), first.hasPageSize,
+            let second = meta(descriptor, at: first.pageSize), second.pageSize == first.pageSize
         else { return nil }
         return second.version > first.version ? (second, 1) : (first, 0)
     }

@@ -134,6 +134,11 @@ struct FreePages: Sequence, IteratorProtocol {
 
 /// The head of a tree: LMDB's record of a table.
 struct TreeHead {
+    /// The greatest depth of a tree.
+    static let greatestDepth = 32
+
+    /// The page size in the head of the list of free pages; 0 in all other heads.
+    let unused: UInt32
     let flags: UInt16
     let depth: Int
     let branchPages: UInt64
@@ -144,6 +149,7 @@ struct TreeHead {
     let root: UInt64?
 
     init(_ image: PageImage, at offset: Int) {
+        unused = image.load(offset, UInt32.self)
         flags = image.load(offset + 4, UInt16.self)
         depth = Int(image.load(offset + 6, UInt16.self))
         branchPages = image.load(offset + 8, UInt64.self)
@@ -152,5 +158,14 @@ struct TreeHead {
         entries = image.load(offset + 32, UInt64.self)
         let number = image.load(offset + 40, UInt64.self)
         root = number == .max ? nil : number
+    }
+
+    /// Whether a tree can have these numbers; an empty tree must have no depth, because LMDB increments it.
+    func isPlausible(lastPage: UInt64) -> Bool {
+        guard let root else {
+            return depth == 0 && entries == 0
+                && [branchPages, leafPages, overflowPages].allSatisfy { $0 == 0 }
+        }
+        return depth > 0 && depth <= Self.greatestDepth && root >= 2 && root <= lastPage
     }
 }

@@ -20,7 +20,7 @@ struct PageTree: ~Copyable {
     private let isSummed: Bool
     private let scope: Scope
     private let readsLongValues: Bool
-    private let taken: UnsafeMutablePointer<UInt64>
+    private let pages: PageSet
     /// The number of bytes that were mapped since memory was last released.
     private var mappedBytes = 0
     private static let mappedLimit = 8 << 20
@@ -54,19 +54,14 @@ struct PageTree: ~Copyable {
         pageCount = meta.lastPage < present ? meta.lastPage + 1 : present
         length = Int(pageCount) * meta.pageSize
         self.isSummed = isSummed
-        guard length > 0, let mapped = mmap(nil, length, PROT_READ, MAP_SHARED, descriptor, 0),
+        guard pageCount >= 2, let mapped = mmap(nil, length, PROT_READ, MAP_SHARED, descriptor, 0),
             mapped != MAP_FAILED
         else { return nil }
         base = mapped
-        let words = Int(pageCount / 64) + 1
-        taken = .allocate(capacity: words)
-        taken.initialize(repeating: 0, count: words)
+        pages = PageSet(pageCount: pageCount, lastPage: lastPage)
     }
 
-    deinit {
-        munmap(base, length)
-        taken.deallocate()
-    }
+    deinit { munmap(base, length) }
 
     /// The pages of a tree, and their number.
     private struct Tree {
@@ -120,7 +115,9 @@ struct PageTree: ~Copyable {
         let heads = PageImage.headerSize + 24
         let free = TreeHead(image, at: heads)
         let main = TreeHead(image, at: heads + PageImage.tableSize)
-        guard image.flags == PageImage.Flags.meta, free.flags & 1 == 0, main.flags == 0 else {
+        guard image.flags == PageImage.Flags.meta, free.flags == HeaderVerifier.freeFlags,
+            main.flags == 0
+        else {
             faultyPage = UInt64(index)
             return false
         }
@@ -131,14 +128,18 @@ struct PageTree: ~Copyable {
         return follow(&list)
     }
 
+    /// Whether every page of the file is used or free; only after all pages were found to be sound.
+    var hasAllPages: Bool { pages.missingCount() == 0 }
+
     private mutating func follow(_ tree: inout Tree) -> Bool {
-        if let root = tree.head.root {
-            guard tree.head.depth > 0, tree.head.depth <= 32, visit(root, 1, &tree) else {
-                if faultyPage == nil { faultyPage = root }
-                return false
-            }
-        }
         let head = tree.head
+        guard head.depth <= TreeHead.greatestDepth, (head.depth == 0) == (head.root == nil) else {
+            return false
+        }
+        if let root = head.root, !visit(root, 1, &tree) {
+            if faultyPage == nil { faultyPage = root }
+            return false
+        }
         return tree.entries == head.entries && tree.branchPages == head.branchPages
             && tree.leafPages == head.leafPages
             && (tree.overflowPages == head.overflowPages || !readsLongValues)
@@ -152,12 +153,8 @@ struct PageTree: ~Copyable {
 
     /// Marks pages as used; returns false if they are not in the file, or are already used.
     private func take(_ first: UInt64, _ count: UInt64) -> Bool {
-        guard first >= 2, first < pageCount, count <= pageCount - first else { return false }
-        for number in first..<first + count {
-            let bit: UInt64 = 1 << (number & 63)
-            if taken[Int(number >> 6)] & bit != 0 { return false }
-            taken[Int(number >> 6)] |= bit
-        }
+        guard pages.contains(first, count) else { return false }
+        for number in first..<first + count where !pages.insert(number) { return false }
         return true
     }
 
@@ -197,6 +194,8 @@ struct PageTree: ~Copyable {
             if isLeaf {
                 tree.entries += 1
                 guard !node.key.isEmpty, !tree.isIntegers || node.key.count == 8,
+                    // LMDB would use the pages that version 0 has freed several times.
+                    !tree.hasFreePages || node.key.contains(where: { $0 != 0 }),
                     tree.advance(to: node.key), visitValue(node, image, &tree)
                 else {
                     if faultyPage == nil { faultyPage = number }
@@ -227,7 +226,7 @@ struct PageTree: ~Copyable {
         case PageImage.NodeFlags.big:
             let first = image.load(node.data, UInt64.self)
             let needed = PageImage.pages(ofValue: node.dataSize, pageSize: pageSize)
-            guard first >= 2, first < pageCount else { return false }
+            guard pages.contains(first, 1) else { return false }
             guard readsLongValues || tree.hasFreePages else {
                 return take(first, UInt64(needed))
             }
@@ -240,8 +239,8 @@ struct PageTree: ~Copyable {
             add(run, first)
             guard tree.hasFreePages else { return true }
             let start = PageImage.headerSize
-            return isFreeList(
-                UnsafeRawBufferPointer(rebasing: run.bytes[start..<start + node.dataSize]))
+            return pages.insertFreePages(
+                UnsafeRawBufferPointer(rebasing: run.bytes[start..<start + node.dataSize])) == nil
         case PageImage.NodeFlags.table where tree.hasTables:
             guard node.dataSize == PageImage.tableSize else { return false }
             let head = TreeHead(image, at: node.data)
@@ -257,21 +256,9 @@ struct PageTree: ~Copyable {
         case 0:
             guard tree.hasFreePages else { return true }
             let end = node.data + node.dataSize
-            return isFreeList(UnsafeRawBufferPointer(rebasing: image.bytes[node.data..<end]))
+            return pages.insertFreePages(
+                UnsafeRawBufferPointer(rebasing: image.bytes[node.data..<end])) == nil
         default: return false
         }
-    }
-
-    /// Returns whether bytes are a list of free pages.
-    private func isFreeList(_ list: UnsafeRawBufferPointer) -> Bool {
-        guard let pages = FreePages(list) else { return false }
-        var before = lastPage + 1
-        for number in pages {
-            guard number >= 2, number < before else { return false }
-            before = number
-            // Pages that one write has allocated and freed may be beyond the end of the file.
-            if number < pageCount, !take(number, 1) { return false }
-        }
-        return true
     }
 }

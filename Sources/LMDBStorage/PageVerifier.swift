@@ -37,7 +37,10 @@ package struct PageVerifier {
     private let pageSize: Int
     private let pageCount: UInt64
     private let limit: Int
-    private var taken: [UInt64]
+    /// The tables that the file must have.
+    private let tables: [TableName]
+    private var foundTables: Set<String> = []
+    private let pages: PageSet
     private var faults: [String] = []
     /// The values with wrong checksums, which do not end the verification of the pages.
     private var changed: [String] = []
@@ -48,19 +51,20 @@ package struct PageVerifier {
     /// Reads every used page once. Other processes may write in the meantime. At most `limit` errors are listed. Throws
     /// `notAStore`, `newerFormat`, `notFound`, `permission`, and `damaged` if the file's header is damaged. A file that
     /// was being written when the machine stopped is recovered first; throws `needsRecovery` if it may not be written.
+    /// `tables` are the tables that the file must have.
     package static func faults(
-        path: String, atMost limit: Int
+        path: String, atMost limit: Int, tables: [TableName] = []
     ) throws(StorageError) -> [String] {
         let location = try FileLocation(path)
         do throws(StorageError) {
-            return try faultsOnceComplete(location.path, limit)
+            return try faultsOnceComplete(location.path, limit, tables)
         } catch {
             throw error.named(location)
         }
     }
 
     private static func faultsOnceComplete(
-        _ path: String, _ limit: Int
+        _ path: String, _ limit: Int, _ tables: [TableName]
     ) throws(StorageError) -> [String] {
         let isWritable = access(path, W_OK) == 0 && access(Platform.folder(of: path), W_OK) == 0
         do throws(StorageError) {
@@ -73,12 +77,12 @@ package struct PageVerifier {
                 throw error
             }
         }
-        return try faultsAsItIs(path: path, atMost: limit)
+        return try faultsAsItIs(path: path, atMost: limit, tables: tables)
     }
 
     /// Returns the errors of a file without recovering it.
     static func faultsAsItIs(
-        path: String, atMost limit: Int
+        path: String, atMost limit: Int, tables: [TableName] = []
     ) throws(StorageError) -> [String] {
         let descriptor = Platform.openDescriptor(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw StorageError(rawCode: errno, call: "open", file: path) }
@@ -87,23 +91,25 @@ package struct PageVerifier {
             throw StorageError(.empty, call: "open", file: path)
         }
         try FileHeader.check(descriptor, path: path)
+        let headers = HeaderVerifier.faults(descriptor)
         // Writers do not overwrite pages of the newest version. If it is no longer the newest one, the verification may
         // have read a mixture.
         var attempts = 20
         while true {
             guard let before = Self.newest(descriptor) else { return [] }
-            var verifier = PageVerifier(descriptor, before.meta, limit)
+            var verifier = PageVerifier(descriptor, before.meta, limit, tables)
             verifier.verify(before.image, before.index)
             if verifier.isOlder { throw StorageError(.olderFormat, call: "check", file: path) }
             verifier.verifySeal(before.meta.version)
             let after = Self.newest(descriptor)?.meta.version ?? before.meta.version
             attempts -= 1
-            let faults = Array((verifier.faults + verifier.changed).prefix(limit))
+            let found = headers + verifier.faults + verifier.changed
+            let faults = Array(found.prefix(limit))
             if faults.isEmpty || after == before.meta.version {
                 return faults
             }
-            // If another process commits this often without an error, the file is valid.
-            if attempts == 0 { return [] }
+            // If another process commits this often without an error, the pages are valid.
+            if attempts == 0 { return headers }
         }
     }
 
@@ -111,7 +117,9 @@ package struct PageVerifier {
         _ descriptor: Int32
     ) -> (meta: FileHeader.Meta, index: Int, image: [UInt8])? {
         guard let first = FileHeader.meta(descriptor, at: 0),
-            let second = FileHeader.meta(descriptor, at: first.pageSize)
+            first.hasPageSize,
+            let second = FileHeader.meta(descriptor, at: first.pageSize),
+            second.pageSize == first.pageSize
         else { return nil }
         let index = second.version > first.version ? 1 : 0
         var image = [UInt8](repeating: 0, count: first.pageSize)
@@ -120,14 +128,17 @@ package struct PageVerifier {
         return (index == 1 ? second : first, index, image)
     }
 
-    private init(_ descriptor: Int32, _ meta: FileHeader.Meta, _ limit: Int) {
+    private init(
+        _ descriptor: Int32, _ meta: FileHeader.Meta, _ limit: Int, _ tables: [TableName]
+    ) {
         self.descriptor = descriptor
         self.limit = limit
+        self.tables = tables
         pageSize = meta.pageSize
         let size = lseek(descriptor, 0, SEEK_END)
         let present = UInt64(max(0, Int(size))) / UInt64(meta.pageSize)
         pageCount = meta.lastPage < present ? meta.lastPage + 1 : present
-        taken = [UInt64](repeating: 0, count: Int(pageCount / 64) + 1)
+        pages = PageSet(pageCount: pageCount, lastPage: meta.lastPage)
     }
 
     private mutating func add(_ fault: String) { if faults.count < limit { faults.append(fault) } }
@@ -140,32 +151,30 @@ package struct PageVerifier {
             let base = PageImage.headerSize
             let free = TreeHead(image, at: base + 24)
             let main = TreeHead(image, at: base + 24 + PageImage.tableSize)
-            let version = image.load(base + 128, UInt64.self)
-            // No store uses a map at a fixed address.
-            if image.flags != PageImage.Flags.meta || free.flags & 1 != 0 || main.flags != 0 {
-                add("header \(index) has invalid flags")
-            }
-            if version > 0, Int(version & 1) != index {
-                add("header \(index) has version \(version), which belongs to the other header")
-            }
-            guard faults.isEmpty else { return }
-            take(0)
-            take(1)
             verify(Tree(name: "the list of tables", head: main, isIntegers: false, hasTables: true))
+            for table in tables where faults.isEmpty && !foundTables.contains(table.name) {
+                add("table '\(table.name)' is missing")
+            }
             verify(
                 Tree(
                     name: "the list of free pages", head: free, isIntegers: true,
                     hasFreePages: true))
+            guard faults.isEmpty else { return }
+            let missing = pages.missingCount()
+            if missing != 0 {
+                let count = missing.map { "\($0) page\($0 == 1 ? "" : "s")" } ?? "pages"
+                add("\(count) of the file are neither used nor free")
+            }
         }
     }
 
     private mutating func verify(_ tree: Tree) {
         var count = Count()
         let head = tree.head
+        guard head.depth <= TreeHead.greatestDepth, (head.depth == 0) == (head.root == nil) else {
+            return add("the header of \(tree.name) has the invalid depth \(head.depth)")
+        }
         if let root = head.root {
-            guard head.depth > 0, head.depth <= 32 else {
-                return add("the header of \(tree.name) has the invalid depth \(head.depth)")
-            }
             visit(root, depth: 1, tree: tree, count: &count)
         }
         // The page was already reported as missing.
@@ -179,21 +188,13 @@ package struct PageVerifier {
         }
     }
 
-    /// Marks a page as used; returns false if it was already used.
-    @discardableResult  // because the two headers are the first
-    private mutating func take(_ number: UInt64) -> Bool {
-        let bit: UInt64 = 1 << (number & 63)
-        defer { taken[Int(number >> 6)] |= bit }
-        return taken[Int(number >> 6)] & bit == 0
-    }
-
     /// Marks pages as used; reports an error and returns false if they do not exist or were already used.
     private mutating func take(_ first: UInt64, _ count: UInt64, _ tree: Tree) -> Bool {
-        guard first >= 2, first < pageCount, count <= pageCount - first else {
+        guard pages.contains(first, count) else {
             add("\(tree.name) refers to page \(first), which the file does not contain")
             return false
         }
-        for number in first..<first + count where !take(number) {
+        for number in first..<first + count where !pages.insert(number) {
             add("page \(number) of \(tree.name) is used twice")
             return false
         }
@@ -236,6 +237,9 @@ package struct PageVerifier {
             } else {
                 if index > 0 {
                     let key = [UInt8](node.key)
+                    if tree.isIntegers && key.count != 8 {
+                        add("\(location) has a key of \(key.count) bytes")
+                    }
                     if let last = count.lastKey, !Self.isAscending(last, key, tree) {
                         add("\(location) is in the wrong order")
                     }
@@ -288,10 +292,13 @@ package struct PageVerifier {
             }
             let head = TreeHead(image, at: node.data)
             // Of LMDB's kinds of tables, stores only have those with plain keys and those with integer keys.
-            guard head.flags & ~8 == 0 else {
+            let name = String(decoding: node.key, as: UTF8.self)
+            let known = tables.first { $0.name == name }
+            let isKnownKind = known.map { ($0.order == .integers) == (head.flags == 8) } ?? true
+            guard head.flags & ~8 == 0, head.unused == 0, isKnownKind else {
                 return add("\(location) is a table of a kind that no store has")
             }
-            let name = String(decoding: node.key, as: UTF8.self)
+            foundTables.insert(name)
             verify(
                 Tree(
                     name: "table '\(name)'", head: head, isIntegers: head.flags == 8,
@@ -299,7 +306,7 @@ package struct PageVerifier {
         case 0:
             let value = UnsafeRawBufferPointer(
                 rebasing: image.bytes[node.data..<node.data + node.dataSize])
-            if tree.hasFreePages { verifyFreePages(value, location) }
+            if tree.hasFreePages { verifyFreePages(value, of: node, location) }
             verifyChecksum(of: value, node: node, tree: tree, at: location)
         default: add("\(location) has flags that no store has")
         }
@@ -330,7 +337,7 @@ package struct PageVerifier {
         let end = PageImage.headerSize + node.dataSize
         let value = UnsafeRawBufferPointer(
             rebasing: UnsafeRawBufferPointer(bytes)[PageImage.headerSize..<end])
-        if tree.hasFreePages { verifyFreePages(value, location) }
+        if tree.hasFreePages { verifyFreePages(value, of: node, location) }
         verifyChecksum(of: value, node: node, tree: tree, at: location)
     }
 
@@ -347,6 +354,7 @@ package struct PageVerifier {
     /// Compares the checksum of all pages, if the file has one for this version.
     private mutating func verifySeal(_ version: UInt64) {
         guard faults.isEmpty, changed.isEmpty else { return }
+        verifyMarker()
         switch FileSeal.read(descriptor) {
         case .none: break
         case .damaged: add("the checksum of the file is damaged")
@@ -367,11 +375,10 @@ package struct PageVerifier {
                 add("a header has changed since it was written")
             }
         }
-        verifyFirstPage()
     }
 
-    /// Verifies that LMDB's header on the first page is followed by a marker, a seal or zeros.
-    private mutating func verifyFirstPage() {
+    /// Verifies that the first page contains a valid marker or zeros.
+    private mutating func verifyMarker() {
         var bytes = [UInt8](repeating: 0, count: LogMarker.size)
         guard
             pread(descriptor, &bytes, bytes.count, off_t(LogMarker.offset)) == bytes.count,
@@ -391,16 +398,17 @@ package struct PageVerifier {
         return Int(clamping: image.pages)
     }
 
-    private mutating func verifyFreePages(_ list: UnsafeRawBufferPointer, _ location: String) {
-        guard let pages = FreePages(list) else {
-            return add("\(location) is not a list of pages")
+    private mutating func verifyFreePages(
+        _ list: UnsafeRawBufferPointer, of node: PageImage.Node, _ location: String
+    ) {
+        if node.key.allSatisfy({ $0 == 0 }) {
+            add("\(location) has the impossible version 0")
         }
-        for number in pages {
-            // Pages that one transaction has allocated and freed may be beyond the end of the file.
-            if number < 2 { return add("\(location) contains a header") }
-            if number < pageCount, !take(number) {
-                return add("\(location) contains page \(number), which is in use")
-            }
+        switch pages.insertFreePages(list) {
+        case .notAList: add("\(location) is not a list of pages")
+        case .impossible(let number): add("\(location) contains the impossible page \(number)")
+        case .used(let number): add("\(location) contains page \(number), which is in use")
+        case nil: break
         }
     }
 

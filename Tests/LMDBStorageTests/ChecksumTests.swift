@@ -241,6 +241,70 @@ import Testing
         _ = try open()
     }
 
+    /// The fields of a header, and numbers that no header has.
+    private static let absurdFields: [(name: String, offset: Int, bytes: [UInt8])] = [
+        ("magic number", 16, [1, 2, 3, 4]),
+        ("format", 20, [9, 0, 0, 0]),
+        ("page size", 40, [0, 0, 0, 1]),
+        ("page size", 40, [0, 0, 0, 0]),
+        ("page size", 40, [0, 32, 0, 0]),
+        ("depth of the free pages", 40 + 6, [0xFF, 0x7F]),
+        ("root of the free pages", 40 + 40, [1, 2, 3, 4, 5, 6, 7, 8]),
+        ("depth of the names", 88 + 6, [0xFF, 0xFF]),
+        ("branch pages", 88 + 8, [1, 2, 3, 4, 5, 6, 7, 8]),
+        ("entries", 88 + 32, [1, 2, 3, 4, 5, 6, 7, 8]),
+        ("root of the names", 88 + 40, [1, 2, 3, 4, 5, 6, 7, 8]),
+        ("last page", 136, [0, 0, 0, 0, 0, 1, 0, 0]),
+        ("last page", 136, [1, 2, 3, 4, 5, 6, 7, 8]),
+        ("version", 144, [1, 2, 3, 4, 5, 6, 7, 8]),
+    ]
+
+    @Test func `a header with an absurd number is damaged, for opening as for a check`() throws {
+        defer { remove() }
+        try fill()
+        let file = Platform.openDescriptor(path, O_RDONLY)
+        let newest = try #require(FileHeader.newest(file)).1
+        close(file)
+        for field in Self.absurdFields {
+            let offset = newest * 4096 + field.offset
+            let before = Array(content()[offset..<offset + field.bytes.count])
+            change(offset, to: field.bytes)
+            let opening = #expect(throws: StorageError.self) { _ = try open() }
+            // A first header of another kind is that of another program.
+            let codes: [StorageError.Code] =
+                newest == 0 && offset < 24 ? [.notAStore, .newerFormat] : [.damaged]
+            #expect(opening.map { codes.contains($0.code) } == true, "\(field): \(opening!)")
+            do throws(StorageError) {
+                #expect(try !PageVerifier.faults(path: path, atMost: 5).isEmpty)
+            } catch {
+                #expect(error.message == opening?.message)
+            }
+            change(offset, to: before)
+        }
+        _ = try open()
+    }
+
+    @Test
+    func `a map size that no process can have does not prevent opening, and a check finds it`()
+        throws
+    {
+        defer { remove() }
+        try fill()
+        let before = content()
+        for page in 0...1 {
+            let offset = page * 4096 + 32
+            change(offset, to: [0, 0, 0, 0, 0, 0, 0, 0x70])
+            #expect(try !PageVerifier.faults(path: path, atMost: 5).isEmpty)
+            let lease = try open()
+            withExtendedLifetime(lease) {}
+            change(offset, to: Array(before[offset..<offset + 8]))
+        }
+        change(4096 + 32, to: [0, 0, 0, 0, 0, 0, 0, 0x70])
+        let versions = VersionLocation(table: Self.tables[0], name: "recent") { _ in nil }
+        _ = try FileCompaction.compact(path: path, versions: versions)
+        #expect(try PageVerifier.faults(path: path, atMost: 5) == [])
+    }
+
     @Test func `reading LMDB's structures agrees with its functions`() throws {
         defer { remove() }
         let lease = try open()

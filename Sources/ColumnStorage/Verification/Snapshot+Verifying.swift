@@ -56,8 +56,11 @@ extension Snapshot {
                 faults.add(FileFault("the change set of version \(number) is not valid"))
             }
         }
-        if let last = versions.last, last > version {
+        guard let last = versions.last else { return }
+        if last > version {
             faults.add(FileFault("the history continues after version \(version)"))
+        } else if last < version {
+            faults.add(FileFault("the history ends before version \(version)"))
         }
     }
 }
@@ -70,6 +73,7 @@ extension ColumnFile {
     package static func verifyPages(
         path: String, atMost limit: Int = 100
     ) throws(StorageError) -> [FileFault] {
-        try PageVerifier.faults(path: path, atMost: limit).map { FileFault($0) }
+        try PageVerifier.faults(path: path, atMost: limit, tables: FileTables.names)
+            .map { FileFault($0) }
     }
 }

@@ -51,6 +51,9 @@ struct LogReplay {
         if let newest = changes.last?.record.version {
             try apply(changes)
             try number(newest)
+        } else {
+            // Later commits may have overwritten the pages that the older header describes.
+            try number(header.version, from: header.version)
         }
         guard Platform.flush(data) else {
             throw StorageError(rawCode: errno, call: "fdatasync", file: path)
@@ -241,8 +244,13 @@ struct LogReplay {
 
     /// Sets the version of the data file to that of the last record, because LMDB has only counted one version.
     private func number(_ version: UInt64) throws(StorageError) {
-        let parity = Int((header.version + 1) & 1)
         guard version != header.version + 1 else { return }
+        try number(version, from: header.version + 1)
+    }
+
+    /// Sets the version of the content that LMDB has stored as version `present`, in both headers.
+    private func number(_ version: UInt64, from present: UInt64) throws(StorageError) {
+        let parity = Int(present & 1)
         guard FileHeader.number(data, pageSize: header.pageSize, from: parity, as: version) else {
             throw StorageError(rawCode: errno, call: "pwrite", file: path)
         }

@@ -10,8 +10,9 @@ struct CheckCommand: ParsableCommand {
         abstract: "Verify a store and report damage.",
         discussion: """
             Reads every page of the latest version, then every object, value, link, list, index entry and full-text \
-            posting. Other processes can use the store in the meantime. The exit code is 0 for an intact or empty store, \
-            and 1 for a damaged store or one that cannot be opened.
+            posting. Reports every changed byte that affects data or later writes; in a copy, and in most stores that \
+            were closed, also changed unused bytes. Other processes can use the store in the meantime. The exit code is 0 \
+            for an intact or empty store, and 1 for a damaged store or one that cannot be opened.
             """)
 
     @Argument(help: "The store.", completion: .file(extensions: ["moonpool"]))

@@ -9,15 +9,10 @@ import Testing
 @Suite struct DamagedFileTests {
     let folder = TemporaryFolder.inMemory()
 
-    private static func number(_ name: String) -> Int? {
-        getenv(name).flatMap { Int(String(cString: $0)) }
-    }
-
-    private static let chosenCount = number("MOONPOOL_DAMAGES")
+    private static let chosenCount = DamagedStore.number("MOONPOOL_DAMAGES")
 
     private func open(_ path: String, schema: [ClassSchema]? = nil) throws -> Store {
-        try Store(
-            StoreConfiguration(.file(path), schema: schema), scheduler: ManualScheduler())
+        try DamagedStore.open(path, schema: schema)
     }
 
     /// A store with properties of every type, and some history.
@@ -29,30 +24,9 @@ import Testing
         for _ in 0..<commits { try world.commit(30, in: store, using: &random) }
     }
 
-    private func bytes(_ path: String) -> [UInt8] {
-        let file = Glibc.open(path, O_RDONLY)
-        defer { close(file) }
-        var bytes = [UInt8](repeating: 0, count: Int(lseek(file, 0, SEEK_END)))
-        _ = pread(file, &bytes, bytes.count, 0)
-        return bytes
-    }
-
-    private func write(_ bytes: [UInt8], to path: String) {
-        for suffix in ["", "-lock", "-log"] { unlink(path + suffix) }
-        let file = Glibc.open(path, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
-        _ = bytes.withUnsafeBytes { Glibc.write(file, $0.baseAddress, $0.count) }
-        close(file)
-    }
-
-    private func isFound(_ path: String) -> Bool {
-        do {
-            if try StoreFiles.isEmpty(path) { return false }
-            if try !StoreFiles.verifyPages(path).isEmpty { return true }
-            let store = try open(path)
-            defer { store.close() }
-            return try !store.verify().isEmpty
-        } catch { return true }
-    }
+    private func bytes(_ path: String) -> [UInt8] { DamagedStore.bytes(path) }
+    private func write(_ bytes: [UInt8], to path: String) { DamagedStore.write(bytes, to: path) }
+    private func isFound(_ path: String) -> Bool { DamagedStore.isFound(path) }
 
     /// Performs all operations that read the content of a store's file.
     private func use(_ path: String) {
@@ -164,7 +138,7 @@ import Testing
         #expect(!isFound(folder.file("base")))
         var random = SplitMix(seed: 5)
         let copy = folder.file("copy")
-        let start = Self.number("MOONPOOL_DAMAGES_FROM") ?? 0
+        let start = DamagedStore.number("MOONPOOL_DAMAGES_FROM") ?? 0
         for round in 0..<(Self.chosenCount ?? 60) {
             var changed = base
             let offset = Int.random(in: 0..<base.count, using: &random)
