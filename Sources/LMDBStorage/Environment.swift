@@ -455,7 +455,7 @@ package final class Environment: Sendable {
     /// `isReplacing` allows overwriting another file, which no process may have open.
     ///
     /// The copy has its final name only when it is complete. Throws `exists`, `inUse`, `diskFull`, `permission`,
-    /// `notFound`.
+    /// `notFound`, and `notCopied` if a page or a value of the file is damaged.
     package func copyCompacted(
         to destination: String, versions: VersionLocation, isReplacing: Bool = false
     ) throws(StorageError) {
@@ -471,14 +471,14 @@ package final class Environment: Sendable {
     package func copyCompacted(
         to file: borrowing AnonymousFile, versions: VersionLocation
     ) throws(StorageError) {
-        try FileCopy(destination: name, versions: versions)
+        try FileCopy(original: name, destination: name, versions: versions)
             .write(pointer, to: file.descriptor, path: file.handle.path)
     }
 
     private func copyCompacted(
         to path: String, _ versions: VersionLocation, isReplacing: Bool
     ) throws(StorageError) {
-        let copy = FileCopy(destination: path, versions: versions)
+        let copy = FileCopy(original: name, destination: path, versions: versions)
         var descriptor: mdb_filehandle_t = -1
         try check(mdb_env_get_fd(pointer, &descriptor), "mdb_env_get_fd", name)
         let own = FileAccess(of: descriptor)

@@ -60,7 +60,7 @@ package enum FileCompaction {
         let before = Platform.takenBytes(status)
         let environment = try RawEnvironment(path, named: path)
         defer { environment.close() }
-        try FileCopy(destination: path, versions: versions)
+        try FileCopy(original: path, destination: path, versions: versions)
             .make(of: environment.pointer, access: FileAccess(status), isReplacing: true)
         unlink(LogFile.path(of: path))
         try announce(path)

@@ -29,6 +29,8 @@ package struct VersionLocation: Sendable {
 ///
 /// A copy has the same content and the same version as the original; LMDB alone would number its version 1.
 struct FileCopy {
+    /// The name of the original in errors.
+    let original: String
     /// The final path of the copy, without symbolic links; for a copy without a path, its name in errors.
     let destination: String
     /// The location of the version number in the copy.
@@ -38,7 +40,7 @@ struct FileCopy {
     ///
     /// The rights are `access` or, if the copy replaces another file, the rights of that file. Overwriting requires
     /// `isReplacing`. Readers and writers of any process continue in the meantime. Throws `exists`, `diskFull`,
-    /// `permission`, `notFound`.
+    /// `permission`, `notFound`, and `notCopied` if a page or a value of the original is damaged.
     func make(
         of environment: OpaquePointer, access source: FileAccess?, isReplacing: Bool
     ) throws(StorageError) {
@@ -51,12 +53,36 @@ struct FileCopy {
         }
         DraftCopy.removeAbandoned(of: destination)
         let draft = try DraftCopy(beside: destination, mode: 0o600)
-        try write(environment, to: draft.descriptor, path: draft.path)
-        guard FileSeal.compute(draft.descriptor, isFlushed: true)?.write(draft.descriptor) == true
-        else { throw StorageError(.damaged, call: "its pages", file: destination) }
+        do throws(StorageError) {
+            try write(environment, to: draft.descriptor, path: draft.path)
+        } catch {
+            guard error.code == .damaged else { throw error }
+            throw damage(environment, draft, error.call)
+        }
+        // The checksums of the values are compared in the copy, because it is read for the seal anyway.
+        guard
+            let seal = FileSeal.compute(draft.descriptor, isFlushed: true, verifiesValues: true)
+        else { throw damage(environment, draft, "its pages") }
+        guard seal.write(draft.descriptor) else { throw failure("pwrite") }
         let isOpen = (present ?? source)?.apply(to: draft.descriptor) ?? true
         guard isOpen, fsync(draft.descriptor) == 0 else { throw failure("fsync") }
         try draft.publish(as: destination, isReplacing: isReplacing)
+    }
+
+    /// Returns the error for an original with a damaged page or value, which it names if possible.
+    private func damage(
+        _ environment: OpaquePointer, _ draft: DraftCopy, _ what: String
+    ) -> StorageError {
+        var descriptor: mdb_filehandle_t = -1
+        mdb_env_get_fd(environment, &descriptor)
+        var what = what
+        for file in [descriptor, draft.descriptor] {
+            if let fault = try? PageVerifier.faults(of: file, path: original, atMost: 1).first {
+                what = fault
+                break
+            }
+        }
+        return StorageError(.notCopied, call: what, file: original)
     }
 
     /// Throws `exists` for a folder, a device or a pipe, which a copy must not replace.
@@ -103,7 +129,7 @@ struct FileCopy {
             return
         }
         guard var tree = PageTree(descriptor, meta, isSummed: false), tree.isSound(header: index)
-        else { throw StorageError(.damaged, call: "its pages", file: destination) }
+        else { throw StorageError(.damaged, call: "its pages", file: original) }
     }
 
     /// Reads the version number in the copy's content.

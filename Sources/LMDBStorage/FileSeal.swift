@@ -82,11 +82,15 @@ struct FileSeal: Equatable {
 
     /// Computes the seal of an open file that no process writes in the meantime.
     ///
-    /// Returns nil if the pages of the file are damaged.
-    static func compute(_ descriptor: Int32, isFlushed: Bool) -> FileSeal? {
+    /// Returns nil if the pages of the file are damaged or, with `verifiesValues`, a value does not match its checksum.
+    static func compute(
+        _ descriptor: Int32, isFlushed: Bool, verifiesValues: Bool = false
+    ) -> FileSeal? {
         guard let (meta, index) = FileHeader.newest(descriptor),
             let headers = headers(descriptor, pageSize: meta.pageSize),
-            var tree = PageTree(descriptor, meta, isSummed: true), tree.isSound(header: index)
+            var tree = PageTree(
+                descriptor, meta, isSummed: true, verifiesValues: verifiesValues),
+            tree.isSound(header: index)
         else { return nil }
         return FileSeal(
             version: meta.version, pages: tree.sum, headers: headers,

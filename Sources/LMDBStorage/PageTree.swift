@@ -20,6 +20,7 @@ struct PageTree: ~Copyable {
     private let isSummed: Bool
     private let scope: Scope
     private let readsLongValues: Bool
+    private let verifiesValues: Bool
     private let pages: PageSet
     /// The number of bytes that were mapped since memory was last released.
     private var mappedBytes = 0
@@ -40,12 +41,14 @@ struct PageTree: ~Copyable {
 
     /// Maps an open file; nil if the system call fails.
     ///
-    /// Without `readsLongValues`, the pages of long values are only checked to be inside the file.
+    /// Without `readsLongValues`, the pages of long values are only checked to be inside the file. With
+    /// `verifiesValues`, a value that does not match its checksum is an error.
     init?(
         _ descriptor: Int32, _ meta: FileHeader.Meta, isSummed: Bool, _ scope: Scope = .all,
-        readsLongValues: Bool = true
+        readsLongValues: Bool = true, verifiesValues: Bool = false
     ) {
         self.scope = scope
+        self.verifiesValues = verifiesValues
         self.readsLongValues = readsLongValues
         let size = Int(lseek(descriptor, 0, SEEK_END))
         let present = UInt64(max(0, size)) / UInt64(meta.pageSize)
@@ -69,6 +72,8 @@ struct PageTree: ~Copyable {
         let isIntegers: Bool
         var hasTables = false
         var hasFreePages = false
+        /// The seed of the table in the checksums of its values; 0 if they are not verified.
+        var seed: UInt64 = 0
         var branchPages: UInt64 = 0
         var leafPages: UInt64 = 0
         var overflowPages: UInt64 = 0
@@ -122,6 +127,7 @@ struct PageTree: ~Copyable {
             return false
         }
         var names = Tree(head: main, isIntegers: false, hasTables: true)
+        if verifiesValues { names.seed = ValueSeal.seed("names") }
         var list = Tree(head: free, isIntegers: true, hasFreePages: true)
         guard follow(&names) else { return false }
         if case .table = scope { return true }
@@ -236,11 +242,14 @@ struct PageTree: ~Copyable {
             else { return false }
             tree.overflowPages += value.pages
             let run = page(first, Int(value.pages))
-            add(run, first)
-            guard tree.hasFreePages else { return true }
             let start = PageImage.headerSize
-            return pages.insertFreePages(
-                UnsafeRawBufferPointer(rebasing: run.bytes[start..<start + node.dataSize])) == nil
+            let isSound = isSound(
+                UnsafeRawBufferPointer(rebasing: run.bytes[start..<start + node.dataSize]),
+                of: node,
+                tree)
+            // The memory of the pages may be released afterward.
+            add(run, first)
+            return isSound
         case PageImage.NodeFlags.table where tree.hasTables:
             guard node.dataSize == PageImage.tableSize else { return false }
             let head = TreeHead(image, at: node.data)
@@ -252,13 +261,21 @@ struct PageTree: ~Copyable {
                 guard node.key.elementsEqual(name.utf8) else { return true }
             }
             var table = Tree(head: head, isIntegers: head.flags == 8)
+            if verifiesValues { table.seed = ValueSeal.hash(node.key) | 1 }
             return follow(&table)
         case 0:
-            guard tree.hasFreePages else { return true }
             let end = node.data + node.dataSize
-            return pages.insertFreePages(
-                UnsafeRawBufferPointer(rebasing: image.bytes[node.data..<end])) == nil
+            return isSound(
+                UnsafeRawBufferPointer(rebasing: image.bytes[node.data..<end]), of: node, tree)
         default: return false
         }
+    }
+
+    private func isSound(
+        _ value: UnsafeRawBufferPointer, of node: PageImage.Node, _ tree: Tree
+    ) -> Bool {
+        if tree.hasFreePages { return pages.insertFreePages(value) == nil }
+        return tree.seed == 0
+            || ValueSeal.isRight(value, ValueSeal.hash(key: node.key), tree.seed)
     }
 }

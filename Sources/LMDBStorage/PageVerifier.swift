@@ -90,6 +90,13 @@ package struct PageVerifier {
         if FileHeader.isUnfinished(descriptor) {
             throw StorageError(.empty, call: "open", file: path)
         }
+        return try faults(of: descriptor, path: path, atMost: limit, tables: tables)
+    }
+
+    /// Returns the errors of an open file; `path` is its name in errors.
+    static func faults(
+        of descriptor: Int32, path: String, atMost limit: Int, tables: [TableName] = []
+    ) throws(StorageError) -> [String] {
         try FileHeader.check(descriptor, path: path)
         let headers = HeaderVerifier.faults(descriptor)
         // Writers do not overwrite pages of the newest version. If it is no longer the newest one, the verification may

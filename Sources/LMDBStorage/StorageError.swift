@@ -30,6 +30,8 @@ package struct StorageError: Error, Equatable, Sendable {
         package static let newerFormat = Code(rawValue: "newer_format")
         /// The file is shorter than its own header states, or its content is not valid.
         package static let damaged = Code(rawValue: "damaged")
+        /// The file was not copied, because a page or a value of it is damaged.
+        package static let notCopied = Code(rawValue: "not_copied")
         /// The process may not open or change the file.
         package static let permission = Code(rawValue: "permission")
         /// The file was opened read-only.
@@ -165,6 +167,7 @@ package struct StorageError: Error, Equatable, Sendable {
         case .damaged where isOfLockFile:
             "'\(file)' cannot be opened: '\(file)-lock', its lock file, was overwritten"
         case .damaged: "'\(file)' is damaged (\(call))"
+        case .notCopied: "'\(file)' is damaged (\(call)) and was not copied"
         case .permission where rawCode == EROFS: "'\(file)' is on a read-only file system"
         case .permission where call == Self.creation:
             "no permission to create a file in the folder of '\(file)'"

@@ -305,6 +305,40 @@ import Testing
         #expect(try PageVerifier.faults(path: path, atMost: 5) == [])
     }
 
+    @Test func `a damaged value is not copied, and the error names it`() throws {
+        defer { remove() }
+        try fill()
+        let bytes = content()
+        let wanted = value(40, 4800)
+        var offset = 0
+        while Array(bytes[offset..<offset + wanted.count]) != wanted { offset += 2 }
+        change(offset + 100, to: [bytes[offset + 100] ^ 1])
+        let faults = try PageVerifier.faults(path: path, atMost: 5)
+        #expect(faults.count == 1)
+        let versions = VersionLocation(table: Self.tables[0], name: "recent") { _ in nil }
+        let copy = path + "-backup"
+        defer { unlink(copy) }
+        func requireNoCopy(_ body: () throws -> Void) {
+            let error = #expect(throws: StorageError.self, performing: body)
+            #expect(error?.code == .notCopied && error?.call == faults.first)
+            #expect(error?.file == path)
+            #expect(access(copy, F_OK) != 0)
+            let folder = Platform.folder(of: path)
+            let beginning = String(path.dropFirst(folder.count + 1))
+            let names = Platform.names(in: folder).filter { $0.hasPrefix(beginning) }
+            #expect(!names.contains { $0.contains(".copy-") })
+        }
+        do {
+            let lease = try open()
+            requireNoCopy {
+                try lease.environment.copyCompacted(to: copy, versions: versions)
+            }
+        }
+        let before = content()
+        requireNoCopy { _ = try FileCompaction.compact(path: path, versions: versions) }
+        #expect(content() == before)
+    }
+
     @Test func `reading LMDB's structures agrees with its functions`() throws {
         defer { remove() }
         let lease = try open()

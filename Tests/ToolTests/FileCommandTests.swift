@@ -48,7 +48,42 @@ import Testing
         return stat(path, &status) == 0 ? Int(status.st_size) : -1
     }
 
+    func content() throws -> [UInt8] {
+        let file = try #require(fopen(store, "r"))
+        defer { fclose(file) }
+        var bytes = [UInt8](repeating: 0, count: size(store))
+        #expect(fread(&bytes, 1, bytes.count, file) == bytes.count)
+        return bytes
+    }
+
     // MARK: Commands
+
+    @Test func `neither backup nor compact copies a damaged value, and the error names it`() throws
+    {
+        let outcome = try lua(Self.fill, [store])
+        #expect(outcome.exitCode == 0, "\(outcome.error)")
+        let bytes = try content()
+        let text = Array("the entry number 7000".utf8)
+        let found = bytes.indices.first {
+            bytes[$0] == text[0] && bytes[$0...].starts(with: text)
+        }
+        let file = try #require(fopen(store, "r+"))
+        fseek(file, try #require(found), SEEK_SET)
+        fputc(Int32(UInt8(ascii: "T")), file)
+        fclose(file)
+        let damaged = try content()
+        let check = try Tool.run(["check", "zoo.moonpool"], in: folder.path)
+        let fault = try #require(check.output.split(separator: "\n").first)
+        for command in [["backup", "zoo.moonpool", "copy.moonpool"], ["compact", "zoo.moonpool"]] {
+            let outcome = try Tool.run(command, in: folder.path)
+            #expect(outcome.exitCode == 1)
+            #expect(
+                outcome.error.contains("'zoo.moonpool' is damaged (\(fault)) and was not copied"),
+                "\(outcome.error)")
+        }
+        #expect(try content() == damaged)
+        #expect(access(folder.path + "/copy.moonpool", F_OK) != 0)
+    }
 
     @Test func `compact shrinks a file and keeps its content`() throws {
         try makeSparse()

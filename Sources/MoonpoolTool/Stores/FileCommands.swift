@@ -30,7 +30,7 @@ struct BackupCommand: ParsableCommand {
         abstract: "Write a compact copy of a store without blocking its writers.",
         discussion: """
             The copy contains the latest version. The file is created only if the backup succeeds; an existing file is \
-            replaced only with --force.
+            replaced only with --force. A store with a damaged page or value is not copied: the error names it.
             """)
 
     @Argument(help: "The store.", completion: .file(extensions: ["moonpool"]))

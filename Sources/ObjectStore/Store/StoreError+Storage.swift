@@ -53,6 +53,10 @@ extension StoreError {
             code = .fileCorrupt
             advice = "; close the store in all processes, then open it again"
         case .damaged: code = .fileCorrupt
+        case .notCopied:
+            code = .fileCorrupt
+            advice =
+                "; export the intact classes with 'moonpool export --class NAME', or copy the damaged file itself with cp"
         case .needsRecovery:
             code = .fileCorrupt
             advice = "; open it for writing once"

@@ -6,7 +6,8 @@ package enum StoreFiles {
     ///
     /// The copy has its final name only after it is complete and on the device; `isReplacing` allows overwriting
     /// another file that is not open. Throws `invalid_argument` (the file does not exist or cannot be read, the copy
-    /// exists or cannot be created), `file_corrupt`, `file_format_too_new`, `disk_full`.
+    /// exists or cannot be created), `file_corrupt` (a page or a value is damaged; the message names it, and no file is
+    /// created), `file_format_too_new`, `disk_full`.
     package static func backup(
         _ path: String, to destination: String, isReplacing: Bool = false
     ) throws {
@@ -24,7 +25,8 @@ package enum StoreFiles {
     /// Returns the size in bytes before and after.
     ///
     /// No process may have the file open. After an error the file is unchanged. Throws `invalid_argument` (the file
-    /// does not exist, is open, or is not writable), `file_corrupt`, `file_format_too_new`, `disk_full`.
+    /// does not exist, is open, or is not writable), `file_corrupt` (as for a backup), `file_format_too_new`,
+    /// `disk_full`.
     package static func compact(_ path: String) throws -> (before: Int, after: Int) {
         try leavingNoLockFile(of: path) {
             try open(path).close()
@@ -126,7 +128,7 @@ package enum StoreFiles {
 extension Store {
     /// Writes a compact copy of the newest version to a file, also while others write.
     ///
-    /// Throws the errors of ``StoreFiles/backup(_:to:isReplacing:)``, `closed`, `wrong_thread`.
+    /// Reads the file once and the copy once, and verifies every page and value. Throws the errors of ``StoreFiles/backup(_:to:isReplacing:)``, `closed`, `wrong_thread`.
     public func backup(to destination: String, isReplacing: Bool = false) throws {
         try check()
         try StoreError.wrapping { () throws(StorageError) in

@@ -28,8 +28,8 @@ extension HelpCatalog {
                 """),
         .method(
             "backup", of: [store], ["(path: string, options?: {overwrite: boolean})"],
-            "Writes a compact copy of the latest version. Does not block writers.",
-            errors: [.invalidArgument, .diskFull, .closed],
+            "Writes a compact copy of the latest version. Does not block writers. A damaged store is not copied.",
+            errors: [.invalidArgument, .fileCorrupt, .diskFull, .closed],
             example: """
                 store:backup("copy.moonpool", { overwrite = true })
                 local copy <close> = moonpool.open { path = "copy.moonpool", read_only = true }
