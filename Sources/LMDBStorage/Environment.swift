@@ -136,6 +136,10 @@ package final class Environment: Sendable {
     let seals: ValueSeals
     /// Whether this process has committed to the file without a flush.
     let isUnflushed = Atomic<Bool>(false)
+    /// The number of pages that this process has written, without the additional pages of long values.
+    private let writtenPages = Atomic<Int>(0)
+    /// The bytes of the newest version when this process opened the file.
+    private let usedAtOpening: Int
     /// The changes of the open write, for the redo log.
     let changes = ChangeRecorder()
     /// The strategy by which commits reach the device.
@@ -170,6 +174,7 @@ package final class Environment: Sendable {
             lockFile = try LockRegion.reserveSpace(of: path, isWritten: !options.readOnly)
         }
         pointer = try Self.openEnvironment(path, options, names.count, isPrivate: isPrivate)
+        usedAtOpening = Self.usedBytes(pointer)
         let region = isPrivate || options.readOnly ? nil : LockRegion(of: path, pointer)
         lockRegion = region
         reservation =
@@ -226,6 +231,7 @@ package final class Environment: Sendable {
         claim = -1
         reservation = nil
         pointer = try Self.openScratch(of: live, tableCount: names.count)
+        usedAtOpening = 0
         dirtyPages = DirtyPages(pointer, canSpill: false)
         mappedFile = Self.addMappedFile(pointer)
         do throws(StorageError) {
@@ -421,9 +427,15 @@ package final class Environment: Sendable {
     package func size() -> (used: Int, limit: Int) {
         var info = MDB_envinfo()
         mdb_env_info(pointer, &info)
-        var stat = MDB_stat()
-        mdb_env_stat(pointer, &stat)
-        return ((Int(info.me_last_pgno) + 1) * Int(stat.ms_psize), Int(info.me_mapsize))
+        return (Self.usedBytes(pointer), Int(info.me_mapsize))
+    }
+
+    private static func usedBytes(_ environment: OpaquePointer) -> Int {
+        var info = MDB_envinfo()
+        mdb_env_info(environment, &info)
+        var statistics = MDB_stat()
+        mdb_env_stat(environment, &statistics)
+        return (Int(info.me_last_pgno) + 1) * Int(statistics.ms_psize)
     }
 
     /// Waits until every commit so far is on the device.
@@ -562,16 +574,29 @@ package final class Environment: Sendable {
         return StorageError(rawCode: code, call: call, file: name)
     }
 
-    /// Writes the checksum of all pages if the write lock is free and the file is small enough.
+    /// Adds the changed pages of a write that is about to be committed.
+    @inline(__always)
+    func countPages(of transaction: OpaquePointer?) {
+        // Only the holder of the write lock changes the number. A write to the map requires that the layout of
+        // transactions is known.
+        guard dirtyPages?.isCounting ?? (reservation != nil) else { return }
+        let count = writtenPages.load(ordering: .relaxed) &+ shim_dirty_page_count(transaction)
+        writtenPages.store(count, ordering: .relaxed)
+    }
+
+    /// Writes the checksum of all pages if the write lock is free and the checksum takes little time.
     private func seal(_ verifier: PathVerifier) {
         var descriptor: mdb_filehandle_t = -1
         mdb_env_get_fd(pointer, &descriptor)
-        guard !isLocked, size().used <= FileSeal.largestAtClosing,
-            (try? verifier.verify()) != nil
-        else { return }
+        guard !isLocked, (try? verifier.verify()) != nil else { return }
         if case .seal(let seal) = FileSeal.read(descriptor), seal.version == latestVersion() {
             return
         }
+        let used = size().used
+        // Long values and pages that were written early make the file grow.
+        let written = max(
+            writtenPages.load(ordering: .relaxed) * pageSize, used - usedAtOpening)
+        guard FileSeal.isWorthwhile(descriptor, size: used, written: written) else { return }
         var begun: OpaquePointer?
         guard mdb_txn_begin(pointer, nil, 0, &begun) == 0 else { return }
         defer { mdb_txn_abort(begun) }

@@ -155,6 +155,26 @@ enum Platform {
         return fstatvfs(descriptor, &device) == 0 && device.f_flag & UInt(ST_RDONLY) != 0
     }
 
+    /// Returns the number of bytes of an open file that the system would have to read from the device.
+    ///
+    /// Stops when there are more than `limit`. Returns `Int.max` if the system call fails.
+    static func absentBytes(_ descriptor: Int32, _ size: Int, atMost limit: Int) -> Int {
+        let pageSize = sysconf(Int32(_SC_PAGESIZE))
+        let step = 1 << 28
+        var absent = 0
+        var states = [UInt8](repeating: 0, count: (min(step, size) - 1) / pageSize + 1)
+        for start in stride(from: 0, to: size, by: step) where absent <= limit {
+            let length = min(step, size - start)
+            let mapped = mmap(nil, length, PROT_READ, MAP_SHARED, descriptor, off_t(start))
+            guard let mapped, mapped != MAP_FAILED else { return .max }
+            defer { munmap(mapped, length) }
+            guard mincore(mapped, length, &states) == 0 else { return .max }
+            let count = (length - 1) / pageSize + 1
+            absent += states[..<count].count { $0 & 1 == 0 } * pageSize
+        }
+        return absent
+    }
+
     /// Returns the size of the file at a path; 0 if it is not known.
     static func size(of path: String) -> Int {
         var status = stat()

@@ -116,6 +116,7 @@ package final class WriteTransaction {
             throw error
         }
         pointer = nil
+        environment.countPages(of: ended)
         environment.dirtyPages?.end(ended)
         let lease = lease.take()
         defer { withExtendedLifetime(lease) {} }

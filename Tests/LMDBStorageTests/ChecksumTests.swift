@@ -339,6 +339,38 @@ import Testing
         #expect(content() == before)
     }
 
+    @Test func `closing seals a large file if much of it was written`() throws {
+        defer { remove() }
+        func sealedVersion() -> UInt64? {
+            let file = Platform.openDescriptor(path, O_RDONLY)
+            defer { close(file) }
+            guard case .seal(let seal) = FileSeal.read(file) else { return nil }
+            return seal.version
+        }
+        func write(_ key: UInt64, _ size: Int, count: Int = 1) throws -> UInt64 {
+            let lease = try open()
+            let write = try WriteTransaction(lease, durability: .memory)
+            let version = write.handle.version
+            let bytes = [UInt8](repeating: 7, count: size)
+            for step in 0..<count {
+                let table = lease.environment.tables[0]
+                try bytes.withUnsafeBytes {
+                    try write.handle.put(table, key + UInt64(step), $0)
+                }
+            }
+            try write.commit()
+            return version
+        }
+        let large = try write(1, FileSeal.smallSize + 4 << 20)
+        #expect(sealedVersion() == large)
+        #expect(try write(2, 100) > large)
+        #expect(sealedVersion() == large)
+        // Many small values are counted by their pages, even if they do not make the file larger.
+        #expect(try write(10, 1500, count: 3000) == sealedVersion())
+        #expect(try write(10, 1500, count: 3000) == sealedVersion())
+        #expect(try PageVerifier.faults(path: path, atMost: 5) == [])
+    }
+
     @Test func `reading LMDB's structures agrees with its functions`() throws {
         defer { remove() }
         let lease = try open()
