@@ -67,7 +67,7 @@ lua_State *shim_open(const void *owner, const shim_host_calls *calls, size_t lim
     return L;
 }
 
-void shim_close(lua_State *L) {
+int32_t shim_close(lua_State *L) {
     host *h = host_of(L);
     L = h->main;
     int entered = frame_enter(h, L);  // finalizers are Lua code
@@ -77,6 +77,7 @@ void shim_close(lua_State *L) {
     // A stop may still find the frame while the frame is removed, and then reads the state.
     h->mem.kept = lua_getextraspace(L);  // the start of the block of a main state
     lua_close(L);
+    int32_t reason = entered && h->raised && stop_asked(h) ? atomic_load(&h->reason) : -1;
     if (entered) frame_leave(h);
     host_free_kept(&h->mem);
     class_teardown(h);
@@ -87,6 +88,7 @@ void shim_close(lua_State *L) {
     free(h->warning);
     free((void *)h->frames);
     free(h);
+    return reason;
 }
 
 const char *shim_copyright(void) { return LUA_COPYRIGHT; }

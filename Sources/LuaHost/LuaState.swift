@@ -116,25 +116,27 @@ package final class LuaState {
 
     /// Closes the state: runs its finalizers and `__gc` metamethods, and releases every Swift object that it held.
     ///
-    /// Idempotent.
-    package func close() {
-        guard home.isOpen else { return }
+    /// Returns the limit that has stopped a finalizer; nil if there is none. Idempotent.
+    @discardableResult  // because only programs report the limit
+    package func close() -> LuaLimitExceeded? {
+        guard home.isOpen else { return nil }
         precondition(!shim_is_running(main), "a Lua state cannot be closed by code that it runs")
-        closeInPlace()
+        return closeInPlace()
     }
 
     /// Closes the state while it runs code, as `os.exit(code, true)` of `lua` does.
     ///
     /// Pending `__close` handlers and finalizers run. The running code cannot continue, so the caller must end the
-    /// process.
-    package func closeBeforeExit() {
-        if home.isOpen { closeInPlace() }
+    /// process. Returns the limit that has stopped one of them; nil if there is none.
+    package func closeBeforeExit() -> LuaLimitExceeded? {
+        home.isOpen ? closeInPlace() : nil
     }
 
-    private func closeInPlace() {
+    private func closeInPlace() -> LuaLimitExceeded? {
         home.willClose()
-        shim_close(main)
+        let reason = shim_close(main)
         home.didClose()
+        return stopErrors[Int(reason)] as? LuaLimitExceeded
     }
 
     /// The release and copyright of Lua, as `lua -v` prints them.

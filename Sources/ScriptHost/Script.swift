@@ -61,8 +61,7 @@ package final class Script: Sendable {
                 }
                 let status = Interruption.$current.withValue(interruption) {
                     let status = context.run(main)
-                    context.shutDown()
-                    return status
+                    return context.shutDown(status)
                 }
                 shared.end(status: status)
             }

@@ -201,10 +201,10 @@ package final class ScriptContext {
                 return shutDownWhenIdle(after: .milliseconds(2))
             }
             for timer in activeTimers { timer.cancel() }
-            shutDown()
+            let status = shutDown(exitStatus ?? 0)
             configuration.logger.debug("script has ended", metadata: ["script": "\(name)"])
             let end = whenShutDown.take()
-            end?(exitStatus ?? 0)
+            end?(status)
         }
     }
 
@@ -212,12 +212,27 @@ package final class ScriptContext {
     func stopLoop() { if seat == nil { loop.stop() } }
 
     /// Ends everything that the script has started, in an order in which no ended part is called.
-    func shutDown() {
+    ///
+    /// Returns the exit code of the script: `status`, unless a finalizer is stopped by a limit.
+    func shutDown(_ status: Int32) -> Int32 {
         isShuttingDown = true
         endWhatRuns()
-        state.close()
+        let final = self.status(status, after: state.close())
         output?.endLines()
+        return final
     }
+
+    /// Reports the limit that has stopped a finalizer at the end, unless a limit has already ended the script.
+    ///
+    /// Returns the exit code.
+    private func status(_ status: Int32, after limit: LuaLimitExceeded?) -> Int32 {
+        guard let limit, status != Self.limitStatus else { return status }
+        reportUnhandled(limit, in: "")
+        return Self.limitStatus
+    }
+
+    /// The exit code of a script that a limit has stopped, as `timeout` uses it.
+    private static let limitStatus: Int32 = 124
 
     /// Ends everything that the script has started, while its code is running, and then the process.
     func exitProcess(_ status: Int32) {
@@ -225,8 +240,8 @@ package final class ScriptContext {
         isShuttingDown = true
         endWhatRuns()
         // During a callback of luv the state cannot be closed, because luv would return into freed memory.
-        if luv?.isRunning != true { state.closeBeforeExit() }
-        ProcessServices.exit(status)
+        let limit = luv?.isRunning == true ? nil : state.closeBeforeExit()
+        ProcessServices.exit(self.status(status, after: limit))
     }
 
     private func endWhatRuns() {
@@ -311,11 +326,11 @@ package final class ScriptContext {
     /// Whether the script is ending.
     package var isExiting: Bool { exitStatus != nil }
 
-    /// Returns the exit code of a stopped script: 130 for Ctrl-C, and 124, as `timeout` uses it, for a limit.
+    /// Returns the exit code of a stopped script: 130 for Ctrl-C, and 124 for a limit.
     ///
     /// The exit code of a worker that was stopped by its parent is 0.
     private func exitStatus(ofStopped error: LuaError) -> Int32 {
-        error.limit == nil ? (signals.isKilled ? 0 : 130) : 124
+        error.limit == nil ? (signals.isKilled ? 0 : 130) : Self.limitStatus
     }
 
     func interruptedWhileIdle() {
@@ -326,7 +341,7 @@ package final class ScriptContext {
     func totalTimeIsOver(_ limit: Duration) {
         guard !isExiting, !state.isRunning else { return }
         reportUnhandled(LuaLimitExceeded(totalTime: limit), in: "")
-        exit(status: 124)
+        exit(status: Self.limitStatus)
     }
 
     // MARK: - Running code

@@ -185,11 +185,26 @@ import Testing
     @Test(arguments: [
         ScriptLimits(time: .milliseconds(50)), ScriptLimits(totalTime: .milliseconds(50)),
     ])
-    func `finalizers that run when a script is closed are stopped`(_ limits: ScriptLimits) throws {
+    func `finalizers that exceed a limit when a script is closed end it with code 124`(
+        _ limits: ScriptLimits
+    ) throws {
         let script = try ScriptFixture(
             "for i = 1, 5 do _G[i] = setmetatable({}, {__gc = function() while true do end end}) end",
             limits: limits)
+        #expect(script.finish() == 124)
+        let name = limits.time == nil ? "total time limit" : "time limit"
+        #expect(script.reports.map(\.message) == ["the \(name) of 0.05 s was reached"])
+    }
+
+    @Test func `finalizers that end in time when a script is closed do not change its code`()
+        throws
+    {
+        let script = try ScriptFixture(
+            "for i = 1, 5 do _G[i] = setmetatable({}, {__gc = function() log(i) end}) end",
+            limits: ScriptLimits(time: .seconds(3600)))
         #expect(script.finish() == 0)
+        #expect(script.log == ["5", "4", "3", "2", "1"])
+        #expect(script.reports.isEmpty)
     }
 
     @Test(arguments: [

@@ -64,6 +64,17 @@ import Testing
         #expect(outcome.error.contains("script.lua:2: in "))
     }
 
+    @Test(arguments: ["", " os.exit(0, true)"])
+    func `a finalizer that exceeds the time limit at the end makes the exit code 124`(
+        _ end: String
+    ) throws {
+        let outcome = try run(
+            ["--time-limit", "100ms"],
+            "kept = setmetatable({}, { __gc = function() while true do end end })" + end)
+        #expect(outcome.exitCode == 124)
+        #expect(outcome.error.hasSuffix(": the time limit of 0.1 s was reached\n"))
+    }
+
     @Test(arguments: [["--sandbox"], []])
     func `a script whose callback reaches the memory limit ends in order`(_ options: [String])
         throws
@@ -99,12 +110,12 @@ import Testing
     @Test func `a script that exceeds its memory limit fails, unless it catches the error`() throws
     {
         let greedy = "local t = {} for i = 1, 1e9 do t[i] = {i} end"
-        let outcome = try run(["--memory", "2M"], greedy)
+        let outcome = try run(["--memory", "4M"], greedy)
         #expect(outcome.exitCode == 1)
-        #expect(outcome.error.hasSuffix(": not enough memory: the limit of 2 MB was reached\n"))
+        #expect(outcome.error.hasSuffix(": not enough memory: the limit of 4 MB was reached\n"))
         #expect(
-            try run(["--memory=2MiB"], "print(pcall(function() \(greedy) end))").output
-                == "false\tnot enough memory: the limit of 2 MB was reached\n")
+            try run(["--memory=4MiB"], "print(pcall(function() \(greedy) end))").output
+                == "false\tnot enough memory: the limit of 4 MB was reached\n")
         #expect(try run(["--sandbox"], greedy).exitCode == 1)
     }
 

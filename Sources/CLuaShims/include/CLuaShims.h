@@ -50,7 +50,7 @@ typedef struct {
 // `limit`: the limit of the memory account, 0 without one. Returns NULL if there is no memory.
 lua_State *shim_open(const void *owner, const shim_host_calls *calls, size_t limit);
 const char *shim_program_word(int32_t index);  // of the process's command line, from 0; NULL after the last word
-void shim_close(lua_State *L);                                          // runs finalizers, as a separate run
+int32_t shim_close(lua_State *L);  // runs finalizers, as a separate run; returns the reason if they were stopped, or -1
 const char *shim_copyright(void);
 const void *shim_owner(lua_State *L);
 // Calls `main_returned` once, when the outermost Lua function returns, while its locals are alive. False if that cannot
