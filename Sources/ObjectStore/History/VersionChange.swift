@@ -5,15 +5,17 @@ import ColumnStorage
 /// The change keeps both versions; use it only while the handler runs.
 package struct VersionChange {
     /// The changes of the objects of one class.
+    ///
+    /// The objects are not listed: a step that changes millions of them takes a few bytes for each run of keys.
     package struct ClassChange {
         /// The class in the newer version or, if the class was removed, in the older version.
         package let classSchema: ClassSchema
         /// The created objects, in the order of their creation.
-        package let inserted: [ObjectReference]
+        package let inserted: ObjectReferences
         /// The deleted objects, in the order of their creation.
-        package let deleted: [ObjectReference]
-        /// The objects with properties that were set, possibly to equal values.
-        package let modified: [Modification]
+        package let deleted: ObjectReferences
+        /// The objects with properties that were set, possibly to equal values, in the order of their creation.
+        package let modified: Modifications
     }
 
     /// An object with properties that were set.
@@ -24,6 +26,29 @@ package struct VersionChange {
         ///
         /// A property with embedded objects is included if these were modified.
         package let properties: [Property]
+    }
+
+    /// The modified objects of a class, computed one by one.
+    package struct Modifications: Sequence {
+        fileprivate let objects: ObjectReferences
+        /// The modified objects of each property, in schema order.
+        fileprivate let keys: [(property: Property, keys: KeySet)]
+
+        /// Returns an iterator over the objects in the order of their creation.
+        ///
+        /// Each step takes logarithmic time in the number of runs of modified objects.
+        package func makeIterator() -> some IteratorProtocol<Modification> {
+            objects.lazy.map { [keys] object in
+                Modification(
+                    object: object,
+                    properties: keys.compactMap {
+                        $0.keys.contains(object.key) ? $0.property : nil
+                    })
+            }.makeIterator()
+        }
+
+        /// The number of objects.
+        package var underestimatedCount: Int { objects.count }
     }
 
     /// The version before the change, for reading.
@@ -43,15 +68,16 @@ package struct VersionChange {
 
     /// The changes of the objects of each class, in alphabetical order.
     ///
-    /// A change of an embedded object counts as a change of its owner. The cost is proportional to the changes.
+    /// A change of an embedded object counts as a change of its owner. The cost is proportional to the number of runs
+    /// of changed keys, and to the number of changed embedded objects.
     package var classes: [ClassChange] {
         let owners = EmbeddedOwners(newer)
-        var embedded: [TableID: [ObjectKey: Set<ColumnID>]] = [:]
+        var embedded: [TableID: [ColumnID: [ObjectKey]]] = [:]
         for classSchema in newer.schema.classes where classSchema.isEmbedded {
             guard let changed = changes.tables[classSchema.table] else { continue }
             for key in changed.modifiedRows {
                 owners.forEach(of: ObjectReference(table: classSchema.table, key: key)) {
-                    embedded[$0.table, default: [:]][$0.key, default: []].insert($1)
+                    embedded[$0.table, default: [:]][$1, default: []].append($0.key)
                 }
             }
         }
@@ -63,28 +89,51 @@ package struct VersionChange {
     }
 
     private func change(
-        of classSchema: ClassSchema, _ embedded: [ObjectKey: Set<ColumnID>]
+        of classSchema: ClassSchema, _ embedded: [ColumnID: [ObjectKey]]
     ) -> ClassChange? {
         let table = classSchema.table
         let changed = changes.tables[table] ?? TableChanges()
-        var columns = embedded.filter { !changed.inserted.contains($0.key) }
-        for (column, keys) in changed.modified {
-            for key in keys { columns[key, default: []].insert(column) }
+        var rows = KeySet()
+        let modified = classSchema.properties.filter { !$0.isBacklinks }.compactMap { property in
+            var keys = changed.modified[property.column] ?? KeySet()
+            if let owners = embedded[property.column] {
+                keys.formUnion(KeySet(unordered: owners).subtracting(changed.inserted))
+            }
+            rows.formUnion(keys)
+            return keys.isEmpty ? nil : (property: property, keys: keys)
         }
-        if changed.inserted.isEmpty && changed.deleted.isEmpty && columns.isEmpty { return nil }
-        func reference(_ key: ObjectKey) -> ObjectReference {
-            ObjectReference(table: table, key: key)
-        }
-        let modified = columns.sorted { $0.key < $1.key }.map { key, columns in
-            Modification(
-                object: reference(key),
-                properties: classSchema.properties.filter {
-                    !$0.isBacklinks && columns.contains($0.column)
-                })
-        }.filter { !$0.properties.isEmpty }
+        if changed.inserted.isEmpty && changed.deleted.isEmpty && rows.isEmpty { return nil }
         return ClassChange(
-            classSchema: classSchema, inserted: changed.inserted.map(reference),
-            deleted: changed.deleted.map(reference), modified: modified)
+            classSchema: classSchema,
+            inserted: ObjectReferences(table: table, keys: changed.inserted),
+            deleted: ObjectReferences(table: table, keys: changed.deleted),
+            modified: Modifications(
+                objects: ObjectReferences(table: table, keys: rows), keys: modified))
+    }
+}
+
+/// Objects of one class, in the order of their creation.
+///
+/// A few bytes for each run of keys, however many objects there are.
+package struct ObjectReferences: Sequence {
+    private let table: TableID
+    private let keys: KeySet
+
+    init(table: TableID, keys: KeySet) {
+        self.table = table
+        self.keys = keys
+    }
+
+    /// Whether there are no objects.
+    package var isEmpty: Bool { keys.isEmpty }
+    /// The number of objects.
+    package var count: Int { keys.count }
+    /// The number of objects.
+    package var underestimatedCount: Int { keys.count }
+
+    /// Returns an iterator over the objects.
+    package func makeIterator() -> some IteratorProtocol<ObjectReference> {
+        keys.lazy.map { [table] in ObjectReference(table: table, key: $0) }.makeIterator()
     }
 }
 

@@ -19,8 +19,8 @@ package struct ChangeText {
         for entry in change.classes {
             try text.add(
                 entry.classSchema, deleted: entry.deleted, inserted: entry.inserted,
-                modified: entry.modified.map { ($0.object, $0.properties) }, from: change.older,
-                to: change.newer)
+                modified: entry.modified.lazy.map { ($0.object, $0.properties) },
+                from: change.older, to: change.newer)
         }
         return text.finished(change.newer.version)
     }
@@ -47,8 +47,10 @@ package struct ChangeText {
     }
 
     private mutating func add(
-        _ classSchema: ClassSchema, deleted: [ObjectReference], inserted: [ObjectReference],
-        modified: [(ObjectReference, [Property])], from older: StoreView, to newer: StoreView
+        _ classSchema: ClassSchema, deleted: some Sequence<ObjectReference>,
+        inserted: some Sequence<ObjectReference>,
+        modified: some Sequence<(ObjectReference, [Property])>, from older: StoreView,
+        to newer: StoreView
     ) throws {
         for object in deleted { try add("-", object, in: classSchema, from: older) }
         for object in inserted { try add("+", object, in: classSchema, from: newer) }
