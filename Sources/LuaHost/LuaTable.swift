@@ -229,16 +229,19 @@ extension LuaState {
 
     /// Creates a table with an element for each value of a collection.
     ///
-    /// Throws the errors of `transform`, and ``MemoryLimitReached``.
+    /// `memory` is the number of bytes that each value takes. Throws the errors of `transform`, and
+    /// ``MemoryLimitReached``.
     package func makeTable<Values: Collection>(
-        of values: Values, _ transform: (Values.Element) throws -> LuaValue
+        of values: Values, memory: Int = 64, _ transform: (Values.Element) throws -> LuaValue
     ) throws -> LuaTable {
+        // A table with space for all elements is allocated at once.
+        try checkMemory(adding: values.count * (memory + 16))
         let table = makeTable(array: values.count)
         var index: Int64 = 0
         for value in values {
             index += 1
             // The values are copies that have not been charged.
-            if index % 16 == 0 { try checkMemory(adding: values.count * 64) }
+            if index % 16 == 0 { try checkMemory(adding: values.count * memory) }
             let element = try transform(value)
             let L = stack
             push(table.reference, on: L)

@@ -43,29 +43,52 @@ enum ChangedPositions {
         }
     }
 
-    /// Returns the values of a list; indexes are counted from 1.
-    subscript(list: List) -> [LuaValue] {
+    /// Returns a table of the values of a list; indexes are counted from 1.
+    ///
+    /// Throws `MemoryLimitReached` if the script does not have enough memory for it.
+    func table(_ list: List, _ state: LuaState) throws -> LuaTable {
         switch self {
-        case .positions(let deletions, let insertions, let modifications, let modificationsNew):
-            let positions =
-                switch list {
-                case .deletions: deletions
-                case .insertions: insertions
-                case .modifications: modifications
-                case .modificationsNew: modificationsNew
-                }
-            return positions.map { .integer(Int64($0 + 1)) }
-        case .keys(let deletions, let insertions, let modifications):
-            let keys =
-                switch list {
-                case .deletions: deletions
-                case .insertions: insertions
-                case .modifications, .modificationsNew: modifications
-                }
-            return keys.map(LuaValue.text)
+        case .positions: try state.makeTable(ofPositions: positions(list))
+        case .keys: try state.makeTable(of: keys(list), LuaValue.text)
         }
     }
 
     /// Returns the length of a list.
-    func count(_ list: List) -> Int { self[list].count }
+    func count(_ list: List) -> Int {
+        switch self {
+        case .positions: positions(list).count
+        case .keys: keys(list).count
+        }
+    }
+
+    private func positions(_ list: List) -> [Int] {
+        guard
+            case .positions(
+                let deletions, let insertions, let modifications, let modificationsNew) = self
+        else { return [] }
+        return switch list {
+        case .deletions: deletions
+        case .insertions: insertions
+        case .modifications: modifications
+        case .modificationsNew: modificationsNew
+        }
+    }
+
+    private func keys(_ list: List) -> [String] {
+        guard case .keys(let deletions, let insertions, let modifications) = self else { return [] }
+        return switch list {
+        case .deletions: deletions
+        case .insertions: insertions
+        case .modifications, .modificationsNew: modifications
+        }
+    }
+}
+
+extension LuaState {
+    /// Creates a table of positions, which are counted from 1.
+    ///
+    /// Throws `MemoryLimitReached` if the script does not have enough memory for it.
+    func makeTable(ofPositions positions: [Int]) throws -> LuaTable {
+        try makeTable(of: positions, memory: MemoryLayout<Int>.stride) { .integer(Int64($0 + 1)) }
+    }
 }

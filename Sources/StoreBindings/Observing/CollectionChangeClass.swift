@@ -65,7 +65,7 @@ final class ChangeHandle {
     private static func indexProperty(_ list: ChangedPositions.List) -> LuaProperty<ChangeHandle> {
         LuaProperty(list.name) { change, result in
             let table =
-                change.tables[list.rawValue] ?? result.state.makeTable(change.positions[list])
+                try change.tables[list.rawValue] ?? change.positions.table(list, result.state)
             change.tables[list.rawValue] = table
             result.set(.table(table))
         }
@@ -78,13 +78,13 @@ final class ChangeHandle {
                 let present = try change.present()
                 return call.answer(
                     .table(
-                        change.live(present.insertedObjects, present.insertedValues, call.state)))
+                        try change.table(present.insertedObjects, present.insertedValues, nil)))
             },
             LuaMethod("modified") { change, call in
                 let present = try change.present()
                 let objects = change.rows?.rows.map(\.reference) ?? present.modifiedObjects
                 return call.answer(
-                    .table(change.live(objects, present.modifiedValues, call.state)))
+                    .table(try change.table(objects, present.modifiedValues, nil)))
             },
             LuaMethod("deleted") { change, call in
                 let present = try change.present()
@@ -93,12 +93,9 @@ final class ChangeHandle {
                 }
                 let space = change.space ?? FrozenSpace(change.handle, before)
                 change.space = space
-                let bridge = ValueBridge(change.handle, space)
                 return call.answer(
                     .table(
-                        call.state.makeTable(
-                            present.deletedObjects.map { change.userdata($0, space) }
-                                + present.deletedValues.map(bridge.lua))))
+                        try change.table(present.deletedObjects, present.deletedValues, space)))
             },
             LuaMethod("properties") { change, call in
                 let index = try call.integer(2)
@@ -162,12 +159,15 @@ final class ChangeHandle {
             }
         ])
 
-    /// Returns the current objects, or the current values of a collection of plain values.
-    private func live(
-        _ objects: [ObjectReference], _ values: [Value], _ state: LuaState
-    ) -> LuaTable {
-        let bridge = ValueBridge(handle, nil)
-        return state.makeTable(objects.map { userdata($0, nil) } + values.map(bridge.lua))
+    /// Returns a table of the objects or, for a collection of plain values, of the values; live, or at the version
+    /// before the change.
+    private func table(
+        _ objects: [ObjectReference], _ values: [Value], _ space: FrozenSpace?
+    ) throws -> LuaTable {
+        guard objects.isEmpty else {
+            return try handle.state.makeTable(of: objects) { userdata($0, space) }
+        }
+        return try handle.state.makeTable(of: values, ValueBridge(handle, space).lua)
     }
 
     /// Returns an element of the collection, either live or at the version before the change.

@@ -132,18 +132,28 @@ package final class ProjectedResultsHandle {
         })
 
     /// Returns an array of plain tables.
+    ///
+    /// Throws `MemoryLimitReached` if the script does not have enough memory for it.
     func table() throws -> LuaTable {
         // Each row is stored at once: references to all rows would take more memory than the rows.
         let rows = handle.state.makeTable()
         var count = 0
-        for reference in try base.references() {
-            guard let object = base.results.source.object(reference) else { continue }
+        try forEachTable { row in
             count += 1
-            rows[count] = .table(
-                try ProjectionHandle(shape, of: reference, in: handle, at: base.frozen).table(
-                    object))
+            rows[count] = .table(row)
         }
         return rows
+    }
+
+    /// Calls `body` with the plain table of each row.
+    func forEachTable(_ body: (LuaTable) throws -> Void) throws {
+        let table = base.results.query.table
+        for key in try base.results.keys() {
+            let reference = ObjectReference(table: table, key: key)
+            guard let object = base.results.source.object(reference) else { continue }
+            try body(
+                ProjectionHandle(shape, of: reference, in: handle, at: base.frozen).table(object))
+        }
     }
 
     /// The methods `where`, `sorted`, `distinct` and `limit`, which take key paths of the class, like those of Results.

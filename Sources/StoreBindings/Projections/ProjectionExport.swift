@@ -14,40 +14,51 @@ struct ProjectionExport {
         let path = try call.path(2, for: .writing)
         let name = call.isNil(3) ? nil : try call.text(3)
         let format = try name.map { try TransferFormat(name: $0) } ?? TransferFormat(path: path)
-        let all = try results.table().array
-        var bytes: [UInt8] = []
-        switch format {
-        case .jsonLines: for row in all { bytes += try json(row) + Array("\n".utf8) }
-        case .json:
-            bytes += Array("[".utf8)
-            for (index, row) in all.enumerated() {
-                bytes += Array((index == 0 ? "\n  " : ",\n  ").utf8) + (try json(row))
-            }
-            bytes += Array("\n]\n".utf8)
-        case .csv:
-            var writer = CSVWriter()
-            for name in results.names { writer.field(name) }
-            writer.endRecord()
-            for row in all {
-                try call.state.checkStopping()
-                for name in results.names {
-                    writer.field(try field(row.table?[name] ?? .nil))
-                }
-                writer.endRecord()
-            }
-            bytes = writer.bytes
-        default:
+        guard [.jsonLines, .json, .csv].contains(format) else {
             throw StoreError(
                 .invalidArgument,
                 "projections are exported as jsonl, json or csv; export their objects with root():export"
             )
         }
-        try TransferError.wrapping {
+        let count = try TransferError.wrapping {
             let file = try FileWriter(path)
-            try file.write(bytes)
+            let count = try write(format, to: file)
             try file.finish()
+            return count
         }
-        return call.answer(.integer(Int64(all.count)))
+        return call.answer(.integer(Int64(count)))
+    }
+
+    /// Writes the rows one by one, and returns their number.
+    private func write(_ format: TransferFormat, to file: FileWriter) throws -> Int {
+        let state = results.handle.state
+        var count = 0
+        var csv = CSVWriter()
+        switch format {
+        case .csv:
+            for name in results.names { csv.field(name) }
+            csv.endRecord()
+            try file.write(csv.bytes)
+        case .json: try file.write("[")
+        default: break
+        }
+        try results.forEachTable { row in
+            try state.checkStopping()
+            switch format {
+            case .csv:
+                csv.removeAll()
+                for name in results.names { csv.field(try field(row[name])) }
+                csv.endRecord()
+                try file.write(csv.bytes)
+            case .json:
+                try file.write(count == 0 ? "\n  " : ",\n  ")
+                try file.write(json(.table(row)))
+            default: try file.write(json(.table(row)) + "\n".utf8)
+            }
+            count += 1
+        }
+        if format == .json { try file.write("\n]\n") }
+        return count
     }
 
     private func json(_ value: LuaValue) throws -> [UInt8] {

@@ -178,13 +178,26 @@ package final class ProjectionHandle {
     }
 
     /// Returns a plain table of the values; collections become arrays.
+    ///
+    /// Throws `MemoryLimitReached` if the script does not have enough memory for it.
     func table(_ object: LiveObject) throws -> LuaTable {
         let bridge = ValueBridge(handle, frozen)
         let table = handle.state.makeTable(fields: shape.fields.count)
         for field in shape.fields {
-            table[field.name] = bridge.lua(try field.path.value(of: object))
+            let value = try field.path.value(of: object)
+            try handle.state.checkMemory(adding: Self.memoryOfCopy(value))
+            table[field.name] = bridge.lua(value)
         }
         return table
+    }
+
+    /// The bytes that a collection takes as a table and while it is converted.
+    private static func memoryOfCopy(_ value: Value) -> Int {
+        switch value {
+        case .list(let values): values.count * 96
+        case .dictionary(let entries): entries.count * 192
+        default: 0
+        }
     }
 }
 

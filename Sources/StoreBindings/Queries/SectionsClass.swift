@@ -111,11 +111,11 @@ struct SectionedChangeTable {
 
     init(_ sections: SectionsHandle) { self.sections = sections }
 
-    func table(_ change: SectionedChange) -> LuaTable {
+    func table(_ change: SectionedChange) throws -> LuaTable {
         let state = sections.results.handle.state
         let table = state.makeTable(fields: 6)
-        func indices(_ positions: [Int]) -> LuaValue {
-            .table(state.makeTable(positions.map { .integer(Int64($0 + 1)) }))
+        func indices(_ positions: [Int]) throws -> LuaValue {
+            .table(try state.makeTable(ofPositions: positions))
         }
         table["collection"] = state.userdata(sections, SectionsHandle.type)
         switch change.kind {
@@ -125,22 +125,21 @@ struct SectionedChangeTable {
             table["type"] = "error"
             table["error"] = state.value(of: error)
         }
-        table["section_deletions"] = indices(change.sectionDeletions)
-        table["section_insertions"] = indices(change.sectionInsertions)
+        table["section_deletions"] = try indices(change.sectionDeletions)
+        table["section_insertions"] = try indices(change.sectionInsertions)
         let bridge = ValueBridge(sections.results.handle, nil)
         table["sections"] = .table(
-            state.makeTable(
-                change.sections.map { rows in
-                    let entry = state.makeTable(fields: 7)
-                    entry["section"] = .integer(Int64(rows.section + 1))
-                    entry["section_before"] = .integer(Int64(rows.sectionBefore + 1))
-                    entry["key"] = bridge.lua(rows.key)
-                    entry["deletions"] = indices(rows.deletions)
-                    entry["insertions"] = indices(rows.insertions)
-                    entry["modifications"] = indices(rows.modifications)
-                    entry["modifications_new"] = indices(rows.modificationsNew)
-                    return .table(entry)
-                }))
+            try state.makeTable(of: change.sections) { rows in
+                let entry = state.makeTable(fields: 7)
+                entry["section"] = .integer(Int64(rows.section + 1))
+                entry["section_before"] = .integer(Int64(rows.sectionBefore + 1))
+                entry["key"] = bridge.lua(rows.key)
+                entry["deletions"] = try indices(rows.deletions)
+                entry["insertions"] = try indices(rows.insertions)
+                entry["modifications"] = try indices(rows.modifications)
+                entry["modifications_new"] = try indices(rows.modificationsNew)
+                return .table(entry)
+            })
         // The error is ignored: it occurs only after the script has ended, when no code prints the table.
         table.metatable = try? sections.results.handle.module.changeMetatables.ofSections
         return table

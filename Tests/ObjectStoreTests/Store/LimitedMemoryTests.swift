@@ -195,4 +195,46 @@ import Testing
             #expect(account.peak <= account.capacity)
         }
     }
+
+    @Test func `A delayed observer counts the changes that it keeps until its next call`() throws {
+        let scheduler = ManualScheduler()
+        let notes = try Store(
+            StoreConfiguration(
+                .memory(folder.path + "/delayed"),
+                schema: [ClassSchema("Note", [Property("texts", .string, collection: .list)])]),
+            scheduler: scheduler)
+        let note = try notes.write { try notes.create("Note", .dictionary([:])) }
+        try limited(to: 8 << 20) { account in
+            var calls = 0
+            let token = try CollectionValues(note.list("texts")).sorted().observe(
+                pace: .throttle(.seconds(10))
+            ) { _ in calls += 1 }
+            scheduler.settle()
+            #expect(calls == 1)
+            func append(_ count: Int) throws {
+                try notes.write {
+                    try note.list("texts").append(
+                        (0..<count).map { .string(String(repeating: "x", count: 200) + "\($0)") })
+                }
+                scheduler.settle()
+            }
+            try append(1)
+            #expect(calls == 2)
+            // The kept values, and later also the changes since the last call, with the inserted values.
+            let before = account.bytes
+            try append(1000)
+            #expect(calls == 2)
+            let first = account.bytes
+            try append(1000)
+            #expect(calls == 2)
+            #expect(first - before > 2 * 1000 * 200)
+            #expect(account.bytes - first > 2 * 1000 * 200)
+            scheduler.pass(.seconds(10))
+            #expect(calls == 3)
+            let rows = account.bytes
+            try append(1)
+            #expect(account.bytes - rows < 100 * 200)
+            token.invalidate()
+        }
+    }
 }

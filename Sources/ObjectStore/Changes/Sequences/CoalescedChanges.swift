@@ -6,6 +6,15 @@ enum ElementDetail {
     case value(Value, mapKey: String)
     /// The section of a row.
     case section(Scalar)
+
+    /// The bytes that the detail takes outside of itself.
+    fileprivate var memory: Int {
+        switch self {
+        case .value(let value, let mapKey):
+            value.memory + mapKey.memory
+        case .section(let value): value.textMemory
+        }
+    }
 }
 
 /// The combined changes of several commits to a sequence, reported as if the silent commits had occurred first.
@@ -47,6 +56,16 @@ struct CoalescedChanges {
         delete(changes, isSilent, lost)
         insert(changes, isSilent, gained)
         if !isSilent { modify(changes) }
+    }
+
+    /// The bytes that the changes take while the next commit is added; computed in linear time.
+    var memory: Int {
+        // Adding a commit creates another list of pieces.
+        let own = 2 * pieces.count * MemoryLayout<Piece>.stride
+        let lost = silentlyLost.reduce(silentlyLost.count * MemoryLayout<ElementDetail>.stride) {
+            $0 + $1.memory
+        }
+        return pieces.reduce(own + lost) { $0 + ($1.detail?.memory ?? 0) }
     }
 
     /// The elements that silent commits added and that the observer can see.
@@ -112,6 +131,8 @@ struct CoalescedChanges {
     ) {
         guard !changes.insertions.isEmpty else { return }
         var result: [Piece] = []
+        // An insertion can split a run.
+        result.reserveCapacity(pieces.count + 2 * changes.insertions.count)
         var number = 0
         var position = 0
         func insertDue() {
@@ -168,6 +189,7 @@ struct CoalescedChanges {
     ) -> [Piece] {
         guard !positions.isEmpty else { return pieces }
         var result: [Piece] = []
+        result.reserveCapacity(pieces.count + 2 * positions.count)
         var next = 0
         var position = 0
         for var piece in pieces {

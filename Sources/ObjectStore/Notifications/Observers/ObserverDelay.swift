@@ -1,4 +1,5 @@
 import ColumnStorage
+import MemoryAccounts
 
 /// The limit on how often an observer is called.
 public enum ObserverPace: Hashable, Sendable {
@@ -24,6 +25,8 @@ final class ObserverDelay {
     private var silent: Set<String> = []
     private var changes = CoalescedChanges()
     private var isPending = false
+    /// The memory of the changes.
+    private var charge = MemoryCharge()
 
     /// Whether the probe is being moved beyond a silent commit.
     private var isSilencing = false
@@ -71,12 +74,18 @@ final class ObserverDelay {
     private func note(_ record: (_ isSilent: Bool) -> Void) {
         if isSilencing {
             // A pending call must also omit silent changes.
-            if isPending { record(true) }
+            if isPending { keep { record(true) } }
             return
         }
-        record(false)
+        keep { record(false) }
         isPending = true
         if case .debounce(let time) = pace { timer.start(after: time) }
+    }
+
+    /// Runs `record`, which adds changes, and charges their memory.
+    private func keep(_ record: () -> Void) {
+        record()
+        if charge.isLimited { charge.record(changes.memory) }
     }
 
     /// Runs `move`, which moves the probe beyond a silent commit.
@@ -92,6 +101,7 @@ final class ObserverDelay {
         reported = []
         silent = []
         changes = CoalescedChanges()
+        charge.record(0)
         switch pace {
         case .debounce:
             isClosed = true
@@ -105,6 +115,8 @@ final class ObserverDelay {
 
     func end() {
         timer.cancel()
+        changes = CoalescedChanges()
+        charge.record(0)
         probe?.end()
         probe = nil
     }
