@@ -41,6 +41,8 @@ struct LogReplay {
             throw StorageError(rawCode: errno, call: "pwrite", file: path)
         }
         do throws(StorageError) {
+            // Later commits may have overwritten the pages that the older header describes.
+            try number(header.version, from: header.version)
             try verifyCheckpoint()
         } catch {
             // The log may be damaged and not the file, which stays as it was found.
@@ -51,9 +53,6 @@ struct LogReplay {
         if let newest = changes.last?.record.version {
             try apply(changes)
             try number(newest)
-        } else {
-            // Later commits may have overwritten the pages that the older header describes.
-            try number(header.version, from: header.version)
         }
         guard Platform.flush(data) else {
             throw StorageError(rawCode: errno, call: "fdatasync", file: path)
