@@ -44,35 +44,48 @@ package enum ProcessServices {
     /// The anonymous memory of the process, such as its heap and stacks, in bytes.
     ///
     /// Nil if the system does not provide it. Costs some microseconds.
-    package static var anonymousMemory: Int? { residentMemory?.anonymous }
+    package static var anonymousMemory: Int? { ResidentMemory().measured?.anonymous }
+}
 
-    /// The resident memory of the process in bytes: its anonymous memory, and the pages of files that it has mapped.
-    ///
-    /// Nil if the system does not provide it. Costs some microseconds.
-    package static var residentMemory: (anonymous: Int, files: Int)? {
+/// The resident memory of the process, for frequent measurements.
+///
+/// Keeps a file of the system open, because opening it takes four times as long as reading it. Usable on any thread.
+package final class ResidentMemory: Sendable {
+    private let file: Int32
+
+    /// Opens the file of the system.
+    package init() {
         #if canImport(Glibc)
-            let file = open("/proc/self/statm", O_RDONLY | O_CLOEXEC)
-            guard file >= 0 else { return nil }
-            defer { close(file) }
-            return withUnsafeTemporaryAllocation(byteCount: 256, alignment: 1) { buffer in
-                let count = Glibc.read(file, buffer.baseAddress, buffer.count)
-                guard count > 0 else { return nil }
-                // The numbers are page counts: all pages, resident pages, and resident pages of files.
-                var numbers = [0]
-                for byte in buffer[..<count] where numbers.count < 4 {
-                    if byte == UInt8(ascii: " ") {
-                        numbers.append(0)
-                    } else {
-                        numbers[numbers.count - 1] =
-                            numbers[numbers.count - 1] * 10 + Int(byte & 15)
-                    }
-                }
-                guard numbers.count == 4 else { return nil }
-                let page = Int(getpagesize())
-                return ((numbers[1] - numbers[2]) * page, numbers[2] * page)
-            }
+            file = open("/proc/self/statm", O_RDONLY | O_CLOEXEC)
         #else
-            return nil
+            file = -1
         #endif
+    }
+
+    deinit { if file >= 0 { close(file) } }
+
+    /// The bytes of anonymous memory, and of the pages of mapped files.
+    ///
+    /// Nil if the system does not provide them. Costs about a microsecond.
+    package var measured: (anonymous: Int, files: Int)? {
+        guard file >= 0 else { return nil }
+        return withUnsafeTemporaryAllocation(byteCount: 256, alignment: 1) { buffer in
+            let count = pread(file, buffer.baseAddress, buffer.count, 0)
+            guard count > 0 else { return nil }
+            // The numbers are page counts: all pages, resident pages, and resident pages of files.
+            var numbers = (0, 0, 0)
+            var index = 0
+            for byte in buffer[..<count] where index < 3 {
+                if byte == UInt8(ascii: " ") {
+                    index += 1
+                    if index < 3 { numbers = (numbers.1, numbers.2, 0) }
+                } else {
+                    numbers.2 = numbers.2 * 10 + Int(byte & 15)
+                }
+            }
+            guard index == 3 else { return nil }
+            let page = Int(getpagesize())
+            return ((numbers.1 - numbers.2) * page, numbers.2 * page)
+        }
     }
 }

@@ -151,6 +151,8 @@ package final class Environment: Sendable {
     /// The number of the file among the mapped files; nil if the file is in memory, or was opened without a memory
     /// limit.
     private let mappedFile: Int?
+    /// The bytes of the map that were read since the memory of the process was last measured; see ``noteRead(_:)``.
+    private let readBytes = Atomic(0)
     /// The error of the open write, or of the one before it, after which it cannot continue; 0 if there is none.
     let writeFailure = Atomic<Int32>(0)
 
@@ -293,25 +295,40 @@ package final class Environment: Sendable {
     /// Allows a script with a memory limit to release the file's pages.
     ///
     /// Without a limit, returns nil.
-    private static func addMappedFile(_ environment: OpaquePointer) -> Int? {
+    static func addMappedFile(_ environment: OpaquePointer) -> Int? {
         var descriptor: mdb_filehandle_t = -1
         var info = MDB_envinfo()
-        var statistics = MDB_stat()
         guard MemoryAccount.current != nil, mdb_env_get_fd(environment, &descriptor) == 0,
-            mdb_env_info(environment, &info) == 0, mdb_env_stat(environment, &statistics) == 0,
+            mdb_env_info(environment, &info) == 0,
             let address = PageGuard.address(environment, descriptor)
         else { return nil }
-        let (mapSize, pageSize) = (info.me_mapsize, Int(statistics.ms_psize))
-        // because: LMDB's environment may be used on any thread, and the file is removed before it is closed.
-        nonisolated(unsafe) let environment = environment
+        let (file, mapSize) = (descriptor, info.me_mapsize)
         return MappedFiles.add {
-            var info = MDB_envinfo()
-            guard mdb_env_info(environment, &info) == 0 else { return }
-            let used = (info.me_last_pgno + 1) * pageSize
+            // An open write may have written pages behind those of the last version.
+            var status = stat()
+            guard fstat(file, &status) == 0 else { return }
             madvise(
-                UnsafeMutableRawPointer(bitPattern: address), min(used, mapSize), MADV_DONTNEED)
+                UnsafeMutableRawPointer(bitPattern: address), min(Int(status.st_size), mapSize),
+                MADV_DONTNEED)
         }
     }
+
+    /// Counts a value that is read from the map, because its pages then stay in the memory of a limited script.
+    @inline(__always)
+    func noteRead(_ bytes: Int) {
+        if mappedFile != nil { countRead(bytes) }
+    }
+
+    private func countRead(_ bytes: Int) {
+        let sum = readBytes.load(ordering: .relaxed) + bytes + Self.readAround
+        readBytes.store(sum < Self.measuredBytes ? sum : 0, ordering: .relaxed)
+        if sum >= Self.measuredBytes { MemoryAccount.current?.measureIfDue() }
+    }
+
+    /// The number of bytes around a value that the system maps together with it.
+    private static let readAround = 64 << 10
+    /// The number of bytes after which the memory of the process is measured.
+    private static let measuredBytes = 1 << 20
 
     private static func isMapWritten(_ environment: OpaquePointer) -> Bool {
         var flags: UInt32 = 0

@@ -105,7 +105,7 @@ struct FileCopy {
             path = try DescriptorPath.of(descriptor, file: destination)
         }
         try verifyPages(of: environment)
-        var code = mdb_env_copyfd2(environment, descriptor, UInt32(MDB_CP_COMPACT))
+        var code = MeasuredCopy.write(environment, to: descriptor)
         // LMDB reports a short write as an input/output error.
         code = Platform.cause(of: code, writing: path)
         try check(code, "mdb_env_copyfd2", destination)

@@ -1,4 +1,5 @@
 import CXXHash
+import MemoryAccounts
 
 #if canImport(Glibc)
     import Glibc
@@ -24,7 +25,14 @@ struct PageTree: ~Copyable {
     private let pages: PageSet
     /// The number of bytes that were mapped since memory was last released.
     private var mappedBytes = 0
-    private static let mappedLimit = 8 << 20
+    private static let mappedLimit = 2 << 20
+    /// The windows that were mapped since then.
+    private var mapped: ClosedRange<UInt64>?
+    /// The last window that was counted.
+    ///
+    /// The system maps a whole window when one of its pages is read.
+    private var lastWindow: UInt64?
+    private static let windowSize: UInt64 = 64 << 10
     /// The sum of the checksums of all pages that the version uses, except LMDB's headers.
     private(set) var sum: UInt64 = 0
     /// The page with the first error.
@@ -165,13 +173,26 @@ struct PageTree: ~Copyable {
     }
 
     private mutating func add(_ image: PageImage, _ number: UInt64) {
-        guard isSummed else { return }
-        sum &+= PageTree.sum(image.bytes, number)
-        // Visited pages are released at intervals. Otherwise they would count as memory of the process until the end.
-        mappedBytes += image.bytes.count
-        guard mappedBytes > Self.mappedLimit else { return }
+        if isSummed { sum &+= PageTree.sum(image.bytes, number) }
+        let start = number * UInt64(pageSize)
+        let first = start / Self.windowSize
+        let last = isSummed ? (start + UInt64(image.bytes.count) - 1) / Self.windowSize : first
+        guard first != lastWindow || last != first else { return }
+        lastWindow = last
+        let all = min(first, mapped?.lowerBound ?? first)...max(last, mapped?.upperBound ?? last)
+        mapped = all
+        mappedBytes += Int((last - first + 1) * Self.windowSize)
+        if mappedBytes > Self.mappedLimit { release(all) }
+    }
+
+    /// Releases visited pages, which would otherwise count as memory of the process until the end.
+    private mutating func release(_ windows: ClosedRange<UInt64>) {
         mappedBytes = 0
-        madvise(base, length, MADV_DONTNEED)
+        mapped = nil
+        let start = Int(windows.lowerBound * Self.windowSize)
+        let end = min(length, Int((windows.upperBound + 1) * Self.windowSize))
+        madvise(base + start, end - start, MADV_DONTNEED)
+        MemoryAccount.current?.measureIfDue()
     }
 
     static func sum(_ bytes: UnsafeRawBufferPointer, _ number: UInt64) -> UInt64 {

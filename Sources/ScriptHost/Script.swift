@@ -263,9 +263,8 @@ extension MemoryAccount {
             return
         }
         LuaMemory.mapLargeBlocks()
-        self.init(
-            limit: limit, measure: { ProcessServices.residentMemory },
-            trim: LuaMemory.trimHeap)
+        let memory = ResidentMemory()
+        self.init(limit: limit, measure: { memory.measured }, trim: LuaMemory.trimHeap)
     }
 }
 

@@ -36,11 +36,19 @@ import Testing
             local name, size = line:match('^(%w+):%s*(%d+) kB')
             if name then status[name] = tonumber(size) end
         end
-        print(status.VmHWM - status.RssFile)
+        print(status.VmHWM - status.RssFile, status.VmHWM)
         os.exit(0, true)
         """
 
-    private static func run(_ code: String) throws -> (result: String, peak: Int) {
+    /// The outcome of an attack: the code of its error, and peaks of the process in MB, without and with the pages of
+    /// files.
+    private struct Outcome {
+        var result: String
+        var peak: Int
+        var residentPeak: Int
+    }
+
+    private static func run(_ code: String, limit: Int = limit) throws -> Outcome {
         let folder = try TemporaryFolder()
         _ = try folder.write(code, to: "attack.lua")
         let script = try folder.write(harness, to: "script.lua")
@@ -49,10 +57,11 @@ import Testing
         let outcome = try process.finish(within: 300)
         #expect(outcome.exitCode == 0, "\(outcome.error)")
         let lines = outcome.lines
-        guard lines.count == 2, let peak = Int(lines[1]) else {
+        let peaks = lines.last?.split(separator: "\t").compactMap { Int($0) } ?? []
+        guard lines.count == 2, peaks.count == 2 else {
             throw Subprocess.Late(description: "no report: \(outcome.output)\(outcome.error)")
         }
-        return (lines[0], peak >> 10)
+        return Outcome(result: lines[0], peak: peaks[0] >> 10, residentPeak: peaks[1] >> 10)
     }
 
     private static let objects = """
@@ -183,6 +192,10 @@ import Testing
             "tables of results",
             numbers + keeping
                 + "while true do kept[#kept + 1] = store:objects('Number'):to_table(2) end"),
+        Attack(
+            "tables of projections",
+            numbers + keeping + "while true do kept[#kept + 1] = "
+                + "store:objects('Number'):project { a = 'n', b = 'n' }:to_table() end"),
         Attack(
             "queries",
             objects + keeping + "while true do kept[#kept + 1] = "
@@ -365,14 +378,38 @@ import Testing
             "local x = ('é'):rep(12 << 20) moonpool.json.encode { x, x, x }"),
     ]
 
-    /// The peak of an empty script in MB.
-    private static let emptyPeak = try! run("").peak  // because no attack can be judged without it
+    /// The peaks of an empty script.
+    private static let empty = try! run("")  // because no attack can be judged without it
 
     @Test(arguments: attacks)
     func `a script never exceeds its memory limit`(_ attack: Attack) throws {
-        let base = Self.emptyPeak
-        let (result, peak) = try Self.run(attack.code)
-        #expect(result == attack.result)
-        #expect(peak - base <= Self.limit, "\(peak) MB, an empty script \(base) MB")
+        let base = Self.empty.peak
+        let outcome = try Self.run(attack.code)
+        #expect(outcome.result == attack.result)
+        #expect(
+            outcome.peak - base <= Self.limit, "\(outcome.peak) MB, an empty script \(base) MB")
+    }
+
+    @Test func `the resident pages of a store's file count toward the limit`() throws {
+        let limit = 32
+        let outcome = try Self.run(
+            """
+            local store = moonpool.open { path = 'a.moonpool', schema = { A = { s = 'string', n = 'int' } } }
+            local x = ('y'):rep(900)
+            for k = 1, 40 do store:write(function()
+                for i = 1, 2000 do store:create('A', { s = k .. 'text' .. i .. x, n = i * 7919 % 10007 }) end
+            end) end
+            local all = store:objects('A')
+            assert(#all:where('s contains "zz"') == 0 and #all:where('s contains "yz"') == 0)
+            assert(all:sorted('n')[1].n == all:min('n'))
+            assert(all:export('a.jsonl') == 80000)
+            store:backup('b.moonpool')
+            """, limit: limit)
+        #expect(outcome.result == "finished")
+        let base = Self.empty.residentPeak
+        // On a busy machine a measurement can be late. Without it, the pages of the file take 80 MB.
+        #expect(
+            outcome.residentPeak - base <= limit + 16,
+            "\(outcome.residentPeak) MB, an empty script \(base) MB")
     }
 }

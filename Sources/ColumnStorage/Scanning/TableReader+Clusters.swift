@@ -1,3 +1,5 @@
+import MemoryAccounts
+
 // Scans of one cluster of one column at a time, with bitmaps as results. Conjunctions scan the next column only for the
 // remaining rows. A cluster out of bounds, an unknown column and a test that does not fit the column's kind match no
 // rows.
@@ -8,7 +10,23 @@ extension TableReader {
         guard UInt(bitPattern: cluster) < UInt(bitPattern: state.pointee.clusterCount) else {
             return .zero
         }
+        noteLeaf()
         return leaf(0, cluster).loadUnaligned(as: ClusterBits.self)
+    }
+
+    /// Counts a leaf that is read, by its size: 1 for up to 4 KB, 8 for texts.
+    ///
+    /// The pages of known leaves are read without a search in the file, so scans count them here.
+    @inlinable @inline(__always)
+    func noteLeaf(_ size: Int = 1) {
+        state.pointee.leavesRead &+= size
+        if state.pointee.leavesRead >= 32 { measureMemory() }
+    }
+
+    @usableFromInline @inline(never)
+    func measureMemory() {
+        state.pointee.leavesRead = 0
+        MemoryAccount.current?.measureIfDue()
     }
 
     /// Returns the leaf of a column; nil if the column or cluster does not exist.
@@ -17,6 +35,7 @@ extension TableReader {
         guard let kind = kind(of: column),
             UInt(bitPattern: cluster) < UInt(bitPattern: state.pointee.clusterCount)
         else { return nil }
+        noteLeaf(kind == .string || kind == .data ? 8 : 1)
         return (Leaf(leaf(column.rawValue + 1, cluster)), kind)
     }
 

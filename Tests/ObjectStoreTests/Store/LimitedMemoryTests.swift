@@ -1,4 +1,5 @@
 import MemoryAccounts
+import Synchronization
 import Testing
 
 @testable import ColumnStorage
@@ -235,6 +236,63 @@ import Testing
             try append(1)
             #expect(account.bytes - rows < 100 * 200)
             token.invalidate()
+        }
+    }
+
+    /// The loops that read a store without charging memory.
+    enum Reading: CaseIterable {
+        case keys, scan, longValues
+    }
+
+    @Test(arguments: Reading.allCases)
+    func `Loops that read a store's file measure the memory of the process`(_ reading: Reading)
+        throws
+    {
+        let measurements = Atomic(0)
+        let account = MemoryAccount(
+            limit: 64 << 20,
+            measure: {
+                measurements.add(1, ordering: .relaxed)
+                return (anonymous: 1 << 20, files: 1 << 20)
+            })
+        account.beginMeasuring()
+        try MemoryAccount.$current.withValue(account) {
+            let texts = try Store(
+                StoreConfiguration(
+                    .file(folder.path + "/texts.moonpool"),
+                    schema: [ClassSchema("Text", [Property("s", .string)])]),
+                scheduler: ManualScheduler())
+            try texts.write {
+                for number in 0..<40 {
+                    try texts.create(
+                        "Text",
+                        .dictionary([
+                            "s": .string(String(repeating: "x", count: 70_000) + "\(number)")
+                        ]))
+                }
+            }
+            let keys = try words().keys()
+            let words = store.view.table(try store.view.schema.require("Word").table)
+            let long = texts.view.table(try texts.view.schema.require("Text").table)
+            let before = measurements.load(ordering: .relaxed)
+            let deadline = ContinuousClock.now + .seconds(60)
+            var read = 0
+            while measurements.load(ordering: .relaxed) == before, ContinuousClock.now < deadline {
+                switch reading {
+                case .keys: for key in keys { read += Int(key.rawValue) }
+                case .scan:
+                    for cluster in 0..<words.clusterCount {
+                        read += words.presence(cluster).rowCount
+                    }
+                case .longValues:
+                    for row in 0..<40 {
+                        let key = ObjectKey(Int64(row))
+                        read += long.withBytes(ColumnID(0), key) { $0.byteCount } ?? 0
+                    }
+                }
+            }
+            #expect(measurements.load(ordering: .relaxed) > before)
+            #expect(read > 0)
         }
     }
 }

@@ -1,4 +1,5 @@
 import ColumnStorage
+import MemoryAccounts
 
 /// The keys of a query's objects at one version, in order.
 ///
@@ -174,6 +175,8 @@ extension ResultKeys: Sequence {
             case .list(let list):
                 guard position < list.count else { return nil }
                 position += 1
+                // Each object of a sorted list may be on other pages than the one before it.
+                if position & 31 == 0 { Self.measureMemory() }
                 return list[position - 1]
             case .bitmap(let clusters, _):
                 while bits == 0 {
@@ -213,11 +216,16 @@ extension ResultKeys: Sequence {
             }
         }
 
+        /// Measures the memory of a script with a limit, because loops over keys read the objects.
+        @inline(never)
+        private static func measureMemory() { MemoryAccount.current?.measureIfDue() }
+
         private mutating func advance(in clusters: [ClusterBits]) {
             word += 1
             if word == Cluster.words {
                 word = 0
                 cluster += 1
+                if cluster & 3 == 0 { Self.measureMemory() }
             }
             if cluster < clusters.count { bits = clusters[cluster][word] }
         }
