@@ -10,21 +10,20 @@ extension TableReader {
         guard UInt(bitPattern: cluster) < UInt(bitPattern: state.pointee.clusterCount) else {
             return .zero
         }
-        noteLeaf()
         return leaf(0, cluster).loadUnaligned(as: ClusterBits.self)
     }
 
-    /// Counts a leaf that is read, by its size: 1 for up to 4 KB, 8 for texts.
+    /// Counts a leaf of values that is read, by its size: 1 for up to 4 KB, 16 for texts.
     ///
     /// The pages of known leaves are read without a search in the file, so scans count them here.
-    @inlinable @inline(__always)
-    func noteLeaf(_ size: Int = 1) {
+    @inline(__always)
+    private func noteLeaf(_ size: Int) {
         state.pointee.leavesRead &+= size
-        if state.pointee.leavesRead >= 32 { measureMemory() }
+        if state.pointee.leavesRead >= 64 { measureMemory() }
     }
 
-    @usableFromInline @inline(never)
-    func measureMemory() {
+    @inline(never)
+    private func measureMemory() {
         state.pointee.leavesRead = 0
         MemoryAccount.current?.measureIfDue()
     }
@@ -35,7 +34,7 @@ extension TableReader {
         guard let kind = kind(of: column),
             UInt(bitPattern: cluster) < UInt(bitPattern: state.pointee.clusterCount)
         else { return nil }
-        noteLeaf(kind == .string || kind == .data ? 8 : 1)
+        noteLeaf(kind == .string || kind == .data ? 16 : 1)
         return (Leaf(leaf(column.rawValue + 1, cluster)), kind)
     }
 
