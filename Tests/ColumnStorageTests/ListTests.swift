@@ -209,6 +209,62 @@ import Testing
         #expect(try list.reader.ints() == model)
     }
 
+    @Test func `new labels replace only those of the chunks nearby`() throws {
+        let environment = try TemporaryEnvironment()
+        let column = ListColumn(
+            table: TableID(1), column: ColumnID(1), elementKind: .int,
+            pages: ListPages(environment.lists))
+        let owner: Int64 = 3
+        func labels() throws -> [Int64] { try column.directory(owner).chunks.map(\.label) }
+        let write = try environment.beginWrite()
+        column.pages.move(to: write.handle)
+        var model = [Int64](0..<40_000)
+        let list = column.writer(ObjectKey(owner))
+        for value in model { try list.append(.int(value)) }
+        try column.flush()
+        let before = try labels()
+        try #require(before.count > 60)
+        var replaced = 0
+        for round in 0..<150 {
+            // The list is always divided at the same element.
+            let values = (0..<400).map { Int64(round * 400 + $0) }
+            for value in values { try list.insert(.int(value), at: 20_000) }
+            model.insert(contentsOf: values.reversed(), at: 20_000)
+            let old = try labels()
+            try column.flush()
+            let new = try labels()
+            #expect(new == new.sorted())
+            if !Set(old).isSubset(of: Set(new)) { replaced += 1 }
+        }
+        #expect(replaced > 1)
+        #expect(try list.reader.ints() == model)
+        let after = try labels()
+        #expect(after.prefix(20) == before.prefix(20))
+        #expect(after.suffix(20) == before.suffix(20))
+    }
+
+    @Test func `edits of lists become unknown when they take too much memory`() throws {
+        var edits = CollectionEdits()
+        edits.append(.insert(at: 0, count: 1))
+        let account = MemoryAccount(limit: 1 << 20)
+        MemoryAccount.$current.withValue(account) {
+            var recorded = RecordedEdits()
+            for owner in Int64(0)..<100 { recorded.record(edits, of: owner) }
+            #expect(recorded.byOwner.count == 100)
+            #expect(account.bytes >= 100 * 100)
+            for owner in Int64(100)..<10_000 { recorded.record(edits, of: owner) }
+            #expect(recorded.byOwner.isEmpty)
+            #expect(account.bytes == 0)
+            recorded.removeAll()
+            recorded.record(edits, of: 1)
+            #expect(recorded.byOwner.count == 1)
+        }
+        #expect(account.bytes == 0)
+        var unlimited = RecordedEdits()
+        for owner in Int64(0)..<10_000 { unlimited.record(edits, of: owner) }
+        #expect(unlimited.byOwner.count == 10_000)
+    }
+
     @Test func `appending to a long list reads one chunk`() throws {
         let environment = try TemporaryEnvironment()
         let column = ListColumn(

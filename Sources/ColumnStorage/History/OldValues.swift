@@ -110,18 +110,16 @@ struct OldValueEncoder {
         for key in keys {
             let cluster = Int(key.rawValue) / Cluster.rows
             if cluster != current {
-                guard cluster < reader.clusterCount, writer.bytes.count < limit else {
-                    throw StorageError(.damaged, call: "keeping old values", file: "")
-                }
+                guard cluster < reader.clusterCount else { throw Self.failure }
                 current = cluster
                 leaf = Leaf(reader.leaf(column.id.rawValue + 1, cluster))
             }
             let row = Int(key.rawValue) - cluster * Cluster.rows
             if column.kind == .list {
                 try appendCollection(column, key, edits?[key], to: &writer)
-                if writer.bytes.count > limit { current = -1 }
                 continue
             }
+            try require(0, writer)
             if column.isOptional && column.kind != .link {
                 let isNull = leaf.isNull(row)
                 writer.byte(isNull ? 1 : 0)
@@ -133,6 +131,7 @@ struct OldValueEncoder {
             case .float: writer.word(UInt64(leaf.float(row).bitPattern), bytes: 4)
             case .string, .data:
                 let bytes = reader.bytes(column.id, key, .init(leaf: leaf, row: row))
+                try require(bytes.count, writer)
                 writer.number(UInt64(bytes.count))
                 writer.raw(bytes)
             case .bytes12, .bytes16:
@@ -142,13 +141,20 @@ struct OldValueEncoder {
         }
     }
 
+    private static var failure: StorageError {
+        StorageError(.damaged, call: "keeping old values", file: "")
+    }
+
+    /// Throws if the values would exceed the size limit with this number of bytes more.
+    private func require(_ bytes: Int, _ writer: borrowing ByteWriter) throws(StorageError) {
+        guard writer.count + bytes < limit else { throw Self.failure }
+    }
+
     private func appendCollection(
         _ column: ColumnDefinition, _ key: ObjectKey, _ edits: CollectionEdits?,
         to writer: inout ByteWriter
     ) throws(StorageError) {
-        guard let list = reader.list(column.id, key) else {
-            throw StorageError(.damaged, call: "keeping old values", file: "")
-        }
+        guard let list = reader.list(column.id, key) else { throw Self.failure }
         // The count is that of the owner's column, because counting would read all chunks of a list of which only one
         // may have changed.
         let count = reader.listCount(column.id, key)
@@ -156,11 +162,14 @@ struct OldValueEncoder {
         func append(_ old: Range<Int>) throws(StorageError) {
             writer.number(UInt64(old.count))
             for position in old {
-                self.append(try list.element(at: position) ?? .null, to: &writer)
+                let element = try list.element(at: position) ?? .null
+                try require(element.pendingBytes, writer)
+                self.append(element, to: &writer)
             }
             guard let names else { return }
             for position in old {
                 let name = try names.key(at: position) ?? []
+                try require(name.count, writer)
                 writer.number(UInt64(name.count))
                 name.withUnsafeBytes { writer.raw($0) }
             }

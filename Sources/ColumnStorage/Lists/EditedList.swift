@@ -52,6 +52,11 @@ final class EditedList {
         chunks.remove(at: index)
     }
 
+    /// Returns the position of the first chunk with a label at or after a position.
+    func endOfNewChunks(from position: Int) -> Int {
+        chunks[position...].firstIndex { $0.label != nil } ?? chunks.count
+    }
+
     // MARK: Edits of the chunks that have been made
 
     /// Records elements that were inserted into the chunks.

@@ -3,8 +3,10 @@ import LMDBStorage
 /// Changes to lists, which are loaded for editing and stored again.
 extension ListColumn {
     /// The distance between the labels of new chunks at the end, which allows 32 divisions at one position before
-    /// labels are renewed.
+    /// labels are replaced.
     private static let gap: Int64 = 1 << 32
+    /// The least distance between labels that replace others; it allows 16 more divisions at one position.
+    private static let leastNewStep: Int64 = 1 << 16
     /// The maximum number of elements of a chunk in memory before it is divided.
     static let divisionLimit = ListChunk.maximumElements * 2
 
@@ -134,7 +136,7 @@ extension ListColumn {
     /// Removes every list of the column.
     package func removeAllLists() throws(StorageError) {
         edited.removeAll()
-        forgetEdits()
+        recordedEdits.removeAll()
         pending.release()
         let transaction = try pages.transaction()
         let cursor = try transaction.cursor(pages.table)
@@ -150,7 +152,7 @@ extension ListColumn {
     /// Discards all changes since the last flush.
     package func cancel() {
         edited.removeAll()
-        forgetEdits()
+        recordedEdits.removeAll()
         pending.release()
         pages.invalidate()
         keys?.cancel()
@@ -174,7 +176,7 @@ extension ListColumn {
         pages.invalidate()
         for (owner, list) in lists {
             try store(list, of: owner, in: transaction, buffer: &buffer, isAppending: isAppending)
-            record(list.edits, owner)
+            recordedEdits.record(list.edits, of: owner)
         }
         edited.removeAll()
         pending.release()
@@ -193,19 +195,7 @@ extension ListColumn {
         guard list.chunks.contains(where: \.isDirty) else { return }
         try joinSmall(list, owner, transaction)
         divide(list)
-        if !assignLabels(list) {
-            // At some position no labels are left after many divisions, so all chunks receive new labels.
-            try complete(list, owner)
-            for index in list.chunks.indices {
-                try load(list, owner, index)
-                if let label = list.chunks[index].label {
-                    try transaction.delete(
-                        pages.table, chunkKey(owner, label))
-                }
-                list.chunks[index].label = Int64(index) * Self.gap
-                list.chunks[index].isDirty = true
-            }
-        }
+        try assignLabels(list, owner, transaction)
         for chunk in list.chunks where chunk.isDirty {
             guard let content = chunk.content, let label = chunk.label else { continue }
             content.pack(into: &buffer)
@@ -264,36 +254,82 @@ extension ListColumn {
 
     /// Assigns labels between those of their neighbors to new chunks.
     ///
-    /// Returns false if there are not enough labels.
-    private func assignLabels(_ list: EditedList) -> Bool {
+    /// If many divisions at one position have left too few labels, the nearest chunks around it receive new labels too.
+    private func assignLabels(
+        _ list: EditedList, _ owner: Int64, _ transaction: TransactionHandle
+    ) throws(StorageError) {
         var index = 0
         while index < list.chunks.count {
             guard list.chunks[index].label == nil else {
                 index += 1
                 continue
             }
-            var end = index
-            while end < list.chunks.count, list.chunks[end].label == nil { end += 1 }
-            let slots = Int64(end - index + 1)
-            let before = index > 0 ? list.chunks[index - 1].label : nil
-            let after = end < list.chunks.count ? list.chunks[end].label : nil
-            var start: Int64
-            var step = Self.gap
-            switch (before, after) {
-            case (nil, nil): start = 0
-            case (let before?, nil): start = before + step
-            case (nil, let after?): start = after - step * (slots - 1)
-            case (let before?, let after?):
-                step = (after - before) / slots
-                guard step > 0 else { return false }
-                start = before + step
+            var run = index..<list.endOfNewChunks(from: index)
+            if Self.labels(for: run, of: list, leastStep: 1) == nil {
+                if list.prefix > 0 {
+                    let known = list.chunks.count
+                    try complete(list, owner)
+                    let added = list.chunks.count - known
+                    run = run.lowerBound + added..<run.upperBound + added
+                }
+                run = try releaseLabels(around: run, of: list, owner, transaction)
             }
-            while index < end {
-                list.chunks[index].label = start
-                start += step
-                index += 1
+            guard let labels = Self.labels(for: run, of: list, leastStep: 1) else {
+                throw damaged(transaction)
             }
+            for (offset, position) in run.enumerated() {
+                list.chunks[position].label = labels.first + Int64(offset) * labels.step
+            }
+            index = run.upperBound
         }
-        return true
+    }
+
+    /// Returns equally spaced labels for chunks between two chunks with labels; nil if their distance is less than
+    /// `leastStep`, or if the labels of a damaged file are at the ends of the range of numbers.
+    private static func labels(
+        for run: Range<Int>, of list: EditedList, leastStep: Int64
+    ) -> (first: Int64, step: Int64)? {
+        let before = run.lowerBound > 0 ? list.chunks[run.lowerBound - 1].label : nil
+        let after = run.upperBound < list.chunks.count ? list.chunks[run.upperBound].label : nil
+        let (length, isTooLong) = gap.multipliedReportingOverflow(by: Int64(run.count))
+        guard !isTooLong else { return nil }
+        switch (before, after) {
+        case (nil, nil): return (0, gap)
+        case (let before?, nil):
+            return before.addingReportingOverflow(length).overflow ? nil : (before + gap, gap)
+        case (nil, let after?):
+            let (first, overflow) = after.subtractingReportingOverflow(length)
+            return overflow ? nil : (first, gap)
+        case (let before?, let after?):
+            let (distance, overflow) = after.subtractingReportingOverflow(before)
+            let step = distance / Int64(run.count + 1)
+            return overflow || step < leastStep ? nil : (before + step, step)
+        }
+    }
+
+    /// Removes the labels of the chunks around new ones, of as many as necessary for new labels with large gaps.
+    ///
+    /// Only these chunks are loaded, because a long list would not fit into memory. Returns the range of chunks without
+    /// a label.
+    private func releaseLabels(
+        around run: Range<Int>, of list: EditedList, _ owner: Int64,
+        _ transaction: TransactionHandle
+    ) throws(StorageError) -> Range<Int> {
+        var wide = run
+        var more = 1
+        repeat {
+            let end = Swift.min(list.chunks.count, wide.upperBound + more)
+            wide = Swift.max(0, wide.lowerBound - more)..<list.endOfNewChunks(from: end)
+            more *= 2
+        } while Self.labels(for: wide, of: list, leastStep: Self.leastNewStep) == nil
+            && wide.count < list.chunks.count
+        for index in wide {
+            try load(list, owner, index)
+            guard let label = list.chunks[index].label else { continue }
+            try transaction.delete(pages.table, chunkKey(owner, label))
+            list.chunks[index].label = nil
+            list.chunks[index].isDirty = true
+        }
+        return wide
     }
 }

@@ -24,8 +24,8 @@ package final class ListColumn {
     /// The memory for keys of chunks.
     private let key: IntIndexKey
     var edited: [Int64: EditedList] = [:]
-    /// The edits of the flushed lists, by owner.
-    package private(set) var recordedEdits: [Int64: CollectionEdits] = [:]
+    /// The edits of the flushed lists.
+    var recordedEdits = RecordedEdits()
     /// The memory of the changes since the last flush.
     var pending = PendingMemory()
     /// The number of flushes; after a flush, counts that were passed to writers may be out of date.
@@ -60,14 +60,6 @@ package final class ListColumn {
     func chunkKey(_ owner: Int64, _ label: Int64) -> UnsafeRawBufferPointer {
         key.position(of: IntEntry(value: owner, key: label))
     }
-
-    /// Keeps the edits of a list that is flushed.
-    func record(_ edits: CollectionEdits, _ owner: Int64) {
-        guard !edits.isEmpty else { return }
-        recordedEdits[owner, default: CollectionEdits()].append(later: edits)
-    }
-
-    func forgetEdits() { if !recordedEdits.isEmpty { recordedEdits = [:] } }
 
     func damaged(_ transaction: TransactionHandle) -> StorageError {
         StorageError(.damaged, call: "reading a list", file: transaction.file)

@@ -41,10 +41,8 @@ extension TableOverlay {
             }
         }
         for (index, list) in reader.lists.enumerated() {
-            guard let list, !list.recordedEdits.isEmpty,
-                let rows = changes.modified[ColumnID(index)]
-            else { continue }
-            for (owner, edits) in list.recordedEdits where rows.contains(ObjectKey(owner)) {
+            guard let list, let rows = changes.modified[ColumnID(index)] else { continue }
+            for (owner, edits) in list.recordedEdits.byOwner where rows.contains(ObjectKey(owner)) {
                 changes.edits[ColumnID(index), default: [:]][ObjectKey(owner)] = edits
             }
         }

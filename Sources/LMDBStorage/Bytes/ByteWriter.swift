@@ -22,6 +22,7 @@ package struct ByteWriter {
     package mutating func truncate(to count: Int) { storage.removeLast(storage.count - count) }
 
     /// The number of encoded bytes.
+    @inlinable
     package var count: Int { storage.count }
 
     /// Replaces the existing bytes of a word.

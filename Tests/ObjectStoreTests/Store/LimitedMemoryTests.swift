@@ -239,6 +239,39 @@ import Testing
         }
     }
 
+    @Test(arguments: [true, false])
+    func `Old values are kept up to a limit, also those of a single list`(_ isSmall: Bool)
+        throws
+    {
+        let notes = try Store(
+            StoreConfiguration(
+                .file(folder.path + "/old.moonpool"),
+                schema: [
+                    ClassSchema(
+                        "Note",
+                        [Property("texts", .string, collection: .list), Property("text", .string)])
+                ]),
+            scheduler: ManualScheduler())
+        let count = isSmall ? 100 : 10_000
+        let texts = (0..<count).map { Value.string(String(repeating: "x", count: 200) + "\($0)") }
+        let note = try notes.write {
+            try notes.create("Note", .dictionary(["texts": .list(texts), "text": .string("old")]))
+        }
+        try limited(to: 8 << 20) { account in
+            try notes.write { try note.list("texts").removeAll() }
+            try notes.write { try note.set("text", .string("new")) }
+            #expect(account.peak < 4 << 20)
+        }
+        try notes.undo()
+        #expect(try note.value("text") == .string("old"))
+        if isSmall {
+            try notes.undo()
+        } else {
+            _ = storeError(.invalidArgument) { try notes.undo() }
+        }
+        #expect(try note.list("texts").count() == (isSmall ? 100 : 0))
+    }
+
     /// The loops that read a store without charging memory.
     enum Reading: CaseIterable {
         case keys, scan, longValues
