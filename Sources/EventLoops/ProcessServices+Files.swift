@@ -7,8 +7,16 @@
 // Files and folders.
 extension ProcessServices {
     /// Returns the first bytes of a file; nil if it cannot be read.
+    ///
+    /// Also returns nil for a pipe, whose bytes can be read only once.
     package static func read(_ path: String, limit: Int) -> [UInt8]? {
-        try? beginning(of: path, limit)
+        isPlain(path) ? try? beginning(of: path, limit) : nil
+    }
+
+    /// Returns whether a path leads to a regular file, and not to a pipe, a folder or a device.
+    package static func isPlain(_ path: String) -> Bool {
+        var status = stat()
+        return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
     }
 
     /// Reads a whole file.

@@ -16,28 +16,21 @@ package final class Exporter {
 
     private let subject: Subject
     private let format: TransferFormat
-    private let dates: SQLiteDates
-    private let separator: Character?
-    private let postgres: PostgresOptions
+    private let options: ExportOptions
     private let progress: TransferProgress?
     private var written = 0
     private var total: Int?
 
     /// Creates an export.
     ///
-    /// `dates` is the encoding of dates in a SQLite database, `separator` is the character between fields of a CSV
-    /// file, and `postgres` determines what happens to existing tables of a PostgreSQL database. `progress` is called
-    /// periodically with the number of written objects; an error that it throws ends the export.
+    /// `progress` is called periodically with the number of written objects; an error that it throws ends the export.
     package init(
-        _ subject: Subject, as format: TransferFormat, dates: SQLiteDates = .text,
-        separator: Character? = nil, postgres: PostgresOptions = PostgresOptions(),
+        _ subject: Subject, as format: TransferFormat, _ options: ExportOptions = ExportOptions(),
         progress: TransferProgress? = nil
     ) {
         self.subject = subject
         self.format = format
-        self.dates = dates
-        self.separator = separator
-        self.postgres = postgres
+        self.options = options
         self.progress = progress
     }
 
@@ -60,9 +53,22 @@ package final class Exporter {
             throw StoreError(
                 .invalidArgument, "GeoJSON can be imported but not exported; use json or jsonl")
         }
+        try options.check(for: format)
+        guard format != .sqlite || !Compression.isCompressed(path) else {
+            throw StoreError(
+                .invalidArgument,
+                "a SQLite database is not compressed while it is written; name a file without .gz or .zst"
+            )
+        }
         try progress?(0, 0)
         switch subject {
         case .store(let store):
+            guard !options.needsClass else {
+                throw StoreError(
+                    .invalidArgument,
+                    "the options 'columns' and 'table' have no effect on the export of a store, only of a class"
+                )
+            }
             guard format != .csv, format != .tsv else {
                 throw StoreError(
                     .invalidArgument, "a CSV file holds one class; add --class NAME")
@@ -94,7 +100,7 @@ package final class Exporter {
         total = parts.reduce(0) { $0 + $1.1.count }
         if format == .sqlite {
             let database = try SQLiteExporter(
-                path, view: view, classes: classes, isWhole: true, dates: dates)
+                path, view: view, classes: classes, isWhole: true, dates: options.dates ?? .text)
             for (classSchema, keys) in parts {
                 try database.write(keys, of: classSchema, count: count)
             }
@@ -102,7 +108,7 @@ package final class Exporter {
         }
         if format == .postgres {
             let database = try PostgresExporter(
-                path, view: view, classes: classes, isWhole: true, options: postgres)
+                path, view: view, classes: classes, isWhole: true, options: options.postgres)
             let ordered = PostgresExporter.ordered(classes)
             for classSchema in ordered {
                 guard let part = parts.first(where: { $0.0 === classSchema }) else { continue }
@@ -144,25 +150,26 @@ package final class Exporter {
 
     private func writeOne(_ results: Results, _ path: String) throws {
         let view = results.source.view
-        let classSchema = try results.classSchema()
+        let classSchema = try options.exported(results.classSchema())
         let keys = try results.keys()
         total = keys.count
         if format == .sqlite {
             let database = try SQLiteExporter(
-                path, view: view, classes: [classSchema], isWhole: false, dates: dates)
+                path, view: view, classes: [classSchema], isWhole: false,
+                dates: options.dates ?? .text)
             try database.write(keys, of: classSchema, count: count)
             return try database.finish()
         }
         if format == .postgres {
             let database = try PostgresExporter(
-                path, view: view, classes: [classSchema], isWhole: false, options: postgres)
+                path, view: view, classes: [classSchema], isWhole: false, options: options.postgres)
             try database.write(keys, of: classSchema, count: count)
             return try database.finish()
         }
         let file = try FileWriter(path)
         if format == .csv || format == .tsv {
             let csv = CSVRows(
-                view, classSchema, separator: separator ?? (format == .tsv ? "\t" : ","))
+                view, classSchema, separator: options.separator ?? (format == .tsv ? "\t" : ","))
             try csv.write(keys, header: file.write) { bytes in
                 try file.write(bytes)
                 try self.count()
@@ -183,7 +190,7 @@ package final class Exporter {
     ) -> JSONRows {
         let form: JSONRows.Form =
             format == .json ? .list : format == .lua ? .calls : namesClass ? .named : .lines
-        return JSONRows(view, classSchema, form)
+        return JSONRows(view, classSchema, form, isNumbered: options.columns.isEmpty)
     }
 
     private func write(

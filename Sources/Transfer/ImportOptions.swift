@@ -32,6 +32,8 @@ package struct ImportOptions: Sendable {
     package var isDryRun = false
     /// The dialect of a CSV file.
     package var csv = CSVFormat()
+    /// The encoding of a text file; nil for UTF-8.
+    package var encoding: String?
     /// Whether an empty CSV field leaves a property unchanged, instead of setting it to nil.
     package var keepsEmpty = false
     /// The types of fields of new classes, in the notation of a schema: `["zip": "string", "price": "decimal?"]`.
@@ -60,12 +62,12 @@ package struct ImportOptions: Sendable {
     /// Creates options for an import in one transaction, into the classes that the file names.
     package init() {}
 
-    /// Sets the class of all rows, or the tables of a database to import.
+    /// Sets the class of all rows, or adds the tables of a database to import.
     ///
     /// Throws `invalid_argument` if the format is not a database and there are several classes, or classes by table.
     package mutating func setClasses(_ names: [String], of format: TransferFormat) throws {
         if format.isDatabase {
-            tables = names
+            tables += names
             return
         }
         guard names.count <= 1, classNames.isEmpty else {
@@ -76,8 +78,36 @@ package struct ImportOptions: Sendable {
         className = names.first
     }
 
-    /// Throws `invalid_argument` if options contradict each other.
-    func check() throws {
+    /// The options of imports.
+    private static var scopes: [OptionScope<ImportOptions>] {
+        [
+            OptionScope("table", .databases) { !$0.tables.isEmpty },
+            OptionScope("schema", [.postgres]) { $0.postgres.schema != nil },
+            OptionScope("key", [.realm, .postgres]) {
+                $0.realm.key != nil || !$0.postgres.keys.isEmpty
+            },
+            OptionScope("rescue", [.realm]) { $0.realm.isRescue },
+            OptionScope("dotnet-guids", [.realm]) { $0.realm.hasDotNetGUIDs },
+            OptionScope("dates", [.sqlite]) { $0.dates != nil },
+            OptionScope("keep-empty", .csv, needs: ("upsert", \.isUpsert)) { $0.keepsEmpty },
+            OptionScope("separator", .csv) { $0.csv.separator != nil },
+            OptionScope("quote", .csv) { $0.csv.quote != CSVFormat().quote },
+            OptionScope("no-header", .csv) { !$0.csv.hasHeader },
+            OptionScope("skip-lines", .csv) { $0.csv.skippedLines != 0 },
+            OptionScope("null", .csv) { !$0.csv.nulls.isEmpty },
+            OptionScope("all-text", .csv) { $0.isAllText },
+            OptionScope("records", [.json]) { $0.records != nil },
+            OptionScope("encoding", .texts) { $0.encoding != nil },
+            OptionScope("types", .texts) { !$0.types.isEmpty },
+            OptionScope("sample", .texts) { $0.sample != nil },
+            OptionScope("link", .texts) { !$0.links.isEmpty },
+            OptionScope("round", Set.texts.union([.sqlite, .postgres])) { $0.isRounding },
+        ]
+    }
+
+    /// Throws `invalid_argument` if options contradict each other, or have no effect on a format.
+    func check(for format: TransferFormat) throws {
+        try OptionScope.check(self, Self.scopes, "import", of: format)
         func refuse(_ reason: String) throws { throw StoreError(.invalidArgument, reason) }
         if let batch, batch < 1 { try refuse("expected a batch of at least one row, got \(batch)") }
         if let sample, sample < 1 {

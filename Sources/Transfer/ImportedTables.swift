@@ -69,18 +69,19 @@ struct ImportedTables<Table: ImportedTable> {
     /// Returns the class of a table in the store; nil for a class that the import creates.
     func existingClass(of table: Table) -> ClassSchema? { known.find(className(of: table)) }
 
-    /// Returns the name of the property for a column; nil for a column that is omitted.
+    /// Returns the property of each column of a table; nil for columns that are omitted.
     ///
-    /// The property of a link to `owner_id` is `owner`, unless another column or the store has that name.
-    func propertyName(of column: String, in table: Table, isLink: Bool) -> String? {
-        if let name = options.property(of: column, in: table.name) {
-            return name.isEmpty ? nil : name
+    /// `isLink` contains whether each column is a link. An existing class can have the column's name for a link.
+    func propertyNames(
+        of table: Table, isLink: [Bool], _ names: inout ColumnNames
+    ) throws -> [String?] {
+        let existing = existingClass(of: table)
+        let columns = zip(table.columnNames, isLink).map { column, isLink in
+            let name = SchemaNames.property(column)
+            let hasOwn = existing?.property(named: name) != nil
+            return (column, isLink && !hasOwn ? SchemaNames.linkName(name) : nil)
         }
-        let name = SchemaNames.property(column)
-        guard isLink, let short = SchemaNames.linkName(name), !table.columnNames.contains(short),
-            existingClass(of: table)?.property(named: name) == nil
-        else { return name }
-        return short
+        return try names.properties(of: columns) { options.property(of: $0, in: table.name) }
     }
 }
 
@@ -102,6 +103,11 @@ extension ImportOptions {
         if let given = classNames[table] { return given.isEmpty ? nil : given }
         let isWanted = tables.isEmpty || tables.contains(table) || tables.contains(name)
         return isWanted ? name : nil
+    }
+
+    /// Returns the names by which the options can map the columns of a table.
+    static func fields(_ table: String, _ columns: [String]) -> [String] {
+        columns.flatMap { [$0, "\(table).\($0)"] }
     }
 
     /// Throws `invalid_argument` if a table that the options name does not exist, or if no table is imported.

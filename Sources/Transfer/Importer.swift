@@ -15,6 +15,8 @@ package final class Importer {
     /// Returns the line and the column of values in the current row, for messages.
     var locator: (any RowLocator)?
     private var renames: [String: [String: String]] = [:]
+    /// The fields in `options.names` that the file has not had so far.
+    private var unusedNames: Set<String> = []
     private var rejects: RejectFile?
     var links: LinkTable
     private var fieldTables: [String: FieldTable] = [:]
@@ -36,6 +38,7 @@ package final class Importer {
         self.options = options
         self.progress = progress
         links = LinkTable(store)
+        unusedNames = Set(options.names.keys)
     }
 
     /// Imports a file; `-` is standard input.
@@ -55,7 +58,7 @@ package final class Importer {
     }
 
     private func readOnce(_ path: String, as format: TransferFormat) throws -> ImportReport {
-        try options.check()
+        try options.check(for: format)
         if let path = options.rejects { rejects = try RejectFile(path) }
         let isNested = store.isInWrite
         guard !isNested || options.batch == nil && !options.isDryRun else {
@@ -70,6 +73,9 @@ package final class Importer {
             try progress?(0, 0)
             try defineClasses(source, isNested: isNested)
             try source.read(into: self)
+            if rows > 0 {
+                try checkFields(among: lastFields?.classSchema.properties.map(\.name) ?? [])
+            }
             report.notes = source.notes
             try settleLinks(isNested: isNested)
             if !isNested { try finishWrite() }
@@ -112,10 +118,8 @@ package final class Importer {
         case .realm: return try RealmSource(path, options)
         case .postgres: return try PostgresSource(path, options)
         case .tsv:
-            var tabs = options
-            if tabs.csv.separator == CSVFormat().separator { tabs.csv.separator = "\t" }
-            self.options = tabs
-            return try TextSource(path, format, tabs)
+            options.csv.separator = options.csv.separator ?? "\t"
+            return try TextSource(path, format, options)
         default: return try TextSource(path, format, options)
         }
     }
@@ -129,7 +133,19 @@ package final class Importer {
         let new = found.classes.filter { known.find($0.name) == nil }
         report.notes = source.notes
         try checkTypes(new, known)
-        guard !new.isEmpty else { return }
+        if let fields = source.fields {
+            fields.forEach(noteField)
+            try checkFields(among: fields)
+        }
+        guard !new.isEmpty else {
+            guard !options.isAllText, options.sample == nil else {
+                throw StoreError(
+                    .invalidArgument,
+                    "the option '\(options.isAllText ? "all-text" : "sample")' has no effect on existing classes"
+                )
+            }
+            return
+        }
         if isNested {
             throw StoreError(
                 .unknownClass,
@@ -142,16 +158,17 @@ package final class Importer {
         report.newSchema = new
     }
 
-    /// Throws `invalid_argument` if the options specify types of fields that do not exist, or that already have other
-    /// types.
+    /// Throws `invalid_argument` if the options specify types or links of fields that do not exist, or that have other
+    /// types in the file's schema or in the store.
     private func checkTypes(_ new: [ClassSchema], _ known: Schema) throws {
-        guard !options.types.isEmpty else { return }
+        let given =
+            options.types.map { ($0, $1, "type") } + options.links.map { ($0, $1, "link") }
         let name = options.className
-        let classes = new.isEmpty ? known.classes.filter { $0.name == name } : new
-        for (field, text) in options.types.sorted(by: { $0.key < $1.key }) {
+        let classes = new + known.classes.filter { new.isEmpty || $0.name == name }
+        for (field, text, kind) in given.sorted(by: { $0.0 < $1.0 }) {
             let wanted = options.names[field] ?? field
             let names = [wanted] + classes.compactMap { renames[$0.name]?[field] }
-            let found = classes.compactMap { classSchema in
+            let found = classes.lazy.compactMap { classSchema in
                 names.lazy.compactMap(classSchema.property(named:)).first
                     ?? classSchema.property(named: SchemaNames.property(field))
             }
@@ -159,19 +176,30 @@ package final class Importer {
                 let known = classes.flatMap(\.properties).map(\.name)
                 throw StoreError(
                     .invalidArgument,
-                    "a type is specified for '\(field)', which is not in the file"
+                    "a \(kind) is specified for '\(field)', which is not in the file"
                         + NearestName.hint(for: field, among: known))
             }
             let given = try PropertySyntax.parse(
                 name: property.name, in: name ?? classes[0].name, text)
-            guard new.isEmpty, given.type != property.type || given.target != property.target else {
-                continue
-            }
+            guard given.type != property.type || given.target != property.target else { continue }
             throw StoreError(
                 .invalidArgument,
                 "'\(field)' has the type \(text) in the options, but "
-                    + "\(property.typeName) in the store")
+                    + "\(property.typeName) in the \(new.isEmpty ? "store" : "file's schema")")
         }
+    }
+
+    /// Registers a field of the file that the options can map to a property.
+    func noteField(_ name: String) { unusedNames.remove(name) }
+
+    /// Throws `invalid_argument` if the options map a field that the file does not have; `known` are names for the
+    /// message.
+    func checkFields(among known: [String]) throws {
+        guard let name = unusedNames.min() else { return }
+        throw StoreError(
+            .invalidArgument,
+            "the option 'map' names '\(name)', which is not in the file"
+                + NearestName.hint(for: name, among: known))
     }
 
     /// Whether this import created a class.
@@ -182,14 +210,31 @@ package final class Importer {
     /// Returns the mapping of fields to properties for the rows of a class.
     func fields(of className: String) throws -> FieldTable {
         if let last = lastFields, last.classSchema.name == className { return last }
-        let table =
-            try fieldTables[className]
-            ?? FieldTable(
-                try store.view.schema.require(className), renaming: options.names,
-                inferred: renames[className] ?? [:])
+        let table = try fieldTables[className] ?? makeFields(of: className)
         fieldTables[className] = table
         lastFields = table
         return table
+    }
+
+    private func makeFields(of className: String) throws -> FieldTable {
+        let classSchema = try store.view.schema.require(className)
+        try requireKeyForUpsert(classSchema)
+        return FieldTable(
+            classSchema, renaming: options.names, inferred: renames[className] ?? [:]
+        ) { [weak self] in self?.noteField($0) }
+    }
+
+    /// Throws `invalid_argument` for an upsert into a class without a primary key, which would duplicate the objects.
+    func requireKeyForUpsert(_ classSchema: ClassSchema) throws {
+        guard options.isUpsert, classSchema.primaryKey == nil, !classSchema.isEmbedded else {
+            return
+        }
+        let isNew = hasNewClass(classSchema.name)
+        throw StoreError(
+            .invalidArgument,
+            "'\(classSchema.name)' has no primary key, so an upsert cannot find the objects to update; "
+                + "import without upsert"
+                + (isNew ? ", or specify a key with --types 'NAME=TYPE primary'" : ""))
     }
 
     /// The result of decoding a row.
@@ -345,19 +390,18 @@ package final class Importer {
             return
         }
         let exists = options.isUpsert && row.primaryKey.map { store.find($0, classSchema) } ?? false
-        // An object of a class without a primary key cannot be updated, but the nested objects of its row can.
         let nestedMode: UpdateMode =
             options.isUpsert || !options.links.isEmpty ? .modified : .error
         let key: ObjectKey
         do {
             key = try store.create(
                 classSchema, positional: row.values,
-                mode: options.isUpsert && classSchema.primaryKey != nil ? .modified : .error,
+                mode: options.isUpsert ? .modified : .error,
                 nestedMode: nestedMode)
         } catch let error as StoreError where error.code == .duplicateKey {
             // The row has not been stored, so an object with its key existed before.
             if let key = row.primaryKey, store.find(key, classSchema) {
-                throw Self.duplicate(key, classSchema)
+                throw duplicate(key, classSchema)
             }
             throw Self.nestedDuplicate(error)
         }
@@ -389,11 +433,16 @@ package final class Importer {
     }
 
     /// Returns the error for a row whose object already exists.
-    static func duplicate(_ key: Value?, _ classSchema: ClassSchema) -> StoreError {
-        StoreError(
+    func duplicate(_ key: Value?, _ classSchema: ClassSchema) -> StoreError {
+        let pair = classSchema.primaryKey.map { "\($0.name)=\($0.type.rawValue)" } ?? ""
+        let remedy =
+            hasNewClass(classSchema.name)
+            ? "; import with upsert to update it, or with --types \(pair) if the values do not identify objects"
+            : "; import with upsert to update it"
+        return StoreError(
             .duplicateKey,
             "'\(classSchema.name)' already has an object with the primary key "
-                + "\(key?.summary ?? "of the row"); import with upsert to update it")
+                + (key?.summary ?? "of the row") + remedy)
     }
 
     /// Returns the error for a row in which a nested value describes an object that already exists.

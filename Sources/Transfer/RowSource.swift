@@ -10,6 +10,8 @@ protocol RowSource: AnyObject {
     /// Returns the classes of the rows, from the description in the file or inferred from the rows, and the known
     /// classes.
     func classes(besides known: Schema) throws -> ClassInference.Result
+    /// The fields of the rows that the options can map to properties, also as `table.column`; nil until the rows are read.
+    var fields: [String]? { get }
     /// Returns the schema version in the file; nil if the file does not contain one.
     func schemaVersion() throws -> UInt64?
     /// Passes all rows to an importer.
@@ -17,6 +19,7 @@ protocol RowSource: AnyObject {
 }
 
 extension RowSource {
+    var fields: [String]? { nil }
     func schemaVersion() throws -> UInt64? { nil }
 }
 
@@ -31,7 +34,7 @@ final class TextSource: RowSource {
     init(_ path: String, _ format: TransferFormat, _ options: ImportOptions) throws {
         self.format = format
         self.options = options
-        file = try FileReader(path)
+        file = try FileReader(path, encoding: options.encoding)
     }
 
     var part: Double? {
@@ -69,7 +72,9 @@ final class TextSource: RowSource {
             try JSONSource(JSONRowReader(file, path: options.records)).read(into: importer)
         case .geoJSON: try JSONSource(.features(file)).read(into: importer)
         case .csv, .tsv:
-            try CSVSource(file, trustsTypes: mayTrustTypes).read(into: importer)
+            let source = CSVSource(file, trustsTypes: mayTrustTypes)
+            defer { notes = source.notes + notes }
+            try source.read(into: importer)
         case .lua: try LuaSource(file).read(into: importer)
         case .sqlite, .realm, .postgres:
             throw StoreError(.invalidArgument, "a database is not text")

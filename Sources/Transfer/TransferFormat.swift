@@ -1,3 +1,4 @@
+import DataFormats
 import ObjectStore
 
 /// A format for exports and imports.
@@ -23,7 +24,7 @@ package enum TransferFormat: String, CaseIterable, Sendable {
 
     /// Returns the format for the extension of a path, ignoring `.gz` and `.zst`.
     ///
-    /// Returns JSON Lines for `-`, which is standard input or output. Throws `invalid_argument` with the known
+    /// Returns JSON Lines for `-`, which is standard input or output, and for a pipe without a known extension. Throws `invalid_argument` with the known
     /// extensions.
     package init(path: String) throws {
         guard path != "-" else {
@@ -45,6 +46,7 @@ package enum TransferFormat: String, CaseIterable, Sendable {
         case "sqlite", "sqlite3", "db": self = .sqlite
         case "lua": self = .lua
         case "realm": self = .realm
+        case _ where FileReader.isPipe(path): self = .jsonLines
         default:
             throw StoreError(
                 .invalidArgument,

@@ -136,6 +136,15 @@ import Testing
         _ = try session.run(".rollback")
     }
 
+    @Test(arguments: [".quit now", ".exit 1", ".commit all", ".classes Dog", ".redo 2", ".pins x"])
+    func `an argument of a command that takes none is an error`(entry: String) throws {
+        let session = try TestSession()
+        _ = try session.run(Self.dogs)
+        let words = entry.split(separator: " ")
+        #expect(
+            try session.run(entry).contains("\(words[0]) takes no arguments, got '\(words[1])'"))
+    }
+
     @Test func `the prompt shows name, version, write and observers`() throws {
         let session = try TestSession()
         _ = try session.run(Self.dogs)

@@ -40,10 +40,10 @@ struct PostgresPublisherTests {
     private func expectExport(
         of store: Store, in database: PostgresWorld, _ schema: String = "public"
     ) throws {
-        var options = PostgresOptions()
-        options.schema = "expected"
-        options.existingTables = .replace
-        _ = try Exporter(.store(store), as: .postgres, postgres: options).write(
+        var options = ExportOptions()
+        options.postgres.schema = "expected"
+        options.postgres.existingTables = .replace
+        _ = try Exporter(.store(store), as: .postgres, options).write(
             to: database.address)
         let (found, expected) = (try contents(database, schema), try contents(database, "expected"))
         #expect(found == expected)

@@ -40,7 +40,8 @@ struct PostgresCommandTests {
         #expect(wrong.error.contains("the database has no schema 'shp'; did you mean 'shop'?"))
         let file = try Tool.run(["export", store, folder.path + "/x.json", "--upsert"])
         #expect(
-            file.error.contains("--schema, --upsert and --replace are for PostgreSQL databases"))
+            file.error.contains(
+                "the option 'upsert' has no effect on the export of json, only of postgres"))
     }
 
     @Test func `a command and a script keep tables up to date`() throws {

@@ -1,3 +1,4 @@
+import Glibc
 import Testing
 
 /// `moonpool import` and `export`, and the same from Lua.
@@ -54,6 +55,94 @@ import Testing
         #expect(outcome.error.split(separator: "\n").count == 1, "\(outcome.error)")
     }
 
+    @Test(arguments: ["csv", "jsonl", "json", "lua"])
+    func `a copy of a pipe that cannot be kept is an error, and leaves no store`(
+        format: String
+    ) throws {
+        let folder = try TemporaryFolder()
+        let row = [
+            "csv": "%d,x", "jsonl": "{\"id\":%d}", "json": "{\"id\":%d},", "lua": "T{id=%d}",
+        ]
+        let (head, tail) =
+            ["csv": ("id,n", ""), "json": ("[", "{\"id\":0}]")][format] ?? ("", "")
+        let rows = (1...150_000).map {
+            row[format]?.replacing("%d", with: "\($0)") ?? ""
+        }
+        let file = try folder.write(
+            ([head] + rows + [tail]).filter { !$0.isEmpty }.joined(separator: "\n"), to: "in")
+        let arguments = "import new.moonpool - --format \(format) --class T"
+        for (setting, reason) in [
+            ("ulimit -f 1500", "File too large"),
+            ("TMPDIR=/nonexistent; export TMPDIR", "No such file"),
+        ] {
+            let script = "cat \(file) | (\(setting); exec \"$0\" \(arguments))"
+            let outcome = try Subprocess(
+                "/bin/sh", ["-c", script, Tool.path], in: folder.path
+            ).finish()
+            #expect(outcome.exitCode == 1)
+            #expect(
+                outcome.error.hasPrefix(
+                    "moonpool: cannot keep the input in a temporary file: \(reason)"),
+                "\(outcome.error)")
+            #expect(outcome.output == "")
+            #expect(access(folder.path + "/new.moonpool", F_OK) != 0)
+        }
+    }
+
+    @Test(arguments: ["rows.csv", "rows.jsonl", "rows"])
+    func `a named pipe is imported without a format`(name: String) throws {
+        let folder = try TemporaryFolder()
+        let pipe = folder.path + "/" + name
+        guard mkfifo(pipe, 0o600) == 0 else { throw SystemFailure("mkfifo") }
+        let process = try Subprocess(
+            Tool.path, ["import", folder.path + "/a.moonpool", pipe, "--class", "T"])
+        // Opening the pipe waits for the reader.
+        let descriptor = open(pipe, O_WRONLY)
+        let text = name == "rows.csv" ? "id\n1\n2\n" : "{\"id\":1}\n{\"id\":2}\n"
+        let bytes = Array(text.utf8)
+        #expect(write(descriptor, bytes, bytes.count) == bytes.count)
+        close(descriptor)
+        let outcome = try process.finish()
+        #expect(outcome.output == "new class T\n2 created, 0 updated\n", "\(outcome.error)")
+    }
+
+    @Test func `an export chooses columns, order and a number of objects`() throws {
+        let folder = try TemporaryFolder()
+        let store = folder.path + "/zoo.moonpool"
+        let rows = try folder.write("id,name,age\n1,Rex,3\n2,Max,5\n3,Pup,5\n", to: "dogs.csv")
+        #expect(try Tool.run(["import", store, rows, "--class", "Dog"]).exitCode == 0)
+        let some = try Tool.run([
+            "export", store, "-", "--class", "Dog", "--format", "csv", "--columns", "name=who,age",
+            "--order", "age desc, name", "--limit", "2",
+        ])
+        #expect(some.output == "who,age\r\nMax,5\r\nPup,5\r\n", "\(some.error)")
+        for (option, value) in [("--order", "age"), ("--limit", "1"), ("--where", "age > 1")] {
+            let outcome = try Tool.run(["export", store, "-", option, value])
+            #expect(outcome.error == "moonpool: \(option) needs --class\n")
+        }
+        let wrong = try Tool.run([
+            "export", store, "-", "--class", "Dog", "--order", "age down",
+        ])
+        #expect(wrong.error.contains("--order: expected path or path desc, got 'age down'"))
+    }
+
+    @Test(arguments: [
+        ["export", "STORE", "-", "--key", "x"], ["check", "STORE", "--rescue"],
+        ["stats", "STORE", "--key", "x"], ["schema", "STORE", "--dotnet-guids"],
+    ])
+    func `an option for Realm files is an error for a store`(words: [String]) throws {
+        let folder = try TemporaryFolder()
+        let store = folder.path + "/zoo.moonpool"
+        let rows = try folder.write("id\n1\n", to: "dogs.csv")
+        #expect(try Tool.run(["import", store, rows, "--class", "Dog"]).exitCode == 0)
+        let outcome = try Tool.run(words.map { $0 == "STORE" ? store : $0 })
+        #expect(outcome.exitCode == 1)
+        #expect(
+            outcome.error
+                == "moonpool: \(words[2 + (words[2] == "-" ? 1 : 0)]) has no effect on '\(store)', which is not a Realm file\n"
+        )
+    }
+
     @Test func `invalid rows are skipped on request, and the others are imported`() throws {
         let folder = try TemporaryFolder()
         let rows = try folder.write("id,age\n1,3\nx,4\n3,5\n", to: "dogs.csv")
@@ -98,7 +187,7 @@ import Testing
                     file:write(text):flush()
                     print(pcall(moonpool.csv.read, "in.csv"))
                 end
-                read "a,a\\n1,2\\n" read "a\\n1,2\\n" read "a\\n\\xff\\n"
+                read "a\\n1,2\\n" read "a\\n\\xff\\n"
                 print(pcall(store.import, store, "dogs.csv", { clas = "Dog" }))
                 """)
         #expect(
@@ -116,9 +205,8 @@ import Testing
                 false\trow 2: 'a' is a table; a field of CSV is text, a number, a boolean or a date
                 false\trow 2: 'a' is a function; a field of CSV is text, a number, a boolean or a date
                 false\trow 2: 'a' contains bytes that are not UTF-8; encode them in base64 or hexadecimal
-                false\tin.csv, line 1: two columns are called 'a'
                 false\tin.csv, line 2: the record has 2 fields, the header names 1
-                false\tin.csv, line 2, column 1: 'a' holds bytes that are not UTF-8; convert the file first, for instance with iconv --from-code=latin1
+                false\tin.csv, line 2, column 1: 'a' holds bytes that are not UTF-8; add the file's encoding, such as --encoding windows-1252 (in Lua, encoding = …)
                 false\tbad argument #2 to 'import' (unknown option 'clas'; did you mean 'class'?)
 
                 """, "\(outcome.error)")

@@ -14,6 +14,42 @@ import Transfer
         "Person": ["name": "string primary"],
     ]
 
+    @Test func `empty maps, lists, objects and classes are restored`() throws {
+        let world = try TransferWorld()
+        try world.store.define([
+            ClassSchema("Part", [], isEmbedded: true), ClassSchema("Nothing", []),
+            ClassSchema(
+                "T",
+                [
+                    Property("id", .int, isPrimary: true), Property("x", .mixed),
+                    Property("part", .object, target: "Part"),
+                    Property("map", .int, collection: .map),
+                    Property("list", .int, collection: .list),
+                ]),
+        ])
+        let values: [Value] = [
+            .dictionary([:]), .list([]), .list([.dictionary([:]), .list([])]),
+            .dictionary(["a": .dictionary([:]), "b": .list([])]),
+        ]
+        try world.store.write {
+            for (id, value) in values.enumerated() {
+                try world.store.create(
+                    "T", .dictionary(["id": .int(Int64(id)), "x": value, "part": .dictionary([:])]))
+            }
+            try world.store.create("Nothing", .dictionary([:]))
+        }
+        for name in ["a.lua", "a.jsonl", "a.json", "a.sqlite"] {
+            let format = try TransferFormat(path: name)
+            _ = try Exporter(.store(world.store), as: format).write(to: world.path(name))
+            let copy = try TransferWorld()
+            #expect(try Importer(into: copy.store).read(world.path(name), as: format).created == 5)
+            #expect(try copy.values("T", "x") == values, "\(name)")
+            #expect(try copy.values("T", "map") == world.values("T", "map"))
+            #expect(try copy.values("T", "part").allSatisfy { $0 != .null })
+            #expect(try copy.store.objects("Nothing").count() == 1)
+        }
+    }
+
     @Test func `rows are imported as calls, with every form of Lua literals`() throws {
         let world = try TransferWorld(Self.dogs)
         try world.take(

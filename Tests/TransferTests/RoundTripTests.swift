@@ -248,7 +248,9 @@ import Transfer
             }
         }
         let path = world.path("a.csv")
-        _ = try Exporter(.results(world.store.objects("A")), as: .csv, separator: separator)
+        var exporting = ExportOptions()
+        exporting.separator = separator
+        _ = try Exporter(.results(world.store.objects("A")), as: .csv, exporting)
             .write(to: path)
         let other = try TransferWorld(["A": types])
         var options = ImportOptions()

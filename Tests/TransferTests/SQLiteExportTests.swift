@@ -1,4 +1,5 @@
 import DataFormats
+import Glibc
 import ObjectStore
 import Testing
 import Transfer
@@ -119,7 +120,7 @@ import Transfer
         let world = try zoo()
         let path = world.path("a.sqlite")
         let dogs = try world.store.objects("Dog").filtered("id == 1")
-        #expect(try Exporter(.results(dogs), as: .sqlite, dates: .seconds).write(to: path) == 1)
+        #expect(try Exporter(.results(dogs), as: .sqlite, .dates(.seconds)).write(to: path) == 1)
         #expect(
             try world.query("SELECT id, owner, born, toys FROM Dog", "a.sqlite")
                 == ["1|Ann|1577934245.5|[{\"$key\":0},{\"$key\":0}]"])
@@ -127,6 +128,49 @@ import Transfer
             try world.query("SELECT name FROM sqlite_schema WHERE type = 'table'", "a.sqlite")
                 == ["Dog"])
         #expect(try world.query("PRAGMA foreign_key_check", "a.sqlite") == [])
+    }
+
+    @Test func `the export of a class keeps the types of mixed values`() throws {
+        let types = ["T": ["id": "int primary", "x": "mixed", "x_type": "string?", "y": "mixed"]]
+        let values: [Value] = [
+            .list([.int(1), .null]), .dictionary(["k": .date(Timestamp(microseconds: 1))]), .null,
+            .date(Timestamp(microseconds: 0)), .string("{}"), .int(1), .double(.nan), .bool(true),
+            .decimal(try #require(DecimalValue("1.50"))), .data([1, 2]), .float(1.5),
+        ]
+        let world = try TransferWorld(types)
+        try world.store.write {
+            for (id, value) in values.enumerated() {
+                try world.store.create(
+                    "T",
+                    .dictionary([
+                        "id": .int(Int64(id)), "x": value, "x_type": .string("t"),
+                        "y": values[values.count - 1 - id],
+                    ]))
+            }
+        }
+        _ = try Exporter(.results(world.store.objects("T")), as: .sqlite).write(
+            to: world.path("a.sqlite"))
+        // Into the same class, and into a new one.
+        for classes in [types, [:]] {
+            let copy = try TransferWorld(classes)
+            _ = try Importer(into: copy.store).read(world.path("a.sqlite"), as: .sqlite)
+            for name in ["x", "y", "x_type"] {
+                #expect(
+                    try copy.values("T", name).map(\.summary)
+                        == world.values("T", name).map(\.summary))
+            }
+            if classes.isEmpty { #expect(try copy.types("T") == world.types("T")) }
+        }
+    }
+
+    @Test func `a class with more columns than a table can have is an error`() throws {
+        let properties = (1...2001).map { ("p\($0)", "int?") }
+        let world = try TransferWorld(["Wide": Dictionary(uniqueKeysWithValues: properties)])
+        let said = message {
+            _ = try Exporter(.store(world.store), as: .sqlite).write(to: world.path("a.sqlite"))
+        }
+        #expect(said.contains("'Wide' needs 2002 columns, but a table of SQLite has at most 2000"))
+        #expect(access(world.path("a.sqlite"), F_OK) != 0)
     }
 
     @Test(arguments: SQLiteDates.allCases)
@@ -141,7 +185,7 @@ import Transfer
             }
         }
         let path = world.path("a.sqlite")
-        _ = try Exporter(.store(world.store), as: .sqlite, dates: way).write(to: path)
+        _ = try Exporter(.store(world.store), as: .sqlite, .dates(way)).write(to: path)
         let other = try TransferWorld(nil)
         _ = try Importer(into: other.store).read(path, as: .sqlite)
         let back = try other.values("T", "d").compactMap { value -> Int64? in

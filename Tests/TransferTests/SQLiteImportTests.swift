@@ -341,7 +341,7 @@ import Transfer
             ])
         #expect(
             try world.types("Table1stTable").map { $0.split(separator: " ")[0] } == [
-                "a_b", "a_b_2", "_2", "_", "Größe",
+                "a_b_2", "a_b", "_2", "_", "Größe",
             ])
     }
 }

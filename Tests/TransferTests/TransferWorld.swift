@@ -63,6 +63,15 @@ final class TransferWorld {
         return String(decoding: bytes, as: UTF8.self)
     }
 
+    /// Returns the stored bytes of a file, which is not decompressed.
+    func bytes(of name: String) throws -> [UInt8] {
+        let file = open(path(name), O_RDONLY)
+        defer { close(file) }
+        var bytes = [UInt8](repeating: 0, count: 1 << 20)
+        let count = read(file, &bytes, bytes.count)
+        return Array(bytes.prefix(max(0, count)))
+    }
+
     @discardableResult
     func take(
         _ text: String, as name: String, _ options: ImportOptions = ImportOptions()
@@ -103,6 +112,15 @@ final class TransferWorld {
     func values(_ className: String, _ property: String) throws -> [Value] {
         let results = try store.objects(className)
         return try (0..<results.count()).map { try results.object(at: $0).value(property) }
+    }
+}
+
+extension ExportOptions {
+    /// Returns options with an encoding of dates.
+    static func dates(_ dates: SQLiteDates) -> ExportOptions {
+        var options = ExportOptions()
+        options.dates = dates
+        return options
     }
 }
 

@@ -5,7 +5,9 @@
 ///     format.nulls = ["NA"]
 package struct CSVFormat: Sendable, Equatable {
     /// The character between fields: ASCII, except a quote and a line break.
-    package var separator: Character = ","
+    ///
+    /// Nil for a comma or, if the first line contains no comma, for the most frequent one of `;`, tab and `|` in it.
+    package var separator: Character?
     /// The character around quoted fields; nil for files in which quotes have no meaning.
     package var quote: Character? = "\""
     /// Whether the first record names the columns.
@@ -15,7 +17,7 @@ package struct CSVFormat: Sendable, Equatable {
     /// Unquoted texts that represent nil, in addition to the empty field.
     package var nulls: [String] = []
 
-    /// Creates a format with commas between fields, and double quotes.
+    /// Creates a format whose separator is detected, and with double quotes.
     package init() {}
 
     /// The format of tab-separated values.
@@ -27,8 +29,10 @@ package struct CSVFormat: Sendable, Equatable {
 
     /// A description of the error in the format; nil if the format is valid.
     package var fault: String? {
-        guard let byte = separator.asciiValue, byte != 0x0A, byte != 0x0D, byte != 0x22 else {
-            return "the separator must be one ASCII character, such as ';' or a tab"
+        if let separator {
+            guard let byte = separator.asciiValue, byte != 0x0A, byte != 0x0D, byte != 0x22 else {
+                return "the separator must be one ASCII character, such as ';' or a tab"
+            }
         }
         guard let quote else { return nil }
         guard let byte = quote.asciiValue, byte != 0x0A, byte != 0x0D, quote != separator else {

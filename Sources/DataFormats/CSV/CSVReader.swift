@@ -34,8 +34,13 @@ package final class CSVReader {
     /// The dialect.
     package let format: CSVFormat
 
+    /// A note about a separator that the format does not specify; nil for a comma.
+    package private(set) var note: String?
+    /// The line `sep=;` before the header, with its line break; empty if there is none.
+    private(set) var separatorLine: [UInt8] = []
+
     private let buffer: InputBuffer
-    private let separator: UInt8
+    private var separator: UInt8
     private let quote: UInt8?
     private let nulls: [[UInt8]]
     private var fieldsOfRecord: UnsafeMutablePointer<Field>
@@ -59,7 +64,7 @@ package final class CSVReader {
     package init(_ file: FileReader, _ format: CSVFormat = CSVFormat()) {
         self.format = format
         buffer = InputBuffer(file)
-        separator = format.separator.asciiValue ?? 0x2C
+        separator = format.separator?.asciiValue ?? 0x2C
         quote = format.quote?.asciiValue
         nulls = format.nulls.map { Array($0.utf8) }
         fieldsOfRecord = .allocate(capacity: fieldCapacity)
@@ -97,17 +102,55 @@ package final class CSVReader {
         hasStarted = true
         try buffer.skipByteOrderMark()
         for _ in 0..<format.skippedLines {
-            var searched = 0
-            while true {
-                if let end = buffer.bytes[searched...].firstIndex(of: 0x0A) {
-                    buffer.consume(end + 1)
-                    nextLine += 1
-                    break
-                }
-                searched = buffer.bytes.count
-                guard try buffer.fill() else { return buffer.consume(searched) }
-            }
+            guard let length = try lineLength() else { return buffer.consume(buffer.bytes.count) }
+            buffer.consume(length)
+            nextLine += 1
         }
+        if let length = try lineLength(), length <= 7,
+            buffer.bytes.starts(with: Array("sep=".utf8)),
+            buffer.bytes.count > 5, [0x0A, 0x0D].contains(buffer.bytes[5])
+        {
+            // The line is a convention of spreadsheet programs.
+            if format.separator == nil { useSeparator(buffer.bytes[4]) }
+            separatorLine = Array(buffer.bytes.prefix(length))
+            buffer.consume(length)
+            nextLine += 1
+        } else if format.separator == nil {
+            detectSeparator(buffer.bytes.prefix(try lineLength() ?? buffer.bytes.count))
+        }
+    }
+
+    /// Returns the length of the next line with its line break; nil for a last line without a line break.
+    private func lineLength() throws -> Int? {
+        var searched = 0
+        while true {
+            if let end = buffer.bytes[searched...].firstIndex(of: 0x0A) { return end + 1 }
+            searched = buffer.bytes.count
+            guard try buffer.fill() else { return nil }
+        }
+    }
+
+    /// Chooses the separator of a file by its first line.
+    private func detectSeparator(_ line: Slice<UnsafeBufferPointer<UInt8>>) {
+        var counts: [UInt8: Int] = [:]
+        var isQuoted = false
+        for byte in line {
+            if byte == quote { isQuoted.toggle() }
+            if !isQuoted { counts[byte, default: 0] += 1 }
+        }
+        let candidates: [UInt8] = [0x3B, 0x09, 0x7C]
+        guard counts[0x2C] == nil,
+            let best = candidates.max(by: { counts[$0] ?? 0 < counts[$1] ?? 0 }),
+            counts[best] != nil
+        else { return }
+        useSeparator(best)
+    }
+
+    private func useSeparator(_ byte: UInt8) {
+        separator = byte
+        guard byte != 0x2C else { return }
+        let name = byte == 0x09 ? "a tab" : "'\(Character(UnicodeScalar(byte)))'"
+        note = "the separator of fields is \(name); --separator ',' uses a comma"
     }
 
     /// Returns the number of lines that a record spans.
@@ -136,6 +179,7 @@ package final class CSVReader {
         hasTooManyFields = false
         if !unescaped.isEmpty { unescaped.removeAll(keepingCapacity: true) }
         guard let base = bytes.baseAddress else { return .incomplete }
+        let separator = separator
         let end = bytes.count
         var next = 0
         while true {
@@ -274,8 +318,8 @@ package final class CSVReader {
         guard let text = withBytes(index, { String(validating: $0, as: UTF8.self) }) else {
             throw FormatError(
                 line: line,
-                "the field holds bytes that are not UTF-8; convert the file first, for instance with "
-                    + "iconv --from-code=latin1")
+                "the field holds bytes that are not UTF-8; add the file's encoding, such as "
+                    + "--encoding windows-1252 (in Lua, encoding = …)")
         }
         return text
     }
@@ -307,9 +351,9 @@ package final class CSVReader {
     /// Returns a field as a double that holds it exactly; nil for any other field.
     package func double(_ index: Int) -> Double? { withBytes(index, NumberText.exactDouble) }
 
-    /// Returns the number types that reproduce the text of a field exactly.
-    package func notation(_ index: Int) -> NumberNotation {
-        withBytes(index, NumberNotation.init)
+    /// Returns the number types that represent a field exactly.
+    package func numberTypes(_ index: Int) -> NumberTypes {
+        withBytes(index, NumberTypes.init)
     }
 
     /// Returns the column of a field in its line, starting at 1, for messages; nil if the field is not on the first

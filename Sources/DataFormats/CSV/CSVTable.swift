@@ -11,8 +11,10 @@
 package final class CSVTable {
     /// The reader, with the fields of the current record.
     package let reader: CSVReader
-    /// The names of the columns.
+    /// The names of the columns, which are unique: the second column called `a` is `a_2`.
     package let names: [String]
+    /// Notes about decisions that the options do not determine.
+    package private(set) var notes: [String] = []
     /// The bytes of the file before the first record, without the last line break; empty if there is no header.
     package let header: [UInt8]
     /// Whether the first record has already been read, in order to count the columns.
@@ -33,15 +35,16 @@ package final class CSVTable {
             header = []
             return
         }
+        notes += reader.note.map { [$0] } ?? []
         if let fault = reader.fault { throw FormatError(line: reader.line, fault) }
         reader.keepColumnCount()
         guard format.hasHeader else {
             names = (0..<reader.count).map(CSVFormat.columnName)
-            header = []
+            header = reader.separatorLine
             isAhead = true
             return
         }
-        names = try (0..<reader.count).map { index in
+        let titles = try (0..<reader.count).map { index in
             do {
                 let name = try reader.text(index) ?? ""
                 return name.isEmpty ? CSVFormat.columnName(index) : name
@@ -50,7 +53,21 @@ package final class CSVTable {
                     line: error.line, error.reason.replacing("the field", with: "the header"))
             }
         }
-        header = [UInt8](repeating: 0x0A, count: format.skippedLines) + reader.record
+        header =
+            [UInt8](repeating: 0x0A, count: format.skippedLines) + reader.separatorLine
+            + reader.record
+        var taken = Set(titles)
+        var seen: Set<String> = []
+        var notes: [String] = []
+        names = titles.map { title in
+            guard !seen.insert(title).inserted else { return title }
+            var number = 2
+            while !taken.insert("\(title)_\(number)").inserted { number += 1 }
+            notes.append(
+                "a column called '\(title)' is '\(title)_\(number)', because there are several")
+            return "\(title)_\(number)"
+        }
+        self.notes += notes
     }
 
     /// Advances to the next record.

@@ -37,6 +37,11 @@ package struct JSONNode {
         }
     }
 
+    /// Whether the node is an object, or a list without elements: in Lua, an empty object and an empty list look the same.
+    package var mayBeObject: Bool {
+        kind == .object || kind == .array && tape.kind(index + 1) == .end
+    }
+
     /// Returns the value of an object's only member if it has this name.
     package func only(_ name: String) -> JSONNode? {
         guard kind == .object, tape.kind(index + 1) == .string, tape.text(index + 1) == name,

@@ -17,6 +17,12 @@ extension JSONTape {
         }
     }
 
+    /// Appends the name of a member.
+    package func append(name: String) {
+        var name = name
+        name.withUTF8 { buffer.pointee.add(.string, $0) }
+    }
+
     /// Replaces the content of the tape with an object whose members the body appends, each as a name and a value.
     package func becomeObject(_ body: () -> Void) {
         clear()

@@ -17,7 +17,8 @@ package struct JSONWriter: Sendable {
 
     /// The bytes written so far.
     package private(set) var bytes: [UInt8] = []
-    private let isLua: Bool
+    /// Whether values are written in Lua syntax.
+    package let isLua: Bool
     private var needsComma = false
 
     /// Creates a writer without content.

@@ -37,6 +37,9 @@ package final class SQLiteDatabase {
         }
     }
 
+    /// The maximum number of columns of a table.
+    package var columnLimit: Int { Int(sqlite3_limit(handle, SQLITE_LIMIT_COLUMN, -1)) }
+
     private func beginReading() throws {
         sqlite3_busy_timeout(handle, 5000)
         // The schema can come from an untrusted source.

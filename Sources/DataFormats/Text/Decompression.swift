@@ -14,10 +14,11 @@ protocol Decompressor: AnyObject {
     ) throws -> Int
 }
 
-/// The compression formats, recognized by the first bytes of a file.
+/// The compression formats, recognized by the first bytes of a file that is read, and by the name of a file that is
+/// written.
 ///
 /// No UTF-8 text begins with these bytes.
-enum Compression {
+package enum Compression {
     private static let gzip: [UInt8] = [0x1F, 0x8B]
     private static let zstd: [UInt8] = [0x28, 0xB5, 0x2F, 0xFD]
 

@@ -6,7 +6,8 @@
 
 /// Reads a file, a pipe or standard input in large pieces.
 ///
-/// Files that are compressed with gzip or zstd are decompressed. Confined to one thread.
+/// Files that are compressed with gzip or zstd are decompressed, and files in another encoding become UTF-8. Confined to
+/// one thread.
 ///
 ///     let file = try FileReader("people.csv.gz")
 ///     while case let bytes = try file.read(), !bytes.isEmpty { … }
@@ -14,15 +15,17 @@ package final class FileReader {
     private let file: RawFile
     private let path: String
     private var decompressor: (any Decompressor)?
+    private let decoder: TextDecoder?
     /// The first bytes, which determine whether the file is compressed; nil until they are read.
     private var beginning: [UInt8]?
     private var beginningUsed = 0
 
     /// Opens a file; `-` is standard input.
     ///
-    /// Throws a `FormatError` with the file and the system's message.
-    package init(_ path: String) throws {
+    /// `encoding` is a name that iconv knows; nil for UTF-8. Throws a `FormatError` with the file and the system's message.
+    package init(_ path: String, encoding: String? = nil) throws {
         self.path = path
+        decoder = try encoding.map { try TextDecoder($0, path) }
         file = try RawFile(path)
     }
 
@@ -40,6 +43,7 @@ package final class FileReader {
     /// Returns to the beginning, and stops keeping the bytes of a pipe.
     package func rewind() throws {
         try file.rewind()
+        decoder?.reset()
         decompressor = nil
         beginning = nil
     }
@@ -51,6 +55,12 @@ package final class FileReader {
         guard path == "-" || stat(path, &status) == 0 && access(path, R_OK) == 0 else {
             throw FormatError("cannot read \(path): \(systemMessage())")
         }
+    }
+
+    /// Returns whether a path leads to a pipe, whose bytes can be read only once.
+    package static func isPipe(_ path: String) -> Bool {
+        var status = stat()
+        return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFIFO
     }
 
     /// Reads the next bytes, at most 256 KiB; empty at the end.
@@ -65,6 +75,11 @@ package final class FileReader {
     /// Returns the number of bytes; 0 at the end.
     func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
         if beginning == nil { try begin() }
+        guard let decoder else { return try readContent(into: buffer) }
+        return try decoder.read(into: buffer, from: readContent)
+    }
+
+    private func readContent(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
         guard let decompressor else { return try readStored(into: buffer) }
         return try decompressor.read(into: buffer, from: readStored)
     }

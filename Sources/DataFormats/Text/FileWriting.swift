@@ -6,12 +6,15 @@
 
 /// Writes a file completely or not at all, or writes to standard output.
 ///
+/// A file whose name ends in `.gz` or `.zst` is compressed.
+///
 /// Writes to a temporary file in the same folder, which `finish` renames. If the writer is released earlier, an
 /// existing file is unchanged. Confined to one thread.
 package final class FileWriter {
     private let descriptor: Int32
     private let path: String
     private let draft: DraftFile?
+    private let compressor: (any Compressor)?
     private var buffer: [UInt8] = []
     /// The number of bytes passed to the writer.
     package private(set) var count = 0
@@ -21,6 +24,7 @@ package final class FileWriter {
     /// Throws a `FormatError` with the file and the system's message.
     package init(_ path: String) throws {
         self.path = path
+        compressor = try Compression.compressor(path)
         guard path != "-" else {
             descriptor = 1
             draft = nil
@@ -46,7 +50,7 @@ package final class FileWriter {
         count += bytes.count
         guard bytes.count < Self.bufferSize else {
             try flush()
-            return try write(bytes[...])
+            return try bytes.withUnsafeBytes { try compress($0) }
         }
         buffer += bytes
         if buffer.count >= Self.bufferSize { try flush() }
@@ -60,26 +64,31 @@ package final class FileWriter {
     /// Writes the remaining bytes and renames the file to its final path.
     package func finish() throws {
         try flush()
+        try compressor?.compress(
+            UnsafeRawBufferPointer(start: nil, count: 0), isEnd: true, write: store)
         guard let draft else { return }
         guard fsync(descriptor) == 0, draft.publish() else { throw failure() }
     }
 
     private func flush() throws {
-        try write(buffer[...])
+        try buffer.withUnsafeBytes { try compress($0) }
         buffer.removeAll(keepingCapacity: true)
     }
 
-    private func write(_ bytes: ArraySlice<UInt8>) throws {
+    private func compress(_ bytes: UnsafeRawBufferPointer) throws {
+        guard let compressor else { return try store(bytes) }
+        try compressor.compress(bytes, isEnd: false, write: store)
+    }
+
+    private func store(_ bytes: UnsafeRawBufferPointer) throws {
         var rest = bytes
         while !rest.isEmpty {
-            let written = rest.withUnsafeBytes {
-                systemWrite(descriptor, $0.baseAddress, $0.count)
-            }
+            let written = systemWrite(descriptor, rest.baseAddress, rest.count)
             if written < 0 {
                 if errno == EINTR { continue }
                 throw failure()
             }
-            rest = rest.dropFirst(written)
+            rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(written))
         }
     }
 

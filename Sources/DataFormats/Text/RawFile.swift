@@ -88,11 +88,7 @@ final class RawFile {
         var rest = UnsafeRawBufferPointer(rebasing: bytes)
         while !rest.isEmpty {
             let count = retrying { systemWrite(kept, rest.baseAddress, rest.count) }
-            guard count >= 0 else {
-                throw FormatError(
-                    "cannot keep the input in a temporary file: \(systemMessage()); set TMPDIR to a "
-                        + "folder with more space, or define the class first")
-            }
+            guard count >= 0 else { throw Self.keepFailure() }
             rest = UnsafeRawBufferPointer(rebasing: rest[count...])
             keptCount += count
         }
@@ -108,12 +104,16 @@ final class RawFile {
         #endif
         var template = Array("\(folder)/moonpool-XXXXXX".utf8CString)
         let descriptor = template.withUnsafeMutableBufferPointer { mkstemp($0.baseAddress!) }
-        guard descriptor >= 0 else {
-            throw FormatError("cannot create a temporary file in \(folder): \(systemMessage())")
-        }
+        guard descriptor >= 0 else { throw keepFailure() }
         unlink(template)
         _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
         return descriptor
+    }
+
+    private static func keepFailure() -> FormatError {
+        FormatError(
+            "cannot keep the input in a temporary file: \(systemMessage()); set TMPDIR to a folder with "
+                + "more space, or define the class first")
     }
 
     private func retrying(_ call: () -> Int) -> Int {

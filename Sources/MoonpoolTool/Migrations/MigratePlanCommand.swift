@@ -61,7 +61,7 @@ struct MigratePlanCommand: ParsableCommand {
         let command = self
         let asks = !json && ProcessServices.isTerminal(0) && ProcessServices.isTerminal(2)
         MigrationSession.perform(json: json) { context in
-            if let folder = command.folder, RealmCopy.isRealm(command.arguments[0]) {
+            if try command.realm.isRealm(command.arguments[0]), let folder = command.folder {
                 let file = command.arguments[0]
                 let path = try RealmMigration.write(file, command.realm.options, in: folder)
                 return .init(

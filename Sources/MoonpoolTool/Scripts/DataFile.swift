@@ -46,11 +46,13 @@ struct DataFile: Sendable {
     }
 
     /// The Lua code that opens the store, for saved sessions.
-    var code: String {
+    var code: String { code(assigning: "") }
+
+    private func code(assigning variable: String) -> String {
         let options = className.map { ", { class = \(LuaLiteral.string($0)) }" } ?? ""
         return """
             store = moonpool.open { in_memory = \(LuaLiteral.string(name)) }
-            store:import(\(LuaLiteral.string(path))\(options))
+            \(variable)store:import(\(LuaLiteral.string(path))\(options))
             """
     }
 
@@ -60,9 +62,10 @@ struct DataFile: Sendable {
     func open(in context: ScriptContext) throws {
         do throws(LuaError) {
             try context.state.run(
-                code + """
+                code(assigning: "local report = ") + """
 
                     do
+                      for i, note in ipairs(report.notes) do print("note: " .. note) end
                       local names, counts = {}, {}
                       for name in pairs(store:schema()) do names[#names + 1] = name end
                       table.sort(names)

@@ -26,7 +26,7 @@ struct CheckCommand: ParsableCommand {
             guard try !StoreFiles.isEmpty(store) else {
                 return ProcessServices.writeOutput("\(store) is empty\n")
             }
-            if RealmCopy.isRealm(store) { return try checkRealm() }
+            if try realm.isRealm(store) { return try checkRealm() }
             // The pages are verified before the store is opened: LMDB trusts the pages that it maps, and a damaged page
             // would crash the process.
             try report(StoreFiles.verifyPages(store))

@@ -12,8 +12,8 @@ struct ExportCommand: ParsableCommand {
             "Write a store, a class or the results of a query to a file or a PostgreSQL database.",
         discussion: """
             JSON Lines (.jsonl), JSON (.json), CSV (.csv), TSV (.tsv), SQLite (.sqlite) and Lua source (.lua); - writes to \
-            standard output. postgres://user@host:5432/database writes tables of a database. An export of a whole store \
-            includes its schema, so that an empty store can import it. The file or the tables are written completely or \
+            standard output, and a name that ends in .gz or .zst is compressed. postgres://user@host:5432/database writes \
+            tables of a database. An export of a whole store includes its schema, so that an empty store can import it. The file or the tables are written completely or \
             not at all.
             """)
 
@@ -38,8 +38,26 @@ struct ExportCommand: ParsableCommand {
             """)
     var format: String?
 
-    @Option(help: "The encoding of dates in SQLite: text, seconds, milliseconds or julian.")
-    var dates = "text"
+    @Option(
+        help: """
+            Only these properties, in this order: name,… or name=column,…; needs --class.
+            """)
+    var columns: String?
+
+    @Option(help: "The order of the objects: path or path desc, …; needs --class.")
+    var order: String?
+
+    @Option(help: "At most N objects; needs --class.")
+    var limit: Int?
+
+    @Option(help: "For a database: the table of the class. Default: its name.")
+    var table: String?
+
+    @Option(
+        help:
+            "The encoding of dates in SQLite: text, seconds, milliseconds or julian. Default: text."
+    )
+    var dates: String?
 
     @Option(help: "The separator of CSV fields, such as ';'; \\t is a tab.")
     var separator: String?
@@ -55,23 +73,51 @@ struct ExportCommand: ParsableCommand {
 
     @OptionGroup var realm: RealmOptionGroup
 
-    private func postgresOptions(_ format: TransferFormat) throws -> PostgresOptions {
-        var options = PostgresOptions()
-        guard format == .postgres else {
-            guard schema == nil, !upsert, !replace else {
-                throw StoreError(
-                    .invalidArgument,
-                    "--schema, --upsert and --replace are for PostgreSQL databases")
-            }
-            return options
-        }
+    private func options() throws -> ExportOptions {
+        var options = ExportOptions()
+        options.setColumns(columns?.split(separator: ",").map(String.init) ?? [])
+        options.table = table
+        options.dates = try dates.map { try SQLiteDates(name: $0) }
+        options.separator = try separator.map { try CSVOption.character($0, "--separator") }
+        options.postgres.schema = schema
         guard !upsert || !replace else {
             throw StoreError(.invalidArgument, "pass either --upsert or --replace, not both")
         }
-        if let schema { options.schema = schema }
-        if upsert { options.existingTables = .upsert }
-        if replace { options.existingTables = .replace }
+        if upsert { options.postgres.existingTables = .upsert }
+        if replace { options.postgres.existingTables = .replace }
         return options
+    }
+
+    private func subject(_ source: Store) throws -> Exporter.Subject {
+        guard let className else {
+            let given: [(name: String, isGiven: Bool)] = [
+                ("--where", predicate != nil), ("--order", order != nil),
+                ("--limit", limit != nil),
+            ]
+            guard let option = given.first(where: \.isGiven) else { return .store(source) }
+            throw StoreError(.invalidArgument, "\(option.name) needs --class")
+        }
+        var results = try source.objects(className)
+        if let predicate { results = try results.filtered(predicate) }
+        if let order { results = try results.sorted(try Self.keys(order)) }
+        if let limit { results = try results.limited(to: limit) }
+        return .results(results)
+    }
+
+    /// Parses an order such as `age desc, name`.
+    private static func keys(_ text: String) throws -> [(path: String, ascending: Bool)] {
+        try text.split(separator: ",").map { key in
+            let words = key.split(separator: " ").map(String.init)
+            let isDescending = words.count == 2 && words[1].lowercased() == "desc"
+            guard
+                words.count == 1 || isDescending
+                    || words.count == 2 && words[1].lowercased() == "asc"
+            else {
+                throw StoreError(
+                    .invalidArgument, "--order: expected path or path desc, got '\(key)'")
+            }
+            return (words[0], !isDescending)
+        }
     }
 
     func run() throws {
@@ -79,22 +125,11 @@ struct ExportCommand: ParsableCommand {
         try CommandFailure.shown {
             let format =
                 try format.map { try TransferFormat(name: $0) } ?? TransferFormat(path: file)
-            let dates = try SQLiteDates(name: dates)
-            let postgres = try postgresOptions(format)
-            guard predicate == nil || className != nil else {
-                throw StoreError(.invalidArgument, "--where needs --class")
-            }
-            let source = try RealmCopy.open(store, realm.options)
-            var subject = Exporter.Subject.store(source)
-            if let className {
-                let all = try source.objects(className)
-                subject = .results(try predicate.map { try all.filtered($0) } ?? all)
-            }
+            let options = try options()
+            let source = try RealmCopy.open(store, realm)
             let progress = ProgressLine("exported")
-            let separator = try separator.map { try CSVOption.character($0, "--separator") }
             let count = try Exporter(
-                subject, as: format, dates: dates, separator: separator, postgres: postgres,
-                progress: progress.update
+                try subject(source), as: format, options, progress: progress.update
             ).write(to: file)
             progress.end()
             if file != "-" {

@@ -15,8 +15,8 @@ struct ImportCommand: ParsableCommand {
             postgres://user@host:5432/database reads the tables of a database, where --key COLUMN or --key TABLE=COLUMN,… \
             names the column that identifies objects. Imports all rows or none, unless --batch or --skip-bad is given. An \
             error names line, column and value. A class that the store does not have is created from the file's schema, or \
-            inferred from all rows: a text column becomes a column of numbers, dates or other types only if exporting it \
-            produces the same text.
+            inferred from all rows: a text column becomes a column of numbers, dates or other types if every text equals such \
+            a value. An option that has no effect is an error.
             """)
 
     @Argument(
@@ -76,6 +76,7 @@ struct ImportCommand: ParsableCommand {
     var links: [String] = []
 
     @Option(
+        name: [.customLong("skip-bad"), .customLong("rejects")],
         help: """
             Skip invalid rows and write them unchanged to this file; the reasons go to FILE.reasons.jsonl.
             """)
@@ -131,12 +132,7 @@ struct ImportCommand: ParsableCommand {
         } else {
             options.realm = realm.options
         }
-        if let schema {
-            guard format == .postgres else {
-                throw StoreError(.invalidArgument, "--schema is for PostgreSQL databases")
-            }
-            options.postgres.schema = schema
-        }
+        options.postgres.schema = schema
         try reading.apply(to: &options)
         for map in maps {
             let (field, property) = try OptionPair.split(map, "--map", "field=property")
@@ -146,10 +142,8 @@ struct ImportCommand: ParsableCommand {
             let (field, target) = try OptionPair.split(link, "--link", "field=Class")
             options.links[field] = target
         }
-        guard tables.isEmpty || format == .postgres || format == .sqlite || format == .realm else {
-            throw StoreError(.invalidArgument, "--table is for databases; use --class")
-        }
-        var names = tables
+        options.tables = tables
+        var names: [String] = []
         for name in classes {
             guard name.contains("=") else {
                 names.append(name)
@@ -196,6 +190,12 @@ struct ReadingOptions: ParsableArguments {
     )
     var nulls: [String] = []
 
+    @Option(name: .customLong("nulls"), help: "Several texts for --null: NA,-,….")
+    var nullList: String?
+
+    @Option(help: "Decode a text file from this encoding, such as windows-1252.")
+    var encoding: String?
+
     @Option(help: "The path to the list of rows in a JSON text: path.to.array.")
     var records: String?
 
@@ -217,6 +217,7 @@ struct ReadingOptions: ParsableArguments {
         options.isAllText = allText
         options.sample = sample
         options.csv = try csv()
+        options.encoding = encoding
         options.records = records?.split(separator: ".").map(String.init)
         options.dates = try dates.map { try SQLiteDates(name: $0) }
     }
@@ -229,7 +230,7 @@ struct ReadingOptions: ParsableArguments {
         }
         format.hasHeader = !noHeader
         format.skippedLines = skipLines
-        format.nulls = nulls
+        format.nulls = nulls + (nullList?.split(separator: ",").map(String.init) ?? [])
         return format
     }
 }

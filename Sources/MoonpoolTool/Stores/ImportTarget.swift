@@ -23,7 +23,10 @@ struct ImportTarget {
         do {
             store = try CommandStore.open(path, isReadOnly: false)
         } catch {
-            if isNew { UnfinishedFiles.forget(Self.files(path)) }
+            if isNew {
+                UnfinishedFiles.forget(Self.files(path))
+                Self.files(path).forEach(ProcessServices.remove)
+            }
             throw error
         }
     }

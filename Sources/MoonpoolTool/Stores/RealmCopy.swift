@@ -4,7 +4,7 @@ import EventLoops
 import ObjectStore
 import Transfer
 
-/// The options for reading a Realm file; ignored for stores.
+/// The options for reading a Realm file.
 struct RealmOptionGroup: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -35,6 +35,18 @@ struct RealmOptionGroup: ParsableArguments {
         return columns
     }
 
+    /// Returns whether a file is a Realm file.
+    ///
+    /// Throws `invalid_argument` for an option that has no effect on another file.
+    func isRealm(_ path: String) throws -> Bool {
+        if RealmCopy.isRealm(path) { return true }
+        let given = [("--key", key != nil), ("--rescue", rescue), ("--dotnet-guids", dotNetGUIDs)]
+        guard let option = given.first(where: \.1) else { return false }
+        throw StoreError(
+            .invalidArgument,
+            "\(option.0) has no effect on '\(path)', which is not a Realm file")
+    }
+
     var options: RealmOptions {
         RealmOptions(key: key, isRescue: rescue, hasDotNetGUIDs: dotNetGUIDs)
     }
@@ -55,19 +67,19 @@ enum RealmCopy {
     }
 
     /// Opens a store for reading, or an in-memory copy of a Realm file.
-    static func open(_ path: String, _ options: RealmOptions) throws -> Store {
-        guard isRealm(path) else { return try CommandStore.open(path, isReadOnly: true) }
+    static func open(_ path: String, _ group: RealmOptionGroup) throws -> Store {
+        guard try group.isRealm(path) else { return try CommandStore.open(path, isReadOnly: true) }
         let copy = try CommandStore.openInMemory()
-        let report = try read(path, into: copy, options)
+        let report = try read(path, into: copy, group.options)
         for note in report.notes { ProcessServices.writeError("moonpool: note: \(note)\n") }
         return copy
     }
 
     /// Opens a store for reading its schema, or an empty in-memory store with the schema of a Realm file.
-    static func openSchema(_ path: String, _ options: RealmOptions) throws -> Store {
-        guard isRealm(path) else { return try CommandStore.open(path, isReadOnly: true) }
+    static func openSchema(_ path: String, _ group: RealmOptionGroup) throws -> Store {
+        guard try group.isRealm(path) else { return try CommandStore.open(path, isReadOnly: true) }
         let copy = try CommandStore.openInMemory()
-        try copy.define(try RealmSchema.classes(path, options))
+        try copy.define(try RealmSchema.classes(path, group.options))
         return copy
     }
 

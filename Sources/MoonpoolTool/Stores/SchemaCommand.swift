@@ -27,7 +27,7 @@ struct SchemaCommand: ParsableCommand {
 
     func run() throws {
         try CommandFailure.shown {
-            let opened = try RealmCopy.openSchema(store, realm.options)
+            let opened = try RealmCopy.openSchema(store, realm)
             defer { opened.close() }
             let document =
                 try className.map { try SchemaDocument(opened.schema, className: $0) }

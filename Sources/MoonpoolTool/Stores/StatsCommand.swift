@@ -26,7 +26,7 @@ struct StatsCommand: ParsableCommand {
 
     func run() throws {
         try CommandFailure.shown {
-            if RealmCopy.isRealm(store) {
+            if try realm.isRealm(store) {
                 let report = try RealmReport(store, realm.options)
                 return ProcessServices.writeOutput(json ? report.json : report.text)
             }

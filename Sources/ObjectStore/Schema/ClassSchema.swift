@@ -68,6 +68,16 @@ public final class ClassSchema: Sendable {
         charge = MemoryCharge(recording: Self.memory(of: properties))
     }
 
+    /// Returns a description of the same table under another name, and with some of its properties under other names.
+    ///
+    /// Only for reading objects.
+    package func view(as name: String, _ properties: [Property]) -> ClassSchema {
+        let names = Set(properties.map(\.name))
+        return ClassSchema(
+            name, properties, table: table, columnCount: columnCount, isEmbedded: isEmbedded,
+            indexes: indexes.filter { names.isSuperset(of: $0.properties) })
+    }
+
     /// The estimated memory of the description, in bytes.
     package var memory: Int { Self.memory(of: properties) }
 

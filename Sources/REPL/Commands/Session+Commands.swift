@@ -18,6 +18,9 @@ extension Session {
                     + (near.map { "; did you mean .\($0)?" } ?? "; .help lists all commands"))
         }
         do {
+            guard rest.isEmpty || !command.usage.isEmpty else {
+                throw CommandError(".\(name) takes no arguments, got '\(rest)'")
+            }
             if command.isPaged { screen.beginPage() }
             try command.run(self, rest)
             if !command.isUnsaved {

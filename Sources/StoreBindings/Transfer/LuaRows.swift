@@ -9,7 +9,7 @@ import Transfer
 /// is too short.
 struct LuaCSVRows {
     /// The options of `moonpool.csv.read` and `moonpool.csv.rows`.
-    static let options = TransferOptions.csv + ["types"]
+    static let options = TransferOptions.csv + ["types", "encoding"]
 
     let table: CSVTable
     private let state: LuaState
@@ -27,16 +27,11 @@ struct LuaCSVRows {
         let options = TransferOptions(options)
         let format = try options.csv(path)
         do {
-            table = try CSVTable(FileReader(path), format)
+            table = try CSVTable(FileReader(path, encoding: options.text("encoding")), format)
         } catch let error as FormatError {
             throw error.inFile(path)
         }
         let names = table.names
-        if let twice = names.indices.first(where: { Set(names[..<$0]).contains(names[$0]) }) {
-            throw FormatError(
-                line: table.reader.line, "two columns are called '\(names[twice])'"
-            ).inFile(path)
-        }
         let given = try options.columnTypes()
         if let unknown = given.keys.sorted().first(where: { !names.contains($0) }) {
             throw StoreError(
@@ -90,7 +85,7 @@ struct LuaCSVRows {
 /// The rows of a JSON Lines file, or of one JSON text, as Lua tables.
 struct LuaJSONRows {
     /// The options of `moonpool.json.rows`.
-    static let options = ["format", "records"]
+    static let options = ["format", "records", "encoding"]
 
     private enum Source {
         case lines(JSONLineReader)
@@ -115,7 +110,7 @@ struct LuaJSONRows {
             format = (try? TransferFormat(path: path)) ?? .jsonLines
         }
         let records = try options.path("records")
-        let file = try FileReader(path)
+        let file = try FileReader(path, encoding: options.text("encoding"))
         switch format {
         case .json, .geoJSON:
             source = .text(

@@ -33,14 +33,15 @@ enum TransferMethods {
         let options = TransferOptions(given)
         let name = given == nil && !call.isNil(3) ? try call.text(3) : try options.text("format")
         let format = try name.map { try TransferFormat(name: $0) } ?? TransferFormat(path: path)
-        let dates = try options.text("dates").map { try SQLiteDates(name: $0) } ?? .text
-        let separator = try options.character("separator")
-        let postgres = try postgresOptions(format, options, call)
+        var exporting = ExportOptions()
+        exporting.dates = try options.text("dates").map { try SQLiteDates(name: $0) }
+        exporting.separator = try options.character("separator")
+        exporting.setColumns(try options.list("columns"))
+        exporting.table = try options.text("table")
+        exporting.postgres = try postgresOptions(format, options, call)
         let interrupt = call.state.makeInterrupt()
         let count = try TransferError.wrapping {
-            try Exporter(
-                subject, as: format, dates: dates, separator: separator, postgres: postgres
-            ) { _, _ in
+            try Exporter(subject, as: format, exporting) { _, _ in
                 try TransferError.check(interrupt)
             }.write(to: path)
         }
@@ -49,7 +50,7 @@ enum TransferMethods {
 
     /// The option names of `store:export` and `results:export`.
     private static let exportOptions = [
-        "format", "dates", "separator", "schema", "upsert", "replace",
+        "format", "dates", "separator", "schema", "upsert", "replace", "columns", "table",
     ]
 
     /// Parses the options for tables of a PostgreSQL database.
@@ -59,12 +60,11 @@ enum TransferMethods {
         _ format: TransferFormat, _ given: TransferOptions, _ call: borrowing LuaCall
     ) throws -> PostgresOptions {
         var options = PostgresOptions()
-        guard format == .postgres else { return options }
-        guard call.state.files.isUnlimited else {
+        guard format != .postgres || call.state.files.isUnlimited else {
             throw StoreError(
                 .invalidArgument, "this script is not allowed to connect to a database")
         }
-        options.schema = try given.text("schema") ?? options.schema
+        options.schema = try given.text("schema")
         if given.flag("replace"), given.flag("upsert") {
             throw StoreError(.invalidArgument, "pass either 'upsert' or 'replace', not both")
         }
@@ -99,7 +99,7 @@ enum TransferMethods {
             "class", "format", "upsert", "map", "skip_bad", "batch", "dry_run", "dates",
             "keep_empty",
             "types", "all_text", "sample", "records", "link", "round", "key", "rescue",
-            "dotnet_guids", "schema", "table",
+            "dotnet_guids", "schema", "table", "encoding",
         ] + TransferOptions.csv
 
     private static func take(_ handle: StoreHandle, _ call: borrowing LuaCall) throws -> LuaAnswer {
@@ -130,14 +130,13 @@ enum TransferMethods {
         options.batch = try texts.count("batch")
         options.sample = try texts.count("sample")
         options.csv = try texts.csv(path)
+        options.encoding = try texts.text("encoding")
         options.records = try texts.path("records")
         options.names = try texts.texts("map")
         options.types = try texts.texts("types")
         options.links = try texts.texts("link")
-        var classes = given?["table"].table?.array.compactMap(\.text) ?? []
-        if let name = try given?["table"].table == nil ? texts.text("table") : nil {
-            classes.append(name)
-        }
+        options.tables = try texts.list("table")
+        var classes: [String] = []
         if let name = given?["class"].text { classes.append(name) }
         for (table, name) in given?["class"].table?.pairs ?? [] {
             // The option is an array of table names, or maps table names to class names.

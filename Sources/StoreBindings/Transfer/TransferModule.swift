@@ -97,7 +97,7 @@ struct TransferModule {
         let format = try TransferOptions(call.options(4, ["separator"])).csv(path)
         try TransferError.wrapping {
             let file = try FileWriter(path)
-            var csv = CSVWriter(separator: format.separator)
+            var csv = CSVWriter(separator: format.separator ?? ",")
             for name in names { csv.field(name) }
             csv.endRecord()
             for (index, row) in rows.enumerated() {

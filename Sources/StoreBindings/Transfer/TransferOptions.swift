@@ -58,6 +58,15 @@ struct TransferOptions {
         return texts
     }
 
+    /// Returns the texts of an array, or one text; empty if the option is missing.
+    func list(_ name: String) throws -> [String] {
+        guard let texts = table?[name].table else { return try text(name).map { [$0] } ?? [] }
+        return try texts.array.map {
+            guard let text = $0.string?.text else { throw Self.refusal(name, "strings", $0) }
+            return text
+        }
+    }
+
     private static func refusal(
         _ name: String, _ wanted: String, _ value: LuaValue
     ) -> StoreError {
@@ -84,11 +93,7 @@ struct TransferOptions {
         }
         format.hasHeader = !flag("no_header")
         format.skippedLines = try count("skip_lines", least: 0) ?? 0
-        if let words = table?["null"].table {
-            format.nulls = words.array.compactMap { $0.string?.text }
-        } else if let word = try text("null") {
-            format.nulls = [word]
-        }
+        format.nulls = try list("null")
         if let fault = format.fault { throw StoreError(.invalidArgument, fault) }
         return format
     }

@@ -7,6 +7,8 @@ struct MissingValueOfGivenType: Error {}
 /// The rows of a CSV file, whose columns are named by its header.
 final class CSVSource {
     private let file: FileReader
+    /// Notes about decisions that the options do not determine.
+    private(set) var notes: [String] = []
     private var columns: [FieldTable.Field] = []
     /// The properties that are required only because no value has been missing so far.
     private var assumed: Set<Int> = []
@@ -25,9 +27,10 @@ final class CSVSource {
             throw StoreError(.invalidArgument, "add --class NAME: a CSV file has no class name")
         }
         let table = try CSVTable(file, importer.options.csv)
+        notes = table.notes
         importer.setRejectForm { _ in .csv(table.header) }
         let fields = try importer.fields(of: className)
-        columns = try readHeader(table, fields)
+        columns = try readHeader(table, fields, importer)
         if trustsTypes, importer.hasNewClass(className) {
             assumed = Self.assumed(
                 of: table, columns: columns, in: fields.classSchema, options: importer.options)
@@ -44,21 +47,27 @@ final class CSVSource {
         }
     }
 
-    private func readHeader(_ table: CSVTable, _ fields: FieldTable) throws -> [FieldTable.Field] {
+    private func readHeader(
+        _ table: CSVTable, _ fields: FieldTable, _ importer: Importer
+    ) throws -> [FieldTable.Field] {
         let line = table.reader.line
-        var taken: Set<FieldTable.Field> = []
-        return try table.names.enumerated().map { index, name in
-            let field: FieldTable.Field
-            do {
-                field = try fields.field(name)
-            } catch let error as StoreError {
-                throw FormatError(line: line, column: index + 1, error.message)
+        for name in table.names { importer.noteField(name) }
+        try importer.checkFields(among: table.names)
+        do {
+            var columns = ColumnNames()
+            let names = try columns.properties(of: table.names.map { ($0, nil) }) {
+                importer.options.names[$0]
             }
-            if case .property(let position) = field, !taken.insert(field).inserted {
-                let name = fields.classSchema.properties[position].name
-                throw FormatError(line: line, "two columns map to '\(name)'")
+            return try zip(table.names, names).enumerated().map { index, column in
+                do {
+                    return try column.1.map { try fields.property($0, for: column.0) } ?? .ignored
+                } catch let error as StoreError {
+                    throw FormatError(line: line, column: index + 1, error.message)
+                }
             }
-            return field
+        } catch var error as FormatError {
+            if error.line == nil { error.line = line }
+            throw error
         }
     }
 
@@ -109,7 +118,7 @@ final class CSVSource {
         do {
             try inserter.insert()
         } catch let error as StoreError where error.code == .duplicateKey {
-            throw Importer.duplicate(
+            throw importer.duplicate(
                 try? row(table, fields, importer).primaryKey, fields.classSchema)
         }
         return true

@@ -12,9 +12,12 @@ final class ClassGuess {
     private var position = 0
     private var rows = 0
     private let isUntyped: Bool
+    private let hasRepetitions: Bool
     private let options: ImportOptions
 
-    init(isUntyped: Bool, _ options: ImportOptions) {
+    /// Creates a guess; with `hasRepetitions`, several rows can describe the same object.
+    init(isUntyped: Bool, _ options: ImportOptions, hasRepetitions: Bool) {
+        self.hasRepetitions = hasRepetitions
         self.isUntyped = isUntyped
         self.options = options
     }
@@ -54,7 +57,12 @@ final class ClassGuess {
         // A link takes precedence over a specified type.
         let hasGivenType =
             options.links.isEmpty && options.types[name] != nil || options.isAllText && isUntyped
-        guesses.append(PropertyGuess(isUntyped: isUntyped, hasGivenType: hasGivenType))
+        let canBeKey =
+            !hasRepetitions && Self.namesOfKeys.contains(options.names[name] ?? name)
+            && options.types[name] == nil
+        guesses.append(
+            PropertyGuess(
+                isUntyped: isUntyped, hasGivenType: hasGivenType, canBeKey: canBeKey))
         return index
     }
 
@@ -71,44 +79,32 @@ final class ClassGuess {
 
     // MARK: The class
 
-    /// Returns the class, and the properties of fields whose names are not valid property names.
+    /// Returns the class, the properties of fields with other names, and notes about decisions that can surprise users.
     ///
     /// Throws `invalid_schema` for a type in the options that does not exist.
-    func finished(
-        _ className: String
-    ) throws -> (classSchema: ClassSchema, renames: [String: String]) {
-        let names = propertyNames()
+    func finished(_ className: String) throws -> (
+        classSchema: ClassSchema, renames: [String: String], notes: [String]
+    ) {
+        var columns = ColumnNames()
+        let names = try columns.properties(of: names.map { ($0, nil) }) { options.names[$0] }
         var properties: [Property] = []
         var renames: [String: String] = [:]
+        var notes: [String] = []
         for (index, file) in self.names.enumerated() {
             guard let name = names[index] else { continue }
             if name != file, options.names[file] == nil { renames[file] = name }
-            properties.append(try property(name, file: file, index: index, className: className))
-        }
-        return (ClassSchema(className, properties), renames)
-    }
-
-    /// Returns the property name of each field; nil for fields that are omitted.
-    private func propertyNames() -> [String?] {
-        var taken: Set<String> = []
-        var result = [String?](repeating: nil, count: names.count)
-        // Names from options are assigned first, and then the names that can remain unchanged.
-        for (index, name) in names.enumerated() {
-            let wanted = options.names[name] ?? (SchemaNames.isName(name) ? name : nil)
-            if let wanted, !wanted.isEmpty, taken.insert(wanted).inserted { result[index] = wanted }
-        }
-        for (index, name) in names.enumerated()
-        where result[index] == nil && options.names[name] == nil {
-            let wanted = SchemaNames.property(name)
-            var unique = wanted
-            var number = 1
-            while !taken.insert(unique).inserted {
-                number += 1
-                unique = "\(wanted)_\(number)"
+            if options.names[file] == nil, SchemaNames.property(file) != name {
+                notes.append(
+                    "the property of '\(file)' is '\(className).\(name)', because '\(SchemaNames.property(file))' is another one"
+                )
             }
-            result[index] = unique
+            let property = try property(name, file: file, index: index, className: className)
+            properties.append(property)
+            notes += self.notes(property, file, guesses[index]).map {
+                "'\(className).\(name)' \($0)"
+            }
         }
-        return result
+        return (ClassSchema(className, properties), renames, notes)
     }
 
     private func property(
@@ -125,10 +121,15 @@ final class ClassGuess {
         }
         let type = options.isAllText && isUntyped ? .string : guess.type
         let takesNull = guess.isList ? guess.hasNullElements : isOptional && type != .mixed
+        let isKey =
+            Self.namesOfKeys.contains(name) && [.int, .string, .uuid, .objectID].contains(type)
+            && !isOptional && !guess.isList && guess.repetition == nil
         return Property(
             name, type, isOptional: takesNull, collection: guess.isList ? .list : nil,
-            isPrimary: Self.isKey(name, type, isOptional: isOptional) && !guess.isList)
+            isPrimary: isKey)
     }
+
+    private static let namesOfKeys: Set = ["id", "_id"]
 
     /// Returns a property of a type that the options specify; the property is optional if values are missing.
     private static func property(
@@ -136,17 +137,27 @@ final class ClassGuess {
     ) throws -> Property {
         var property = try PropertySyntax.parse(name: name, in: className, text)
         let isPlain = property.isSingle && property.type != .object && property.type != .mixed
-        guard isPlain, !property.isPrimary, !property.isOptional else { return property }
-        if isOptional {
-            property.isOptional = true
-        } else if isKey(name, property.type, isOptional: false) {
-            property.isPrimary = true
-        }
+        if isPlain, !property.isPrimary, isOptional { property.isOptional = true }
         return property
     }
 
-    private static func isKey(_ name: String, _ type: PropertyType, isOptional: Bool) -> Bool {
-        ["id", "_id"].contains(name) && !isOptional
-            && [.int, .string, .uuid, .objectID].contains(type)
+    /// Returns notes about a property whose type users may not expect, without its name.
+    private func notes(
+        _ property: Property, _ field: String, _ guess: PropertyGuess
+    ) -> [String] {
+        guard options.types[field] == nil, options.types[property.name] == nil,
+            options.links[field] == nil, options.links[property.name] == nil
+        else { return [] }
+        var notes: [String] = []
+        if let value = guess.repetition, !property.isPrimary {
+            notes.append(
+                "is not the primary key, because \(value.description) occurs more than once")
+        }
+        if property.type == .decimal {
+            let type = SchemaNames.isName(field) ? "\(field)=double" : "'\(field)=double'"
+            notes.append("is decimal, which keeps all digits; for doubles, add --types \(type)")
+        }
+        if !options.isAllText, let reason = guess.reason(field) { notes.append(reason) }
+        return notes
     }
 }

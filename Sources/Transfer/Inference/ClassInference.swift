@@ -4,8 +4,8 @@ import ObjectStore
 /// Infers the classes of a file from the schema in the file, or from the values of its rows.
 ///
 /// All rows count unless the options limit them. A property that is missing in some row becomes optional. A property
-/// with values of different kinds becomes mixed. Text becomes a number, a boolean, a date or a UUID only if the new
-/// type reproduces every value exactly. A property called `id` or `_id` that every row has becomes the primary key.
+/// with values of different kinds becomes mixed. Text becomes a number, a boolean, a date or a UUID only if every text
+/// equals a value of this type. A property called `id` or `_id` becomes the primary key if every row has another value.
 final class ClassInference {
     /// The classes of a file.
     struct Result {
@@ -25,6 +25,7 @@ final class ClassInference {
     private let known: Schema
     private let flat = JSONTape()
     private var readsTypedRows = true
+    private var isGeoJSON = false
 
     private init(_ options: ImportOptions, _ known: Schema) {
         self.options = options
@@ -33,7 +34,7 @@ final class ClassInference {
 
     /// Reads a file until its classes are known.
     ///
-    /// Invalid rows are left for the import to report. Unless `readsTypedRows`, the header of a CSV file is enough if
+    /// Invalid lines and records are left for the import to report. Unless `readsTypedRows`, the header of a CSV file is enough if
     /// the options give the types of all columns.
     static func classes(
         in file: FileReader, _ format: TransferFormat, _ options: ImportOptions,
@@ -50,7 +51,7 @@ final class ClassInference {
             case .lua: try inference.readLua(file)
             case .sqlite, .realm, .postgres: break
             }
-        } catch is FormatError {} catch is Enough {}
+        } catch is Enough {}
         return try inference.finished()
     }
 
@@ -61,28 +62,18 @@ final class ClassInference {
         var result = Result()
         for name in order {
             guard let guess = guesses[name] else { continue }
-            let (classSchema, renames) = try guess.finished(name)
+            let (classSchema, renames, notes) = try guess.finished(name)
             result.classes.append(classSchema)
             result.renames[name] = renames
-            result.notes += notes(classSchema, renames)
+            result.notes += notes
+            for (field, property) in renames
+            where isGeoJSON && field.hasPrefix(GeoJSONFeature.prefix) {
+                result.notes.append(
+                    "the features have a property and a member with one name: '\(field)' is "
+                        + "'\(name).\(property)'; --map \(field)=NAME renames it")
+            }
         }
         return result
-    }
-
-    /// Returns a note about each property that is inferred as a decimal, because scripts rarely use decimals for
-    /// arithmetic.
-    private func notes(_ classSchema: ClassSchema, _ renames: [String: String]) -> [String] {
-        let fields = Dictionary(renames.map { ($1, $0) }) { first, _ in first }
-        return classSchema.properties.filter { $0.type == .decimal }.compactMap { property in
-            let field = fields[property.name] ?? property.name
-            guard options.types[field] == nil, options.types[property.name] == nil else {
-                return nil
-            }
-            let type = SchemaNames.isName(field) ? "\(field)=double" : "'\(field)=double'"
-            return
-                "'\(classSchema.name).\(property.name)' is decimal, which keeps all digits; for "
-                + "doubles, add --types \(type)"
-        }
     }
 
     private var isEnough: Bool { declared != nil || options.sample.map { rows >= $0 } ?? false }
@@ -98,6 +89,7 @@ final class ClassInference {
     private func readJSON(_ reader: JSONRowReader) throws {
         while !isEnough, try reader.next() {
             if reader.isGeoJSON {
+                isGeoJSON = true
                 GeoJSONFeature.flatten(reader.tape, onto: flat)
                 try look(flat, section: options.className ?? GeoJSONFeature.className)
             } else {
@@ -161,7 +153,8 @@ final class ClassInference {
     private func guess(of name: String, isUntyped: Bool) -> ClassGuess {
         if let guess = guesses[name] { return guess }
         order.append(name)
-        let guess = ClassGuess(isUntyped: isUntyped, options)
+        let guess = ClassGuess(
+            isUntyped: isUntyped, options, hasRepetitions: options.links.values.contains(name))
         guesses[name] = guess
         return guess
     }

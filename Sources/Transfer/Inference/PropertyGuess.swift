@@ -13,30 +13,58 @@ struct PropertyGuess {
         static let object = Kinds(rawValue: 32)
     }
 
+    /// A value of the property, for notes.
+    struct Example {
+        let text: String
+        /// The line of a CSV file; nil in other formats.
+        let line: Int?
+
+        init(_ text: String, line: Int? = nil) {
+            self.text = text
+            self.line = line
+        }
+
+        var description: String {
+            let shown = text.count > 40 ? text.prefix(40) + "…" : text[...]
+            return "\"\(shown)\"" + (line.map { " (line \($0))" } ?? "")
+        }
+    }
+
     private let hasGivenType: Bool
+    private let isUntyped: Bool
     private var kinds: Kinds = []
     private(set) var hasNull = false
     /// The number of values, including nulls.
     private(set) var count = 0
 
-    /// The types that match all texts so far.
+    /// The types that match all texts so far, except those counted by `misfits`.
     private var texts = TextTypes.all
+    private var fits = 0
+    private var misfits = 0
+    /// The first text that none of `texts` matches.
+    private var misfit: Example?
+    /// The number of such texts from which a column is text if most of its values are.
+    private static let misfitsOfText = 16
     // These flags describe the numbers.
     private var areInts = true
     private var areDoubles = true
     private var areDecimals = true
-    private var areReadable = true
     /// The type of all type tags so far; nil after different tags.
     private var tag: PropertyType?
     /// The guess for the elements of lists; contains one element or none.
     private var elements: [PropertyGuess] = []
+    /// The values of a property that could be the primary key; nil for all other properties.
+    private var keys: RepeatedValue?
+    /// The first value of a possible primary key that occurs twice.
+    private(set) var repetition: Example?
 
     /// Creates a guess for untyped text, as in CSV files, or for values with types.
     ///
-    /// If the type is specified, only missing values matter.
-    init(isUntyped: Bool, hasGivenType: Bool = false) {
+    /// If the type is specified, only missing values matter. `canBeKey` means that repeated values matter too.
+    init(isUntyped: Bool, hasGivenType: Bool = false, canBeKey: Bool = false) {
         self.hasGivenType = hasGivenType
-        texts = isUntyped ? .all : .quoted
+        self.isUntyped = isUntyped
+        keys = canBeKey ? RepeatedValue() : nil
     }
 
     // MARK: Values
@@ -48,21 +76,35 @@ struct PropertyGuess {
             hasNull = true
             return
         }
+        func example() -> Example {
+            Example(((try? record.text(index)) ?? nil) ?? "", line: record.line)
+        }
+        if keys != nil { addKey(record.int(index), example) }
         guard !hasGivenType else { return }
         kinds.insert(.text)
-        guard !texts.isEmpty else { return }
-        if !texts.isDisjoint(with: .numbers) {
-            let notation = record.notation(index)
-            if !notation.isEmpty {
-                texts.formIntersection(TextTypes(notation))
-                return
-            }
+        if !isText { add(TextTypes(record, index), example) }
+    }
+
+    /// Whether most values are text without another type.
+    private var isText: Bool { misfits > (isUntyped ? max(Self.misfitsOfText, fits) : 0) }
+
+    /// Adds the types of a text.
+    private mutating func add(_ types: TextTypes, _ example: () -> Example) {
+        let common = texts.intersection(types)
+        if common.isEmpty {
+            if misfit == nil { misfit = example() }
+            misfits += 1
+        } else {
+            texts = common
+            fits += 1
         }
-        // The import reports text that is not UTF-8.
-        let types = record.withUTF8(index) {
-            TextTypes($0, among: texts, text: (try? record.text(index)) ?? nil)
-        }
-        texts.formIntersection(types)
+    }
+
+    /// Adds a value of a possible primary key: an integer or a text.
+    private mutating func addKey(_ number: Int64?, _ example: () -> Example) {
+        let isFirst =
+            if let number { keys?.add(number) } else { keys?.add(example().text) }
+        if isFirst == true { repetition = example() }
     }
 
     /// Adds a value on a tape.
@@ -72,16 +114,20 @@ struct PropertyGuess {
         switch tape.kind(index) {
         case .null, .end: hasNull = true
         case .truth, .falsehood: kinds.insert(.bool)
-        case .int: addInt(tape.int(index))
+        case .int:
+            addInt(tape.int(index))
+            addKey(tape.int(index)) { Example(String(tape.int(index))) }
         case .real: addReal(tape, index)
         case .string:
             kinds.insert(.text)
-            if !texts.isEmpty {
+            let example = { Example(tape.text(index)) }
+            if !isText {
                 let types = tape.withUTF8(index) {
-                    TextTypes($0, among: texts, text: tape.text(index))
+                    TextTypes($0, isExact: true) { tape.text(index) }
                 }
-                texts.formIntersection(types)
+                add(types, example)
             }
+            if keys != nil { addKey(nil, example) }
         case .object:
             guard let type = ExtendedJSON.tag(of: JSONNode(tape, index)).flatMap(ExtendedJSON.type)
             else {
@@ -133,10 +179,35 @@ struct PropertyGuess {
         case .number:
             if areInts { return .int }
             return areDoubles ? .double : areDecimals ? .decimal : .mixed
-        case .text: return texts.preferred ?? .string
+        case .text: return misfits > 0 ? .string : texts.preferred
         case .tagged: return tag ?? .mixed
         case .list where isList: return elements.first?.type ?? .string
         default: return .mixed
         }
+    }
+
+    /// Returns why a column of text does not have the type of its other values, with the option that would give it this
+    /// type; nil for other properties.
+    func reason(_ field: String) -> String? {
+        guard isUntyped, kinds == .text, fits > 0, fits >= misfits, let misfit else { return nil }
+        let type = texts.preferred
+        func option(_ type: PropertyType) -> String {
+            let pair = "\(field)=\(type.rawValue)"
+            return "--types " + (SchemaNames.isName(field) ? pair : "'\(pair)'")
+        }
+        var remedy = option(type)
+        if let value = ValueText.value(misfit.text, as: type).flatMap(ValueText.text) {
+            remedy += " reads it as \(value)"
+        } else if type == .int || type == .double,
+            ValueText.value(misfit.text, as: .decimal) != nil
+        {
+            remedy = option(.decimal) + " keeps its digits"
+        } else if let value = ValueText.rounded(misfit.text, as: type).flatMap(ValueText.text) {
+            remedy += " --round rounds it to \(value)"
+        } else {
+            remedy +=
+                " with --nulls '\(misfit.text.prefix(40))' reads it as nil, and with --rejects FILE skips its row"
+        }
+        return "is text because of \(misfit.description); \(remedy)"
     }
 }

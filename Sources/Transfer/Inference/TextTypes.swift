@@ -1,76 +1,74 @@
 import DataFormats
 import ObjectStore
 
-/// The types whose values reproduce a text exactly.
+/// The types whose values equal a text.
 ///
-/// `00601` and `+49301234` do not count as numbers, and `2026-01-01` does not count as a date, because a date is
-/// written with its time.
+/// `1.50` and `1.5` are the same number, and `2026-01-01` and `2026-01-01T00:00:00Z` the same date. `00601` and
+/// `+4930123456` are codes and not numbers.
 struct TextTypes: OptionSet {
     let rawValue: UInt8
 
     static let int = TextTypes(rawValue: 1)
     static let double = TextTypes(rawValue: 2)
-    static let decimal = TextTypes(rawValue: 4)
-    static let bool = TextTypes(rawValue: 8)
-    static let date = TextTypes(rawValue: 16)
-    static let uuid = TextTypes(rawValue: 32)
+    static let bool = TextTypes(rawValue: 4)
+    static let date = TextTypes(rawValue: 8)
+    static let uuid = TextTypes(rawValue: 16)
 
-    /// The types of quoted text, in files that write numbers and booleans without quotes.
-    static let quoted: TextTypes = [.date, .uuid]
     /// All types.
-    static let all: TextTypes = [.int, .double, .decimal, .bool, .date, .uuid]
+    static let all: TextTypes = [.int, .double, .bool, .date, .uuid]
 
     init(rawValue: UInt8) { self.rawValue = rawValue }
 
-    /// Creates the set of number types for a notation.
-    init(_ notation: NumberNotation) {
-        self = []
-        if notation.contains(.int) { insert(.int) }
-        if notation.contains(.double) { insert(.double) }
-        if notation.contains(.decimal) { insert(.decimal) }
-    }
-
-    /// The number types.
-    static let numbers: TextTypes = [.int, .double, .decimal]
-
-    /// Determines the types of a text that is not a usual number, among the wanted types.
-    ///
-    /// `text` is `utf8` as a string.
-    init(_ utf8: Span<UInt8>, among wanted: TextTypes, text: @autoclosure () -> String?) {
-        self = []
-        let length = utf8.count
-        if wanted.contains(.bool), ValueText.plain(utf8, as: .bool) != nil { insert(.bool) }
-        if wanted.contains(.uuid), length == 36, let text = text(),
-            UUIDValue(text)?.description == text
-        {
-            insert(.uuid)
-        }
-        if wanted.contains(.date), (20...32).contains(length),
-            utf8[length - 1] == UInt8(ascii: "Z")
-        {
-            // Years of more than four digits are rare.
-            if Timestamp(canonical: utf8) != nil {
-                insert(.date)
-            } else if let text = text(), Timestamp(text)?.description == text {
-                insert(.date)
+    /// Determines the types of a CSV field.
+    init(_ record: CSVReader, _ index: Int) {
+        let numbers = record.numberTypes(index)
+        var types: TextTypes = []
+        if numbers.contains(.int) { types.insert(.int) }
+        if numbers.contains(.double) { types.insert(.double) }
+        if numbers.isEmpty {
+            // The import reports text that is not UTF-8.
+            types = record.withUTF8(index) { utf8 in
+                TextTypes(utf8, isExact: false) { (try? record.text(index)) ?? nil }
             }
         }
-        guard wanted.contains(.decimal), length > 0, length <= 48,
-            utf8[0] == UInt8(ascii: "-") || utf8[0] &- UInt8(ascii: "0") < 10,
-            let text = text(), text.contains("E"),
-            case .decimal(let number)? = ValueText.value(text, as: .decimal),
-            number.description == text
-        else { return }
-        insert(.decimal)
+        self = types
     }
 
+    /// Determines the types of a text that is not a number; `text` is `utf8` as a string.
+    ///
+    /// With `isExact`, only texts in the form in which a store writes the value have a type. This is the rule for formats
+    /// that write booleans without quotes and that have no reason to write a date in another form.
+    init(_ utf8: Span<UInt8>, isExact: Bool, text: () -> String?) {
+        self = []
+        switch utf8.count {
+        case 4, 5:
+            if !isExact, let text = text()?.lowercased(), text == "true" || text == "false" {
+                insert(.bool)
+            }
+        case 36 where utf8[8] == UInt8(ascii: "-"):
+            if let text = text(), let value = UUIDValue(text), !isExact || value.description == text
+            {
+                insert(.uuid)
+            }
+        case 10...40 where Self.isDigit(utf8[0]) || utf8[0] == UInt8(ascii: "-"):
+            if Timestamp(canonical: utf8) != nil {
+                insert(.date)
+            } else if let text = text(), let value = PreciseTimestamp(text), value.isExact,
+                !isExact || value.floor.description == text
+            {
+                insert(.date)
+            }
+        default: break
+        }
+    }
+
+    private static func isDigit(_ byte: UInt8) -> Bool { byte &- UInt8(ascii: "0") < 10 }
+
     /// The type of a column with such texts.
-    var preferred: PropertyType? {
+    var preferred: PropertyType {
         if contains(.int) { return .int }
         if contains(.double) { return .double }
-        if contains(.decimal) { return .decimal }
         if contains(.bool) { return .bool }
-        if contains(.date) { return .date }
-        return contains(.uuid) ? .uuid : nil
+        return contains(.date) ? .date : .uuid
     }
 }

@@ -117,7 +117,7 @@ struct MixedJSON {
 
     private func object(_ node: JSONNode) throws -> Value {
         if let tag = ExtendedJSON.tag(of: node) {
-            if tag == "$map", let inner = node.only(tag), inner.kind == .object {
+            if tag == "$map", let inner = node.only(tag), inner.mayBeObject {
                 return try members(inner)
             }
             if tag == "$link", let inner = node.only(tag), inner.kind == .array {

@@ -4,10 +4,14 @@ import DataFormats
 ///
 ///     {"type": "Feature", "id": 7, "geometry": {"type": "Point", …}, "properties": {"name": "Bern"}}
 ///
-/// becomes `{"id": 7, "geometry": {"type": "Point", …}, "name": "Bern"}`.
+/// becomes `{"id": 7, "geometry": {"type": "Point", …}, "name": "Bern"}`. A property that is called like a member of its
+/// feature, such as a second `id`, gets the name `properties.id`.
 enum GeoJSONFeature {
     /// The default class of features.
     static let className = "Feature"
+
+    /// The start of the names of properties that are called like members of their features.
+    static let prefix = "properties."
 
     private static let type = Array("type".utf8)
     private static let properties = Array("properties".utf8)
@@ -19,6 +23,8 @@ enum GeoJSONFeature {
             row.append(tape, 0)
             return
         }
+        var names: Set<String> = []
+        JSONNode(tape).forEachMember { name, _ in names.insert(name) }
         row.becomeObject {
             var position = 1
             while tape.kind(position) != .end {
@@ -26,7 +32,12 @@ enum GeoJSONFeature {
                 if tape.equals(position, properties), tape.kind(value) == .object {
                     var inner = value + 1
                     while tape.kind(inner) != .end {
-                        row.append(tape, inner)
+                        let name = tape.text(inner)
+                        if names.contains(name), name != "type", name != "properties" {
+                            row.append(name: prefix + name)
+                        } else {
+                            row.append(tape, inner)
+                        }
                         row.append(tape, inner + 1)
                         inner = tape.after(inner + 1)
                     }

@@ -100,7 +100,7 @@ struct JSONRowDecoder {
             try inserter.insert()
         } catch let error as StoreError where error.code == .duplicateKey {
             let key = try? row(tape, fields, first).primaryKey
-            throw Importer.duplicate(key, fields.classSchema)
+            throw importer.duplicate(key, fields.classSchema)
         }
         return true
     }
@@ -160,9 +160,7 @@ struct JSONRowDecoder {
             var elements: [Value] = []
             try node.forEachElement { elements.append(try single($0, property, classSchema)) }
             return .list(elements)
-        // In Lua, an empty map and an empty list look the same.
-        case (.map, .array) where node.tape.kind(node.index + 1) == .end: return .dictionary([:])
-        case (.map, .object):
+        case (.map, _) where node.mayBeObject:
             var entries: [String: Value] = [:]
             try node.forEachMember { entries[$0] = try single($1, property, classSchema) }
             return .dictionary(entries)
@@ -207,7 +205,7 @@ struct JSONRowDecoder {
     private func link(
         _ node: JSONNode, to target: ClassSchema, _ subject: @autoclosure () -> String
     ) throws -> Value {
-        if node.kind == .object {
+        if node.kind == .object || target.isEmbedded && node.mayBeObject {
             if let number = node.only("$key"), number.kind == .int {
                 return try importer.link(
                     toNumber: number.tape.int(number.index), of: target, location)

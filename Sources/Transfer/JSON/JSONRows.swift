@@ -18,8 +18,11 @@ struct JSONRows {
     private let encoder: ClassEncoder
     private let classSchema: ClassSchema
     private let form: Form
+    private let isNumbered: Bool
 
-    init(_ view: StoreView, _ classSchema: ClassSchema, _ form: Form) {
+    /// Creates a writer; with `isNumbered`, rows of a class without a primary key contain the number of their object.
+    init(_ view: StoreView, _ classSchema: ClassSchema, _ form: Form, isNumbered: Bool) {
+        self.isNumbered = isNumbered && classSchema.primaryKey == nil
         encoder = ClassEncoder(view, classSchema, form == .calls ? .lua : .json)
         self.classSchema = classSchema
         self.form = form
@@ -31,7 +34,6 @@ struct JSONRows {
     ) throws {
         let classKey = json.makeKey("$class")
         let numberKey = json.makeKey("$key")
-        let hasNumber = classSchema.primaryKey == nil
         let call = callee
         var count = 0
         if form == .list { json.beginArray() }
@@ -51,7 +53,7 @@ struct JSONRows {
                 json.key(classKey)
                 json.string(classSchema.name)
             }
-            if hasNumber {
+            if isNumbered {
                 json.key(numberKey)
                 json.int(key.rawValue)
             }

@@ -102,8 +102,9 @@ package struct RowEncoder {
             for element in elements { try mixed(element, to: &json) }
             json.endArray()
         case .dictionary(let members):
-            // Names that begin with a dollar sign would be parsed as type tags.
-            let isAmbiguous = members.keys.contains { $0.hasPrefix("$") }
+            // Names that begin with a dollar sign would be parsed as type tags, and an empty table of Lua as a list.
+            let isAmbiguous =
+                members.isEmpty && json.isLua || members.keys.contains { $0.hasPrefix("$") }
             if isAmbiguous { tag("$map", in: &json) }
             json.beginObject()
             for (name, member) in members.sorted(by: { $0.key < $1.key }) {

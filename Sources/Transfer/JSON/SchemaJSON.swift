@@ -80,7 +80,7 @@ enum SchemaJSON {
         guard tape.kind(node) == .object else { return nil }
         var isSchema = true
         JSONNode(tape, node).forEachMember { _, properties in
-            if properties.kind != .object { isSchema = false }
+            if !properties.mayBeObject { isSchema = false }
             properties.forEachMember { name, type in
                 if !isDeclaration(type, named: name) { isSchema = false }
             }
@@ -195,9 +195,7 @@ enum SchemaJSON {
             var elements: [Value] = []
             try node.forEachElement { elements.append(try single($0)) }
             return .list(elements)
-        // In Lua, an empty map and an empty list look the same.
-        case (.map, .array) where node.tape.kind(node.index + 1) == .end: return .dictionary([:])
-        case (.map, .object):
+        case (.map, _) where node.mayBeObject:
             var entries: [String: Value] = [:]
             try node.forEachMember { entries[$0] = try single($1) }
             return .dictionary(entries)

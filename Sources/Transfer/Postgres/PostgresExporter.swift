@@ -30,7 +30,7 @@ final class PostgresExporter {
         self.isWhole = isWhole
         self.options = options
         layout = try PostgresLayout(
-            classes, view.schema.classes, isWhole: isWhole, in: options.schema)
+            classes, view.schema.classes, isWhole: isWhole, in: options.schemaName)
         server = try PostgresConnection(address)
         rows = PostgresRows(view, server)
         try server.run("BEGIN")
@@ -38,15 +38,15 @@ final class PostgresExporter {
     }
 
     private func prepareTables() throws {
-        let schema = PostgresConnection.literal(options.schema)
+        let schema = PostgresConnection.literal(options.schemaName)
         if try server.rows("SELECT 1 FROM pg_namespace WHERE nspname = \(schema)").isEmpty {
-            try server.run("CREATE SCHEMA \(PostgresConnection.quoted(options.schema))")
+            try server.run("CREATE SCHEMA \(PostgresConnection.quoted(options.schemaName))")
         }
         let found = try server.rows(
             """
             SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace \
             WHERE n.nspname = $1
-            """, [options.schema])
+            """, [options.schemaName])
         let names = Set(found.compactMap { $0.first ?? nil })
         existing = names.intersection(layout.tableNames)
         switch options.existingTables {
@@ -54,10 +54,10 @@ final class PostgresExporter {
             guard let name = layout.tableNames.first(where: existing.contains) else { break }
             throw StoreError(
                 .invalidArgument,
-                "the database already has a table '\(options.schema).\(name)'; add --upsert to update "
+                "the database already has a table '\(options.schemaName).\(name)'; add --upsert to update "
                     + "its rows, --replace to drop it, or --schema NAME to use another schema")
         case .refill:
-            let described = try PostgresMetadata.read(options.schema, from: server)
+            let described = try PostgresMetadata.read(options.schemaName, from: server)
             if existing.count == layout.tableNames.count, let described,
                 try PostgresMetadata.text(of: described, in: view)
                     == PostgresMetadata.text(of: classes, in: view)
@@ -72,7 +72,7 @@ final class PostgresExporter {
             }
             // Tables of removed classes are dropped too.
             let old = try described.map {
-                try PostgresLayout($0, $0, isWhole: true, in: options.schema).tableNames
+                try PostgresLayout($0, $0, isWhole: true, in: options.schemaName).tableNames
             }
             try drop(names.intersection(layout.tableNames + (old ?? [])))
         case .replace: try drop(existing)
@@ -137,7 +137,7 @@ final class PostgresExporter {
         }
         if isWhole, existing.isEmpty {
             try PostgresMetadata.write(
-                classes, of: view, for: options.schema, to: server)
+                classes, of: view, for: options.schemaName, to: server)
         }
         try record(server)
         try server.run("COMMIT")
@@ -172,7 +172,7 @@ final class PostgresExporter {
         for name in table.columnNames where known[name] == nil {
             throw StoreError(
                 .invalidArgument,
-                "the table '\(options.schema).\(table.name)' has no column '\(name)'"
+                "the table '\(options.schemaName).\(table.name)' has no column '\(name)'"
                     + NearestName.hint(for: name, among: Array(known.keys))
                     + "; add the column, or replace the table with --replace")
         }

@@ -53,6 +53,9 @@ struct PostgresLayout {
         var columnNames: [String] { (isNumbered ? [keyColumn] : []) + columns.map(\.name) }
     }
 
+    /// PostgreSQL's maximum number of columns of a table.
+    private static let columnLimit = 1600
+
     let schemaName: String
     private(set) var tables: [Table] = []
     private let classes: [String: ClassSchema]
@@ -108,6 +111,13 @@ struct PostgresLayout {
                         name: name, property: property, form: property.isSingle ? .value : .array,
                         type: PostgresType(property.type)))
             }
+        }
+        guard columns.count < Self.columnLimit else {
+            throw StoreError(
+                .invalidArgument,
+                "'\(classSchema.name)' needs \(columns.count) columns, but a table of PostgreSQL has at most "
+                    + "\(Self.columnLimit); export it as jsonl, or name some of its properties in the option 'columns'"
+            )
         }
         let key =
             classSchema.primaryKey.flatMap { key in

@@ -14,8 +14,10 @@ package struct PostgresOptions: Sendable, Equatable {
         case refill
     }
 
-    /// The schema of the database with the tables.
-    package var schema = "public"
+    /// The schema of the database with the tables; nil for `public`.
+    package var schema: String?
+    /// The name of the schema.
+    var schemaName: String { schema ?? "public" }
     /// The treatment of existing tables in an export.
     package var existingTables = ExistingTables.refuse
     /// The columns that identify objects in an import, by table; an empty table name applies to every table.

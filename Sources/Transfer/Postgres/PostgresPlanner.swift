@@ -20,7 +20,7 @@ struct PostgresPlanner {
         self.options = options
         imported = ImportedTables(all, options, known)
         try checkKeys()
-        for table in imported.all { plan(table) }
+        for table in imported.all { try plan(table) }
     }
 
     /// Throws `invalid_argument` for columns in `--key` that do not exist.
@@ -39,15 +39,16 @@ struct PostgresPlanner {
 
     // MARK: One table
 
-    private mutating func plan(_ table: PostgresTable) {
+    private mutating func plan(_ table: PostgresTable) throws {
         let className = imported.className(of: table)
         let existing = imported.existingClass(of: table)
         let path =
-            (table.isOnly ? "ONLY " : "") + PostgresConnection.quoted(options.postgres.schema) + "."
+            (table.isOnly ? "ONLY " : "") + PostgresConnection.quoted(options.postgres.schemaName)
+            + "."
             + PostgresConnection.quoted(table.name)
         var plan = PostgresTablePlan(table: table.name, className: className, path: path)
         // Only a property with the joined key can have this name.
-        var names = SQLiteNames()
+        var names = ColumnNames()
         var properties: [Property] = []
         let key = key(of: table)
         if case .joined(let columns)? = key {
@@ -56,13 +57,12 @@ struct PostgresPlanner {
             properties.append(Property(name, .string, isPrimary: true))
             note(table, columns, name)
         }
-        for column in table.columns {
-            let target = linkTarget(of: [column.number], in: table)
-            guard
-                var name = imported.propertyName(
-                    of: column.name, in: table, isLink: target != nil)
-            else { continue }
-            if existing == nil { name = names.unique(name) }
+        let targets = table.columns.map { linkTarget(of: [$0.number], in: table) }
+        let columnNames = try imported.propertyNames(
+            of: table, isLink: targets.map { $0 != nil }, &names)
+        for (index, column) in table.columns.enumerated() {
+            guard let name = columnNames[index] else { continue }
+            let target = targets[index]
             var isKey = false
             if case .column(let keyColumn)? = key { isKey = keyColumn.number == column.number }
             if target != nil, targetIsJoined(column, table) {
@@ -102,7 +102,7 @@ struct PostgresPlanner {
     /// Adds properties for foreign keys over several columns; the columns remain properties too.
     private mutating func addCompositeLinks(
         of table: PostgresTable, existing: ClassSchema?, to plan: inout PostgresTablePlan,
-        properties: inout [Property], names: inout SQLiteNames
+        properties: inout [Property], names: inout ColumnNames
     ) {
         for foreignKey in table.foreignKeys where foreignKey.columns.count > 1 {
             let columns = table.columns(foreignKey.columns)
@@ -121,9 +121,8 @@ struct PostgresPlanner {
             var wanted = foreignKey.name
             if wanted.hasPrefix(table.name + "_") { wanted.removeFirst(table.name.count + 1) }
             if wanted.hasSuffix("_fkey") { wanted.removeLast(5) }
-            var name = SchemaNames.property(wanted)
+            let name = names.unique(SchemaNames.property(wanted))
             if existing == nil {
-                name = names.unique(name)
                 properties.append(Property(name, .object, target: target))
             } else if existing?.property(named: name) == nil {
                 continue

@@ -9,6 +9,7 @@ final class PostgresSource: RowSource {
     private var tables: [PostgresTablePlan] = []
     private var joins: [PostgresLayout.Join] = []
     private var layout: PostgresLayout?
+    private(set) var fields: [String]?
     private var allRows = 0.0
     private var rowsDone = 0
 
@@ -22,7 +23,7 @@ final class PostgresSource: RowSource {
     var part: Double? { allRows > 0 ? min(1, Double(rowsDone) / allRows) : nil }
 
     func classes(besides known: Schema) throws -> ClassInference.Result {
-        let schema = options.postgres.schema
+        let schema = options.postgres.schemaName
         if try server.rows("SELECT 1 FROM pg_namespace WHERE nspname = $1", [schema]).isEmpty {
             let all = try server.rows(
                 "SELECT nspname FROM pg_namespace WHERE nspname !~ '^pg_'"
@@ -55,6 +56,11 @@ final class PostgresSource: RowSource {
         try options.checkTables(
             all.map(\.name), importing: tables.map(\.className),
             from: "the schema '\(schema)' of the database")
+        fields =
+            all.flatMap { ImportOptions.fields($0.name, $0.columnNames) }
+            + (layout?.tables ?? []).flatMap { table in
+                ImportOptions.fields(table.name, table.joins.map(\.property.name))
+            }
         try estimateRows()
         let wanted = Self.needed(classes, tables.map(\.className))
         return ClassInference.Result(classes: wanted + planner.newClasses)
@@ -120,7 +126,7 @@ final class PostgresSource: RowSource {
             """
             SELECT c.relname, greatest(c.reltuples, 0) FROM pg_class c JOIN pg_namespace n \
             ON n.oid = c.relnamespace WHERE n.nspname = $1
-            """, [options.postgres.schema])
+            """, [options.postgres.schemaName])
         let byName = Dictionary(
             estimates.compactMap { row in row[0].map { ($0, row[1].flatMap { Double($0) } ?? 0) } },
             uniquingKeysWith: { first, _ in first })
@@ -149,7 +155,7 @@ final class PostgresSource: RowSource {
         let classSchema = fields.classSchema
         let first = table.isNumbered ? 1 : 0
         let columns = try table.columns.enumerated().map { index, column in
-            index < first ? FieldTable.Field.ignored : try fields.property(column.property)
+            index < first ? .ignored : try fields.property(column.property, for: column.name)
         }
         let emptied = options.collectionsToEmpty(
             joins.filter { $0.owner.name == table.table }.map(\.property), of: table.table,

@@ -64,6 +64,7 @@ final class RealmObjects {
     ) throws {
         let found = plan.classes[position]
         let schema = schemas[position]
+        try importer.requireKeyForUpsert(schema)
         var fields: [Field] = []
         for column in found.columns {
             let field = try field(column, found.source, schema)
@@ -116,7 +117,7 @@ final class RealmObjects {
                     try values.value(
                         rows.value(row, $0.index), of: property($0, position), "")
                 }
-                throw Importer.duplicate(value, schemas[position])
+                throw importer.duplicate(value, schemas[position])
             }
             values.note(realmKey, position, object)
             for field in fields where field.mayMerge {

@@ -46,6 +46,13 @@ final class RealmSource: RowSource {
 
     var part: Double? { rowsTotal > 0 ? min(Double(rowsDone) / Double(rowsTotal), 1) : nil }
 
+    var fields: [String]? {
+        plan.classes.flatMap { found in
+            ImportOptions.fields(
+                RealmPlan.plainName(found.source), found.source.properties.map(\.name))
+        }
+    }
+
     func classes(besides known: Schema) throws -> ClassInference.Result {
         ClassInference.Result(classes: plan.classes.map(\.schema))
     }

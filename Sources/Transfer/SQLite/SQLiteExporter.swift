@@ -26,6 +26,13 @@ struct SQLiteExporter {
         encoder = RowEncoder(view: view)
         layout = SQLiteLayout(classes, view.schema.classes, isWhole: isWhole)
         database = try SQLiteDatabase(writing: path)
+        for table in layout.tables where table.insertedColumns.count > database.columnLimit {
+            throw StoreError(
+                .invalidArgument,
+                "'\(table.classSchema.name)' needs \(table.insertedColumns.count) columns, but a table of SQLite has at most "
+                    + "\(database.columnLimit); export it as jsonl, or name some of its properties in the option 'columns'"
+            )
+        }
         for statement in layout.creation(dates) { try database.run(statement) }
         if isWhole { try writeMetadata(classes) }
     }

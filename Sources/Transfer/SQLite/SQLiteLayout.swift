@@ -44,6 +44,11 @@ struct SQLiteLayout {
         }
     }
 
+    /// The declared type of columns with the types of mixed values, by which an import recognizes them.
+    ///
+    /// They belong to the columns without a declared type, in the same order.
+    static let typeColumnType = "MIXED_TYPE_TEXT"
+
     /// The table that describes the other tables.
     static let metadata = "moonpool"
 
@@ -58,7 +63,7 @@ struct SQLiteLayout {
     init(
         _ classes: [ClassSchema], _ all: [ClassSchema], isWhole: Bool, hasTypeColumns: Bool = true
     ) {
-        self.hasTypeColumns = hasTypeColumns && isWhole
+        self.hasTypeColumns = hasTypeColumns
         self.classes = Dictionary(
             all.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
         self.isWhole = isWhole
@@ -151,7 +156,7 @@ struct SQLiteLayout {
             lines.append(line)
         }
         for name in table.columns.compactMap(\.typeColumn) {
-            lines.append("\(SQLiteDatabase.quoted(name)) TEXT")
+            lines.append("\(SQLiteDatabase.quoted(name)) \(Self.typeColumnType)")
         }
         return Self.statement(table.name, lines)
     }

@@ -23,7 +23,7 @@ struct SQLitePlanner {
         for table in imported.all where imported.existingClass(of: table) == nil {
             try look(at: table)
         }
-        for table in imported.all { plan(table) }
+        for table in imported.all { try plan(table) }
     }
 
     /// Examines every value of a table.
@@ -38,20 +38,22 @@ struct SQLitePlanner {
 
     // MARK: One table
 
-    private mutating func plan(_ table: SQLiteTable) {
+    private mutating func plan(_ table: SQLiteTable) throws {
         let className = imported.className(of: table)
         let existing = imported.existingClass(of: table)
         var plan = SQLiteTablePlan(table, className)
-        var names = SQLiteNames()
+        var columnNames = ColumnNames()
+        let targets = table.columns.map { linkTarget(of: $0, in: table) }
+        let names = try imported.propertyNames(
+            of: table, isLink: targets.map { $0 != nil }, &columnNames)
         var properties: [Property] = []
+        let typeColumns = table.typeColumns
         for (index, column) in table.columns.enumerated() {
-            let target = linkTarget(of: column, in: table)
-            guard
-                var name = imported.propertyName(
-                    of: column.name, in: table, isLink: target != nil)
-            else { continue }
-            if existing == nil { name = names.unique(name) }
+            guard !typeColumns.values.contains(column.name), let name = names[index] else {
+                continue
+            }
             plan.add(column.name, name)
+            if let type = typeColumns[column.name] { plan.noteTypes(in: type) }
             guard existing == nil, let evidence = evidence[table.name]?[index] else { continue }
             if evidence.holdsMilliseconds {
                 plan.noteMilliseconds()
@@ -60,7 +62,9 @@ struct SQLitePlanner {
                         + "1970; add --dates seconds if they are seconds")
             }
             properties.append(
-                property(name, column, evidence, target: target, isKey: key(of: table) == index))
+                property(
+                    name, column, evidence, target: targets[index],
+                    isKey: key(of: table) == index, isMixed: typeColumns[column.name] != nil))
         }
         tables.append(plan)
         guard existing == nil else { return }
@@ -76,11 +80,11 @@ struct SQLitePlanner {
 
     private func property(
         _ name: String, _ column: SQLiteTable.Column, _ evidence: ColumnEvidence, target: String?,
-        isKey: Bool
+        isKey: Bool, isMixed: Bool
     ) -> Property {
         if let target { return Property(name, .object, target: target) }
         return Property(
-            column: name, evidence.type, isKey: isKey,
+            column: name, isMixed ? .mixed : evidence.type, isKey: isKey,
             isRequired: column.isRequired || (column.keyPosition > 0 && evidence.nulls == 0),
             isIndexed: column.isIndexed)
     }

@@ -11,6 +11,7 @@ final class SQLiteSource: RowSource {
     /// Whether text in mixed columns that looks like JSON is JSON, as in the first format of exports.
     private var marksJSONInText = false
     private var dates: SQLiteDates?
+    private(set) var fields: [String]?
     private var allRows = 0
     private var rowsDone = 0
 
@@ -62,6 +63,9 @@ final class SQLiteSource: RowSource {
         notes = planner.notes + ignored.map { "\($0) is omitted" }
         try options.checkTables(
             all.map(\.name), importing: tables.map(\.className), from: "the database")
+        fields =
+            all.flatMap { ImportOptions.fields($0.name, $0.columnNames) }
+            + joins.flatMap { ImportOptions.fields($0.table.name, [$0.join.property.name]) }
         try countRows()
         return ClassInference.Result(classes: classes + planner.newClasses)
     }
@@ -115,7 +119,9 @@ final class SQLiteSource: RowSource {
     private func read(_ table: SQLiteTablePlan, into importer: Importer) throws {
         let fields = try importer.fields(ofTableClass: table.className)
         let classSchema = fields.classSchema
-        let columns = try table.properties.map { try fields.property($0) }
+        let columns = try zip(table.properties, table.columns).map {
+            try fields.property($0, for: $1)
+        }
         let emptied = options.collectionsToEmpty(
             joins.filter { $0.table.name == table.table }.map(\.join.property), of: table.table,
             in: classSchema)

@@ -34,6 +34,15 @@ struct SQLiteTable {
         return hasRowID ? ["_rowid_", "rowid", "oid"].first { !taken.contains($0) } : nil
     }
 
+    /// The columns with the types of mixed values, by the column of the values.
+    var typeColumns: [String: String] {
+        let types = columns.filter { $0.type == SQLiteLayout.typeColumnType }
+        guard !types.isEmpty else { return [:] }
+        return Dictionary(
+            zip(columns.filter(\.type.isEmpty), types).map { ($0.name, $1.name) },
+            uniquingKeysWith: { first, _ in first })
+    }
+
     var keyColumns: [Column] { columns.filter { $0.keyPosition > 0 } }
 
     /// Returns the tables of a database, and the names of views and virtual tables, which do not store data.

@@ -48,6 +48,9 @@ struct SQLiteTablePlan {
         return positions
     }
 
+    /// Sets the column with the types of the last added column's values.
+    mutating func noteTypes(in column: String) { typeColumns[columns.count - 1] = column }
+
     mutating func add(_ column: String, _ property: String) {
         columns.append(column)
         properties.append(property)

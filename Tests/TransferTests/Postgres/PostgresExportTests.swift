@@ -99,9 +99,9 @@ struct PostgresExportTests {
     )
         throws -> Int
     {
-        var options = PostgresOptions()
-        options.existingTables = existing
-        return try Exporter(.store(store), as: .postgres, postgres: options).write(to: address)
+        var options = ExportOptions()
+        options.postgres.existingTables = existing
+        return try Exporter(.store(store), as: .postgres, options).write(to: address)
     }
 
     @Test func `every type of value returns from a database unchanged`() throws {
@@ -244,11 +244,11 @@ struct PostgresExportTests {
             for id in 1...5 { try world.store.create("Dog", .dictionary(["id": .int(Int64(id))])) }
         }
         let database = try PostgresWorld()
-        var options = PostgresOptions()
-        options.schema = "an other"
+        var options = ExportOptions()
+        options.postgres.schema = "an other"
         let results = try world.store.objects("Dog").filtered("id > 3")
         #expect(
-            try Exporter(.results(results), as: .postgres, postgres: options).write(
+            try Exporter(.results(results), as: .postgres, options).write(
                 to: database.address) == 2)
         #expect(
             try database.query("SELECT id, friends FROM \"an other\".\"Dog\" ORDER BY id") == [

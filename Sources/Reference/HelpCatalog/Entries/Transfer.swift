@@ -31,11 +31,19 @@ extension HelpCatalog {
             "For PostgreSQL: drops existing tables of the classes. Default: existing tables are an error."
         ),
         .field(
+            "columns", of: [exportOptions], "(string|string[])?",
+            "The exported properties in order, each as \"name\" or as \"name=column\"; for results only."
+        ),
+        .field(
+            "table", of: [exportOptions], "string?",
+            "The table of a database; for results only. Default: the name of the class."),
+        .field(
             "dates", of: [importOptions, exportOptions], "string?",
             "The encoding of dates in a SQLite database: text, seconds, milliseconds or julian."),
         .field(
             "separator", of: [exportOptions, importOptions, csvOptions], "string?",
-            "The separator of CSV fields: one character. Default: a comma; a tab for .tsv."),
+            "The separator of CSV fields: one character. Default: a comma; a tab for .tsv. Reading detects ;, tab and |."
+        ),
     ]
 
     private static let importFunction: [HelpEntry] = [
@@ -67,6 +75,9 @@ extension HelpCatalog {
         .field(
             "table", of: [importOptions], "(string|string[])?",
             "For a database: imports only these tables or views."),
+        .field(
+            "encoding", of: [importOptions, csvOptions, jsonOptions], "string?",
+            "The encoding of a text file, such as windows-1252. Default: UTF-8."),
         .field(
             "keep_empty", of: [importOptions], "boolean?",
             "With upsert, keeps the old value where a CSV field is empty, instead of setting nil."),
