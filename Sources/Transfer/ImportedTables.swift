@@ -7,6 +7,8 @@ protocol ImportedTable {
     var columnNames: [String] { get }
     /// The names of the tables that foreign keys refer to.
     var referencedNames: [String] { get }
+    /// The columns of each UNIQUE constraint and unique index, as text.
+    var uniqueColumns: [String] { get }
     /// Returns the form of a table's name in which equal names are identical.
     static func folded(_ name: String) -> String
 }
@@ -68,6 +70,11 @@ struct ImportedTables<Table: ImportedTable> {
 
     /// Returns the class of a table in the store; nil for a class that the import creates.
     func existingClass(of table: Table) -> ClassSchema? { known.find(className(of: table)) }
+
+    /// Returns notes about the constraints of a table that its new class does not have.
+    static func constraintNotes(_ table: Table) -> [String] {
+        table.uniqueColumns.map { "UNIQUE (\($0)) of '\(table.name)' is not enforced" }
+    }
 
     /// Returns the property of each column of a table; nil for columns that are omitted.
     ///

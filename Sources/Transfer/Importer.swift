@@ -23,7 +23,10 @@ package final class Importer {
     /// The fields of the class of the previous row.
     private(set) var lastFields: FieldTable?
     private var rowsInBatch = 0
+    /// The number of rows in committed batches, and the location of the last one.
+    private var committed: (rows: Int, last: RowLocation)?
     private var rows = 0
+    private var lastLocation: RowLocation?
     private var part: () -> Double? = { nil }
     private var inserter: ObjectInserter?
 
@@ -82,10 +85,25 @@ package final class Importer {
             try rejects?.finish()
         } catch {
             if !isNested, store.isInWrite { try store.cancelWrite() }
+            let error = notingCommittedRows(error)
             throw format.isDatabase ? error : (error as? FormatError)?.inFile(path) ?? error
         }
         try progress?(rows, 1)
         return report
+    }
+
+    /// Returns an error that also reports the rows of batches that were committed before it.
+    private func notingCommittedRows(_ error: any Error) -> any Error {
+        guard let committed else { return error }
+        let note =
+            "; \(committed.rows) rows are committed, up to \(committed.last.description): import the rows after it"
+        switch error {
+        case var error as FormatError:
+            error.reason += note
+            return error
+        case let error as StoreError: return StoreError(error.code, error.message + note)
+        default: return error
+        }
     }
 
     /// Handles links to objects without a row: the import fails or, if there is a file for invalid records, the links
@@ -100,6 +118,7 @@ package final class Importer {
         guard rejects != nil else {
             // Earlier batches are kept; unresolved links are not committed.
             if !isNested { try finishWrite() }
+            if let lastLocation { committed = (report.rows, lastLocation) }
             throw fault
         }
         for link in missing {
@@ -296,6 +315,7 @@ package final class Importer {
         }
         rows += 1
         if isRow { report.rows += 1 }
+        lastLocation = location
         if rows % 4096 == 0 { try progress?(rows, part()) }
         try endBatch()
     }
@@ -457,6 +477,7 @@ package final class Importer {
         guard rowsInBatch >= batch else { return }
         rowsInBatch = 0
         try store.commitWrite()
+        if let lastLocation { committed = (report.rows, lastLocation) }
         try store.beginWrite()
     }
 

@@ -95,6 +95,44 @@ import Testing
         return shop
     }
 
+    @Test func `undo reports values of embedded objects that the earlier schema does not have`()
+        throws
+    {
+        let shop = try MigrationShop([
+            """
+            return { changes = { Zip = { embedded = true, code = "int?" },
+                Inv = { id = "int primary", street = "string?", zip = "Zip" } } }
+            """
+        ])
+        #expect(try shop.migrate("up").exitCode == 0)
+        try write("s:create('Inv', { id = 1, street = 'S', zip = { code = 1 } })", shop)
+        try shop.write(
+            """
+            return { changes = { Addr = { embedded = true, street = "string?", no = "int?" }, Inv = { addr = "Addr" },
+                Zip = { plus = "int?" } }, drops = { "Inv.street" },
+              up = function(m)
+                m:each("Inv", function(o, n) n.addr = { street = o.street } end)
+                m:delete_property("Inv", "street")
+              end }
+            """, to: "0002_embedded.lua")
+        #expect(try shop.migrate("up").exitCode == 0)
+        try write(
+            """
+            local inv = s:object("Inv", 1)
+            inv.addr.street = "NEW" inv.addr.no = 7
+            inv.zip = { code = 2, plus = 3 }
+            s:create("Inv", { id = 2, zip = { code = 4, plus = 5 }, addr = { street = "X" } })
+            """, shop)
+        let undo = try shop.migrate("undo")
+        let reason = "the schema before the migration does not have it"
+        for line in [
+            "  not kept: 1 value of Addr.no: \(reason)",
+            "  not kept: 1 value of Addr.street: \(reason)",
+            "  not kept: 1 value of Inv.addr: \(reason)",
+            "  not kept: 2 values of Zip.plus: \(reason)",
+        ] { #expect(undo.lines.contains(line), "\(undo.output)\(undo.error)") }
+    }
+
     @Test func `undo applies later writes to the restored backup`() throws {
         let shop = try written()
         let undo = try shop.migrate("undo")

@@ -283,6 +283,29 @@ import Transfer
         #expect(try world.values("Dog", "id").isEmpty)
     }
 
+    @Test func `an error after committed batches says what is committed`() throws {
+        for (name, text) in [
+            ("a.csv", "id\n1\n2\n3\n4\nx\n"),
+            ("a.jsonl", (1...4).map { "{\"id\":\($0)}\n" }.joined() + "{\"id\":\"x\"}\n"),
+        ] {
+            let world = try TransferWorld(["T": ["id": "int primary"]])
+            var options = ImportOptions()
+            options.className = "T"
+            options.batch = 2
+            let said = message { try world.take(text, as: name, options) }
+            let line = name == "a.csv" ? 5 : 4
+            #expect(
+                said.hasSuffix(
+                    "; 4 rows are committed, up to line \(line): import the rows after it"),
+                "\(said)")
+            #expect(try world.store.objects("T").count() == 4)
+            // The first batch fails: nothing is committed.
+            let other = try TransferWorld(["T": ["id": "int primary"]])
+            options.batch = 5
+            #expect(!message { try other.take(text, as: name, options) }.contains("committed"))
+        }
+    }
+
     @Test func `the types of a new class are inferred`() throws {
         let world = try TransferWorld([:])
         var options = ImportOptions()

@@ -344,4 +344,19 @@ import Transfer
                 "a_b_2", "a_b", "_2", "_", "Größe",
             ])
     }
+
+    @Test func `unique constraints are named in the report`() throws {
+        let world = try TransferWorld([:])
+        let path = try world.database(
+            """
+            CREATE TABLE t(id INTEGER PRIMARY KEY, a TEXT UNIQUE, b INT, c INT, UNIQUE (b, c));
+            CREATE UNIQUE INDEX i ON t(lower(a)); CREATE INDEX j ON t(c)
+            """)
+        let report = try Importer(into: world.store).read(path, as: .sqlite)
+        #expect(
+            Set(report.notes) == [
+                "UNIQUE (a) of 't' is not enforced", "UNIQUE (b, c) of 't' is not enforced",
+                "UNIQUE (an expression) of 't' is not enforced",
+            ])
+    }
 }

@@ -141,8 +141,13 @@ private final class LaterWriting {
             guard let earlier = copy.view.schema.find(table: table),
                 earlier.isEmbedded == later.isEmbedded
             else {
-                // A removed class of embedded objects is reported by the properties that contained them.
-                if !later.isEmbedded {
+                if later.isEmbedded {
+                    // New embedded objects are reported by the properties that contain them.
+                    for (column, keys) in changed.modified {
+                        guard let property = later.property(in: column) else { continue }
+                        lose("\(later.name).\(property.name)", .noSuchProperty, keys.count)
+                    }
+                } else {
                     lose(
                         later.name, .noSuchProperty,
                         changed.inserted.count + changed.modifiedRows.count)
@@ -378,6 +383,7 @@ private final class LaterWriting {
     ) throws -> [String: Value]? {
         guard let earlier = copy.view.schema.find(table: reference.table) else { return nil }
         embedded.insert(reference)
+        noteNewProperties(later, earlier, [reference.key])
         let isKnown = before.isPresent(reference)
         var values: [String: Value] = [:]
         for property in earlier.properties where !property.isBacklinks {

@@ -22,10 +22,10 @@ extension StoreError {
             advice = "; open it with a larger maximum size"
         case .diskFull where error.isOfSizeLimit:
             code = .diskFull
-            advice = "; raise the limit with ulimit -f and retry; nothing was changed"
+            advice = "; raise the limit with ulimit -f and retry; the write was rolled back"
         case .diskFull:
             code = .diskFull
-            advice = "; free disk space and retry; nothing was changed"
+            advice = "; free disk space and retry; the write was rolled back"
         case .memoryLimit: code = .limitExceeded
         case .interrupted: code = .interrupted
         case .readersFull:

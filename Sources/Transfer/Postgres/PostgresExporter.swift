@@ -148,19 +148,51 @@ final class PostgresExporter {
     /// A column of an existing table.
     private struct ExistingColumn {
         let type: String
+        /// The type without a length or precision and, for a domain, the type of its values.
+        let unlimitedType: String
         let isGenerated: Bool
+
+        /// Returns a condition for values of another type that this column cannot hold completely: PostgreSQL cuts texts,
+        /// rounds numbers and removes times of day when it converts them.
+        func loses(_ column: String, of other: String) -> String? {
+            guard type != other else { return nil }
+            func cast(_ value: String, _ types: String...) -> String {
+                types.reduce(value) { "CAST(\($0) AS \($1))" }
+            }
+            func differ(_ first: String, _ second: String) -> String {
+                "\(first) IS DISTINCT FROM \(second)"
+            }
+            let whole = cast(column, unlimitedType)
+            // JSON and XML have no limits and no equality.
+            let isCut =
+                type == unlimitedType || ["json", "xml"].contains(unlimitedType)
+                ? "false" : differ(cast(column, type, unlimitedType), whole)
+            let isChanged =
+                switch (other, unlimitedType) {
+                // A text in the form of another type, such as a number, can differ from the text of its value.
+                case ("text", "date"): differ(cast(whole, "timestamp"), cast(column, "timestamp"))
+                case ("text", _), ("text[]", _): "false"
+                // The shortest decimals are equal if a number loses no digits.
+                case ("double precision", "real"):
+                    differ(cast(whole, "text", "numeric"), cast(column, "text", "numeric"))
+                default: differ(cast(whole, other), column)
+                }
+            return "CASE WHEN \(isCut) THEN true ELSE \(isChanged) END"
+        }
     }
 
     private func columns(of table: String) throws -> [String: ExistingColumn] {
         let rows = try server.rows(
             """
-            SELECT a.attname, format_type(a.atttypid, a.atttypmod), a.attgenerated <> '' \
-            FROM pg_attribute a WHERE a.attrelid = $1::regclass AND a.attnum > 0 AND NOT a.attisdropped
+            SELECT a.attname, format_type(a.atttypid, a.atttypmod), a.attgenerated <> '', \
+            format_type(coalesce(nullif(t.typbasetype, 0), t.oid), -1) \
+            FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid WHERE a.attrelid = $1::regclass AND a.attnum > 0 AND NOT a.attisdropped
             """, [layout.path(table)])
         var columns: [String: ExistingColumn] = [:]
         for row in rows {
-            guard let name = row[0], let type = row[1] else { continue }
-            columns[name] = ExistingColumn(type: type, isGenerated: row[2] == "t")
+            guard let name = row[0], let type = row[1], let unlimited = row[3] else { continue }
+            columns[name] = ExistingColumn(
+                type: type, unlimitedType: unlimited, isGenerated: row[2] == "t")
         }
         return columns
     }
@@ -178,14 +210,40 @@ final class PostgresExporter {
         }
         let types =
             (table.isNumbered ? [("bigint")] : []) + table.columns.map(\.typeName)
-        let stage = try makeStage(Array(zip(table.columnNames, types)))
+        let columns = Array(zip(table.columnNames, types))
+        let stage = try makeStage(columns)
         try rows.copy(table, keys, into: stage, count: count)
         let kept = table.columnNames.filter { known[$0]?.isGenerated == false }
+        for (name, type) in columns where kept.contains(name) {
+            guard let column = known[name] else { continue }
+            try checkLosses(stage, table, name, type, column)
+        }
         try server.run(
             PostgresRows.merge(stage, into: layout.path(table.name), kept, key: table.keyColumn) {
                 known[$0]?.type
             })
         try server.run("DROP TABLE \(stage)")
+    }
+
+    /// Throws `invalid_argument` with the first row whose value an existing column cannot hold completely.
+    private func checkLosses(
+        _ stage: String, _ table: PostgresLayout.Table, _ name: String, _ type: String,
+        _ column: ExistingColumn
+    ) throws {
+        let quoted = PostgresConnection.quoted(name)
+        let key = PostgresConnection.quoted(table.keyColumn)
+        guard let condition = column.loses(quoted, of: type),
+            let row = try server.rows(
+                """
+                SELECT CAST(\(key) AS text), left(CAST(\(quoted) AS text), 80) FROM \(stage) \
+                WHERE \(condition) LIMIT 1
+                """
+            ).first
+        else { return }
+        throw StoreError(
+            .invalidArgument,
+            "\(table.name), row with \(table.keyColumn) = \(row[0] ?? "NULL"): the column '\(name)' of type "
+                + "\(column.type) cannot hold \"\(row[1] ?? "")\" completely")
     }
 
     /// Replaces the elements of collections of the written objects.

@@ -84,7 +84,9 @@ struct PostgresPlanner {
         addCompositeLinks(
             of: table, existing: existing, to: &plan, properties: &properties, names: &names)
         tables.append(plan)
-        if existing == nil { newClasses.append(ClassSchema(className, properties)) }
+        guard existing == nil else { return }
+        newClasses.append(ClassSchema(className, properties))
+        notes += ImportedTables.constraintNotes(table)
     }
 
     private mutating func note(

@@ -160,6 +160,7 @@ final class PostgresSource: RowSource {
         let emptied = options.collectionsToEmpty(
             joins.filter { $0.owner.name == table.table }.map(\.property), of: table.table,
             in: classSchema)
+        var nullArrays = [Int](repeating: 0, count: columns.count)
         let fast = PostgresFastRow(table, columns, classSchema)
         let rows = try server.copyOut(table.statement)
         let cell = PostgresCell(importer, classSchema, rows: rows)
@@ -180,6 +181,7 @@ final class PostgresSource: RowSource {
                 if table.isNumbered { row.number = rows.int(0) }
                 for (index, column) in columns.enumerated() {
                     guard case .property(let position) = column else { continue }
+                    if table.columns[index].isArray, rows.isNull(index) { nullArrays[index] += 1 }
                     row.values[position] = try cell.value(
                         at: index, in: table.columns[index], of: classSchema.properties[position],
                         location: location)
@@ -187,6 +189,13 @@ final class PostgresSource: RowSource {
                 for position in emptied { row.values[position] = .list([]) }
                 return .values(row)
             }
+        }
+        for (index, count) in nullArrays.enumerated() where count > 0 {
+            let name = "'\(table.table).\(table.columns[index].name)'"
+            notes.append(
+                count == 1
+                    ? "1 NULL in \(name) became an empty list"
+                    : "\(count) NULLs in \(name) became empty lists")
         }
     }
 

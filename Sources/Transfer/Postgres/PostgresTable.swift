@@ -36,6 +36,7 @@ struct PostgresTable {
     var columns: [Column] = []
     var key: [Int] = []
     var foreignKeys: [ForeignKey] = []
+    var uniqueColumns: [String] = []
 
     /// Returns the columns with these numbers.
     func columns(_ numbers: [Int]) -> [Column] {
@@ -69,6 +70,20 @@ struct PostgresTable {
         )
         try readColumns(of: &tables, positions: positions, types: types, from: server)
         try readConstraints(of: &tables, positions: positions, from: server)
+        let uniques = try server.rows(
+            """
+            SELECT i.indrelid, (SELECT string_agg(coalesce(a.attname, 'an expression'), ', ' ORDER BY k.position) \
+            FROM unnest(i.indkey) WITH ORDINALITY k(number, position) LEFT JOIN pg_attribute a \
+            ON a.attrelid = i.indrelid AND a.attnum = k.number WHERE k.position <= i.indnkeyatts) \
+            FROM pg_index i WHERE i.indrelid = ANY ($1::oid[]) AND i.indisunique AND NOT i.indisprimary \
+            ORDER BY i.indexrelid
+            """, [list(tables)])
+        for row in uniques {
+            guard let table = row[0].flatMap({ positions[$0] }), let columns = row[1] else {
+                continue
+            }
+            tables[table].uniqueColumns.append(columns)
+        }
         return (tables, ignored)
     }
 

@@ -68,6 +68,7 @@ struct SQLitePlanner {
         }
         tables.append(plan)
         guard existing == nil else { return }
+        notes += ImportedTables.constraintNotes(table)
         let composite = compositeIndex(table, className, plan)
         newClasses.append(
             ClassSchema(className, properties, indexes: composite.map { [$0] } ?? []))

@@ -26,6 +26,8 @@ struct SQLiteTable {
     var foreignKeys: [ForeignKey] = []
     /// The number of foreign keys with several columns.
     var compositeForeignKeys = 0
+    /// The columns of each UNIQUE constraint and unique index, as text.
+    var uniqueColumns: [String] = []
     let hasRowID: Bool
 
     /// The name of the rowid; nil if columns have all of its names.
@@ -83,6 +85,14 @@ struct SQLiteTable {
                     name: list.text(0) ?? "", type: list.text(1) ?? "",
                     isRequired: list.int(2) != 0, keyPosition: Int(list.int(3))))
         }
+        let uniques = try database.prepare(
+            """
+            SELECT group_concat(coalesce(i.name, 'an expression'), ', ')
+            FROM pragma_index_list(?) l, pragma_index_info(l.name) i
+            WHERE l."unique" AND l.origin <> 'pk' GROUP BY l.name ORDER BY l.seq DESC
+            """)
+        uniques.bind(0, name)
+        while try uniques.step() { uniqueColumns.append(uniques.text(0) ?? "") }
         let indexes = try database.prepare(
             """
             SELECT max(i.name) FROM pragma_index_list(?) l, pragma_index_info(l.name) i

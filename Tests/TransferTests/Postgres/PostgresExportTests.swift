@@ -238,6 +238,103 @@ struct PostgresExportTests {
                 .contains("has no column 'nmae'; did you mean 'name'?"))
     }
 
+    @Test(arguments: [
+        ("string", "varchar(3)", "abcd", "abc"), ("string", "char(3)", "abcd", "abc"),
+        ("string", "bit(3)", "10101", "101"), ("string", "numeric(5,2)", "1.239", "1.23"),
+        ("string", "date", "2026-01-01 10:00", "2026-01-01"),
+        ("string", "timestamp(0)", "2026-01-01 10:00:00.5", "2026-01-01 10:00:01"),
+        ("string", "short", "abcd", "abc"), ("double", "integer", "1.7", "2"),
+        ("double", "numeric(5,1)", "1.25", "1.5"), ("double", "real", "0.123456789", "0.1"),
+        ("decimal", "integer", "1.5", "2"), ("int", "double precision", "9007199254740993", "7"),
+        ("int", "varchar(2)", "123", "12"), ("decimal", "numeric(4,1)", "1.25", "1.20"),
+        ("date", "date", "2026-01-01T10:00:00Z", "2026-01-01T00:00:00Z"),
+        ("date", "timestamp(3)", "2026-01-01T00:00:00.000001Z", "2026-01-01T00:00:00.001Z"),
+        ("string[]", "varchar(3)[]", "abcd", "abc"), ("double[]", "integer[]", "1.5", "1"),
+        ("bool", "varchar(4)", "false", "true"), ("uuid", "varchar(8)", "", ""),
+    ])
+    func `an upsert never cuts or rounds a value`(
+        type: String, column: String, wrong: String, right: String
+    ) throws {
+        let database = try PostgresWorld()
+        try database.server.run(
+            "CREATE DOMAIN short AS varchar(3); CREATE TABLE \"V\"(id int PRIMARY KEY, v \(column))"
+        )
+        let world = try TransferWorld(["V": ["id": "int primary", "v": type]])
+        func set(_ text: String) throws {
+            let name = type.replacing("[]", with: "")
+            let kind = try #require(PropertyType(rawValue: name))
+            let single =
+                try kind == .uuid
+                ? Value.uuid(UUIDValue(high: 1, low: 2)) : #require(FieldText.value(text, as: kind))
+            try world.store.write {
+                try world.store.deleteAll()
+                for id in 1...2 {
+                    try world.store.create(
+                        "V",
+                        .dictionary([
+                            "id": .int(Int64(id)), "v": type == name ? single : .list([single]),
+                        ]))
+                }
+            }
+        }
+        try set(wrong)
+        let said = message { _ = try export(world.store, database.address, .upsert) }
+        #expect(said.contains("V, row with id = 1: the column 'v' of type "), "\(said)")
+        #expect(try database.query("SELECT count(*) FROM \"V\"") == ["0"])
+        guard !right.isEmpty else { return }
+        try set(right)
+        #expect(try export(world.store, database.address, .upsert) == 2)
+        #expect(try database.query("SELECT count(v) FROM \"V\"") == ["2"])
+    }
+
+    @Test func `text in the form of another type is inserted`() throws {
+        let database = try PostgresWorld()
+        try database.server.run(
+            """
+            CREATE TYPE mood AS ENUM ('wild'); CREATE TABLE "V"(id int PRIMARY KEY, a mood, b jsonb, c uuid, d json, \
+            e inet, f numeric, g timestamp, h text[], i xml)
+            """)
+        let names = ["a", "b", "c", "d", "e", "f", "g", "h", "i"]
+        let texts = [
+            "wild", "{\"a\":  1}", "A0EEBC99-9C0B-4EF8-BB6D-6BB9BD380A11", "[1]", "10.0.0.1/32",
+            "+1.50",
+            "2026-01-01", "{a,b}", "<a/>",
+        ]
+        let types = Dictionary(uniqueKeysWithValues: names.map { ($0, "string") })
+        let world = try TransferWorld(["V": types.merging(["id": "int primary"]) { $1 }])
+        try world.store.write {
+            let values = Dictionary(uniqueKeysWithValues: zip(names, texts.map(Value.string)))
+            try world.store.create("V", .dictionary(values.merging(["id": .int(1)]) { $1 }))
+        }
+        _ = try export(world.store, database.address, .upsert)
+        #expect(try database.query("SELECT a, f, h FROM \"V\"") == ["wild|1.50|{a,b}"])
+    }
+
+    @Test func `columns and a table return rows to where they came from`() throws {
+        let database = try PostgresWorld()
+        try database.server.run(
+            """
+            CREATE TABLE order_items(id int PRIMARY KEY, "unit price" numeric(5,2), note varchar(5)); \
+            INSERT INTO order_items VALUES (1, 1.50, 'a'), (2, 2.50, 'b')
+            """)
+        let world = try TransferWorld()
+        _ = try Importer(into: world.store).read(database.address, as: .postgres)
+        let items = try world.store.objects("OrderItems")
+        try world.store.write {
+            try items.object(at: 1).set("unit_price", .decimal(DecimalValue("7.25")!))
+        }
+        var options = ExportOptions()
+        options.table = "order_items"
+        options.setColumns(["id", "unit_price=unit price"])
+        options.postgres.existingTables = .upsert
+        _ = try Exporter(.results(items.filtered("id == 2")), as: .postgres, options).write(
+            to: database.address)
+        #expect(
+            try database.query("SELECT * FROM order_items ORDER BY id") == [
+                "1|1.50|a", "2|7.25|b",
+            ])
+    }
+
     @Test func `results of a query become one table`() throws {
         let world = try TransferWorld(["Dog": ["id": "int primary", "friends": "Dog[]"]])
         try world.store.write {

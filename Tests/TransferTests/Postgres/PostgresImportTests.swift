@@ -23,6 +23,43 @@ struct PostgresImportTests {
         return try Importer(into: world.store, options).read(database.address, as: .postgres)
     }
 
+    @Test func `unique constraints are named in the report`() throws {
+        let database = try PostgresWorld(
+            """
+            CREATE TABLE t(id int PRIMARY KEY, a int UNIQUE, b int, "C d" text, UNIQUE (b, "C d"));
+            CREATE UNIQUE INDEX ON t (lower("C d"));
+            """)
+        let report = try read(database, into: try TransferWorld())
+        #expect(
+            report.notes == [
+                "UNIQUE (a) of 't' is not enforced", "UNIQUE (b, C d) of 't' is not enforced",
+                "UNIQUE (an expression) of 't' is not enforced",
+            ])
+    }
+
+    @Test func `numbers in JSON keep their values, or are errors`() throws {
+        let database = try PostgresWorld(
+            """
+            CREATE TABLE t(id int PRIMARY KEY, v jsonb);
+            INSERT INTO t VALUES (1, '1.50'), (2, '9007199254740993'), (3, '12345678901234567890'),
+            (4, '0.1234567890123456789012345'), (5, '1e2'), (6, '-0.0'), (7, '{"a": [1.10]}')
+            """)
+        let world = try TransferWorld()
+        _ = try read(database, into: world)
+        #expect(
+            try world.values("T", "v") == [
+                .double(1.5), .int(9_007_199_254_740_993),
+                .decimal(DecimalValue("12345678901234567890")!),
+                .decimal(DecimalValue("0.1234567890123456789012345")!), .int(100), .double(0),
+                .dictionary(["a": .list([.double(1.1)])]),
+            ])
+        try database.server.run(
+            "INSERT INTO t VALUES (8, '123456789012345678901234567890123456789012345')")
+        #expect(
+            message { _ = try read(database, into: try TransferWorld()) }.contains(
+                "no numeric type can represent 1234567890123456"))
+    }
+
     @Test func `columns of every kind become properties`() throws {
         let database = try PostgresWorld(
             """
@@ -58,6 +95,7 @@ struct PostgresImportTests {
                 "length": "string?", "address": "string?", "twice": "int?",
             ])
         #expect(report.notes.contains("'samples.length' is of type interval, which became text"))
+        #expect(report.notes.contains("1 NULL in 'samples.tags' became an empty list"))
         let first = try #require(
             try world.store.object("Samples", primaryKey: .uuid(UUIDValue(high: 0, low: 1))))
         #expect(try first.value("f") == .float(0.1))
