@@ -17,6 +17,7 @@ package final class Importer {
     private var renames: [String: [String: String]] = [:]
     /// The fields in `options.names` that the file has not had so far.
     private var unusedNames: Set<String> = []
+    private var hasUsedClass = false
     private var rejects: RejectFile?
     var links: LinkTable
     private var fieldTables: [String: FieldTable] = [:]
@@ -76,9 +77,7 @@ package final class Importer {
             try progress?(0, 0)
             try defineClasses(source, isNested: isNested)
             try source.read(into: self)
-            if rows > 0 {
-                try checkFields(among: lastFields?.classSchema.properties.map(\.name) ?? [])
-            }
+            if rows > 0 { try checkUse() }
             report.notes = source.notes
             try settleLinks(isNested: isNested)
             if !isNested { try finishWrite() }
@@ -132,6 +131,18 @@ package final class Importer {
     }
 
     private func makeSource(_ path: String, _ format: TransferFormat) throws -> any RowSource {
+        if format == .sqlite || format == .realm {
+            let name = format == .sqlite ? "a SQLite database" : "a Realm file"
+            guard path != "-", !FileReader.isPipe(path) else {
+                throw StoreError(
+                    .invalidArgument, "\(name) cannot be read from a pipe; name a file")
+            }
+            guard !Compression.isCompressed(path) else {
+                throw StoreError(
+                    .invalidArgument,
+                    "\(name) cannot be read compressed; decompress '\(path)' first")
+            }
+        }
         switch format {
         case .sqlite: return try SQLiteSource(path, options)
         case .realm: return try RealmSource(path, options)
@@ -206,6 +217,25 @@ package final class Importer {
                 "'\(field)' has the type \(text) in the options, but "
                     + "\(property.typeName) in the \(new.isEmpty ? "store" : "file's schema")")
         }
+    }
+
+    /// Returns the class in the options for a row that does not name its class; nil if the options have none.
+    func useGivenClass() -> String? {
+        hasUsedClass = true
+        return options.className
+    }
+
+    /// Throws `invalid_argument` if the rows did not use the class or the names of fields in the options.
+    private func checkUse() throws {
+        if let given = options.className, !hasUsedClass,
+            let other = fieldTables.keys.filter({ $0 != given }).min()
+        {
+            throw StoreError(
+                .invalidArgument,
+                "the option 'class' has no effect, because the rows of the file name classes such as '\(other)'"
+            )
+        }
+        try checkFields(among: lastFields?.classSchema.properties.map(\.name) ?? [])
     }
 
     /// Registers a field of the file that the options can map to a property.

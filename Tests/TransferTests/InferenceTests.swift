@@ -259,6 +259,10 @@ import Transfer
         ("a.jsonl", "{\"id\":1}\n{\"id\":2}\n{\"id\":2}\n"),
         ("a.json", "[{\"_id\":\"a\"},{\"_id\":\"a\"}]"),
         ("a.lua", "return {{id = 1}, {id = 1}}"),
+        (
+            "a.jsonl",
+            String(repeating: "{\"_id\":{\"$oid\":\"507f1f77bcf86cd799439011\"}}\n", count: 2)
+        ),
     ])
     func `an id that repeats is an ordinary property`(file: String, text: String) throws {
         let world = try TransferWorld([:])

@@ -91,6 +91,35 @@ import Transfer
         }
     }
 
+    @Test(arguments: [
+        ("a.jsonl", #"{"$class":"A","a":1}"#), ("a.json", #"{"A":[{"a":1}]}"#),
+        ("a.lua", "A {a = 1}"),
+    ])
+    func `a class for rows that name their classes is an error`(file: String, text: String) throws {
+        let world = try TransferWorld(["A": ["a": "int"]])
+        #expect(
+            message { try world.take(text, as: file, options { _ in }) }
+                == "the option 'class' has no effect, because the rows of the file name classes such as 'A'"
+        )
+        #expect(try world.store.objects("A").count() == 0)
+        #expect(try world.take(text, as: file).created == 1)
+    }
+
+    @Test(arguments: ["a.sqlite", "a.realm"])
+    func `a database in a pipe or a compressed file is an error`(name: String) throws {
+        let world = try TransferWorld([:])
+        func said(_ path: String) -> String {
+            message {
+                _ = try Importer(into: world.store).read(path, as: TransferFormat(path: name))
+            }
+        }
+        let pipe = world.path(name)
+        #expect(mkfifo(pipe, 0o600) == 0)
+        for path in ["-", pipe] { #expect(said(path).contains("cannot be read from a pipe")) }
+        let compressed = try world.write("x", to: name + ".gz")
+        #expect(said(compressed).contains("cannot be read compressed; decompress"))
+    }
+
     @Test(arguments: ["a.csv", "a.jsonl", "a.json", "a.lua", "a.geojson", "a.sqlite"])
     func `a mapped field that the file does not have is an error`(file: String) throws {
         let world = try TransferWorld([:])
@@ -128,6 +157,41 @@ import Transfer
         #expect(
             message { try world.take("a\n1\n", as: "a.csv", options { $0.links = ["b": "T"] }) }
                 .contains("a link is specified for 'b', which is not in the file"))
+    }
+
+    @Test func `a type of a column that the file does not have is an error for an existing class`()
+        throws
+    {
+        let world = try TransferWorld(["T": ["a": "int?", "b": "int?"]])
+        for (type, name) in [("int", "b"), ("int", "c")] {
+            #expect(
+                message {
+                    try world.take("a\n1\n", as: "a.csv", options { $0.types = [name: type] })
+                }.contains("'\(name)', which is not in the file"))
+        }
+        let given = options { $0.types = ["a": "int", "b c": "int"] }
+        let other = try TransferWorld(["T": ["a": "int?", "b_c": "int?"]])
+        #expect(try other.take("a,b c\n1,2\n", as: "a.csv", given).created == 1)
+        #expect(
+            try other.take("a,b c\n1,2\n", as: "a.csv", options { $0.types = ["b_c": "int"] })
+                .created == 1)
+    }
+
+    @Test(arguments: ["a.sqlite", "a.jsonl"])
+    func `an upsert into a class without a key is an error`(file: String) throws {
+        let world = try TransferWorld(["T": ["a": "int"]])
+        let path =
+            file == "a.sqlite"
+            ? try world.database("CREATE TABLE T(a INT); INSERT INTO T VALUES (1)", file)
+            : try world.write("{\"$class\":\"T\",\"a\":1}\n", to: file)
+        var given = ImportOptions()
+        given.isUpsert = true
+        #expect(
+            message {
+                _ = try Importer(into: world.store, given).read(
+                    path, as: TransferFormat(path: file))
+            }.contains("'T' has no primary key, so an upsert cannot find the objects to update"))
+        #expect(try world.store.objects("T").count() == 0)
     }
 
     @Test func `an export option without an effect is an error`() throws {

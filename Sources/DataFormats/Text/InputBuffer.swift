@@ -80,8 +80,8 @@ final class InputBuffer {
         } else if bytes.starts(with: [0xFF, 0xFE]) || bytes.starts(with: [0xFE, 0xFF]) {
             throw FormatError(
                 line: 1,
-                "the file holds bytes that are not UTF-8 (it seems to be UTF-16); add --encoding utf-16, "
-                    + "for instance with iconv --from-code=utf-16")
+                "the file holds bytes that are not UTF-8 (it seems to be UTF-16); add --encoding utf-16 "
+                    + "(in Lua, encoding = \"utf-16\")")
         }
     }
 }

@@ -23,7 +23,7 @@ final class CSVSource {
     }
 
     func read(into importer: Importer) throws {
-        guard let className = importer.options.className else {
+        guard let className = importer.useGivenClass() else {
             throw StoreError(.invalidArgument, "add --class NAME: a CSV file has no class name")
         }
         let table = try CSVTable(file, importer.options.csv)
@@ -57,6 +57,14 @@ final class CSVSource {
             var columns = ColumnNames()
             let names = try columns.properties(of: table.names.map { ($0, nil) }) {
                 importer.options.names[$0]
+            }
+            let known = Set(table.names).union(names.compactMap(\.self))
+            let given = Set(importer.options.types.keys).union(importer.options.links.keys)
+            if let unknown = given.subtracting(known).min() {
+                throw StoreError(
+                    .invalidArgument,
+                    "a type or link is specified for '\(unknown)', which is not in the file"
+                        + NearestName.hint(for: unknown, among: table.names))
             }
             return try zip(table.names, names).enumerated().map { index, column in
                 do {

@@ -82,7 +82,7 @@ struct PropertyGuess {
         if keys != nil { addKey(record.int(index), example) }
         guard !hasGivenType else { return }
         kinds.insert(.text)
-        if !isText { add(TextTypes(record, index), example) }
+        if !isText { add(TextTypes(record, index, among: texts), example) }
     }
 
     /// Whether most values are text without another type.
@@ -129,10 +129,14 @@ struct PropertyGuess {
             }
             if keys != nil { addKey(nil, example) }
         case .object:
-            guard let type = ExtendedJSON.tag(of: JSONNode(tape, index)).flatMap(ExtendedJSON.type)
+            let node = JSONNode(tape, index)
+            guard let name = ExtendedJSON.tag(of: node), let type = ExtendedJSON.type(of: name)
             else {
                 kinds.insert(.object)
                 return
+            }
+            if keys != nil, let value = node.only(name), value.kind == .string {
+                addKey(nil) { Example(value.text) }
             }
             tag = kinds.contains(.tagged) && tag != type ? nil : type
             kinds.insert(.tagged)

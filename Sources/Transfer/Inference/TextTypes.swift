@@ -19,13 +19,16 @@ struct TextTypes: OptionSet {
 
     init(rawValue: UInt8) { self.rawValue = rawValue }
 
-    /// Determines the types of a CSV field.
-    init(_ record: CSVReader, _ index: Int) {
-        let numbers = record.numberTypes(index)
+    /// The number types.
+    private static let numbers: TextTypes = [.int, .double]
+
+    /// Determines the types of a CSV field, among the wanted types.
+    init(_ record: CSVReader, _ index: Int, among wanted: TextTypes) {
+        let numbers = wanted.isDisjoint(with: .numbers) ? [] : record.numberTypes(index)
         var types: TextTypes = []
         if numbers.contains(.int) { types.insert(.int) }
         if numbers.contains(.double) { types.insert(.double) }
-        if numbers.isEmpty {
+        if numbers.isEmpty, !wanted.isSubset(of: .numbers) {
             // The import reports text that is not UTF-8.
             types = record.withUTF8(index) { utf8 in
                 TextTypes(utf8, isExact: false) { (try? record.text(index)) ?? nil }

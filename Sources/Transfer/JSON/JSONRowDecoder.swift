@@ -16,13 +16,13 @@ struct JSONRowDecoder {
 
     /// Decodes the row on a tape.
     ///
-    /// The class is in the row; otherwise it is `className`. A row that contains only single values of the right types
-    /// is stored directly.
-    func decode(_ tape: JSONTape, className: String?) throws -> Importer.Row {
+    /// The class is in the row; otherwise it is the section of the file, or the class in the options. A row that contains
+    /// only single values of the right types is stored directly.
+    func decode(_ tape: JSONTape, section: String?) throws -> Importer.Row {
         guard tape.kind(0) == .object else {
             throw FormatError("expected an object as the row, got \(JSONNode(tape).description)")
         }
-        let (fields, first) = try fields(tape, className)
+        let (fields, first) = try fields(tape, section)
         if try insert(tape, fields, first) { return .stored }
         return .values(try row(tape, fields, first))
     }
@@ -46,7 +46,7 @@ struct JSONRowDecoder {
 
     /// Returns the fields of the row's class, and the index of the first member that is data.
     private func fields(
-        _ tape: JSONTape, _ className: String?
+        _ tape: JSONTape, _ section: String?
     ) throws -> (fields: FieldTable, first: Int) {
         if let last = importer.lastFields, tape.kind(1) == .string, tape.kind(2) == .string,
             tape.equals(1, Self.classMember), tape.equals(2, last.className)
@@ -54,8 +54,9 @@ struct JSONRowDecoder {
             return (last, 3)
         }
         let own = RowName.className(
-            tape, importer.store.view.schema, isGiven: className != nil)
-        guard let name = own ?? className else {
+            tape, importer.store.view.schema,
+            isGiven: section != nil || importer.options.className != nil)
+        guard let name = own ?? section ?? importer.useGivenClass() else {
             throw FormatError("the row has no class; add --class NAME, or a member \"$class\"")
         }
         let fields = try importer.fields(of: name)

@@ -10,7 +10,6 @@ struct JSONLinesSource {
     func read(into importer: Importer) throws {
         let reader = JSONLineReader(file)
         importer.locator = reader
-        let className = importer.options.className
         var isFirst = true
         while try reader.advance() {
             let location = RowLocation(line: reader.line)
@@ -22,7 +21,7 @@ struct JSONLinesSource {
                 try reader.parse()
                 if wasFirst, try SchemaJSON.schema(ofLine: reader.tape) != nil { return .none }
                 return try JSONRowDecoder(importer, location).decode(
-                    reader.tape, className: className)
+                    reader.tape, section: nil)
             }
         }
     }
@@ -55,12 +54,11 @@ struct JSONSource {
             } decode: {
                 let decoder = JSONRowDecoder(importer, location)
                 guard reader.isGeoJSON else {
-                    return try decoder.decode(
-                        reader.tape, className: reader.section ?? importer.options.className)
+                    return try decoder.decode(reader.tape, section: reader.section)
                 }
                 GeoJSONFeature.flatten(reader.tape, onto: flat)
                 return try decoder.decode(
-                    flat, className: importer.options.className ?? GeoJSONFeature.className)
+                    flat, section: importer.useGivenClass() ?? GeoJSONFeature.className)
             }
         }
     }

@@ -25,7 +25,7 @@ struct LuaSource {
                 return RejectFile.record(json.bytes, ofClass: section)
             } decode: {
                 try JSONRowDecoder(importer, location).decode(
-                    reader.tape, className: section ?? importer.options.className)
+                    reader.tape, section: section)
             }
         }
         try reader.read()

@@ -17,11 +17,6 @@ final class SQLiteSource: RowSource {
 
     /// Opens a database.
     init(_ path: String, _ options: ImportOptions) throws {
-        guard path != "-" else {
-            throw StoreError(
-                .invalidArgument,
-                "a SQLite database cannot be read from standard input; name a file")
-        }
         self.options = options
         database = try SQLiteDatabase(reading: path)
     }
