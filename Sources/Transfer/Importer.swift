@@ -194,11 +194,11 @@ package final class Importer {
         let given =
             options.types.map { ($0, $1, "type") } + options.links.map { ($0, $1, "link") }
         let name = options.className
-        let classes = new + known.classes.filter { new.isEmpty || $0.name == name }
+        let classes = new + known.classes.filter { name == nil || $0.name == name }
         for (field, text, kind) in given.sorted(by: { $0.0 < $1.0 }) {
             let wanted = options.names[field] ?? field
             let names = [wanted] + classes.compactMap { renames[$0.name]?[field] }
-            let found = classes.lazy.compactMap { classSchema in
+            let found = classes.compactMap { classSchema in
                 names.lazy.compactMap(classSchema.property(named:)).first
                     ?? classSchema.property(named: SchemaNames.property(field))
             }
@@ -211,7 +211,9 @@ package final class Importer {
             }
             let given = try PropertySyntax.parse(
                 name: property.name, in: name ?? classes[0].name, text)
-            guard given.type != property.type || given.target != property.target else { continue }
+            if found.contains(where: { $0.type == given.type && $0.target == given.target }) {
+                continue
+            }
             throw StoreError(
                 .invalidArgument,
                 "'\(field)' has the type \(text) in the options, but "
@@ -278,12 +280,12 @@ package final class Importer {
         guard options.isUpsert, classSchema.primaryKey == nil, !classSchema.isEmbedded else {
             return
         }
-        let isNew = hasNewClass(classSchema.name)
         throw StoreError(
             .invalidArgument,
             "'\(classSchema.name)' has no primary key, so an upsert cannot find the objects to update; "
                 + "import without upsert"
-                + (isNew ? ", or specify a key with --types 'NAME=TYPE primary'" : ""))
+                + (isInferred(classSchema)
+                    ? ", or specify a key with --types 'NAME=TYPE primary'" : ""))
     }
 
     /// The result of decoding a row.
@@ -486,13 +488,18 @@ package final class Importer {
     func duplicate(_ key: Value?, _ classSchema: ClassSchema) -> StoreError {
         let pair = classSchema.primaryKey.map { "\($0.name)=\($0.type.rawValue)" } ?? ""
         let remedy =
-            hasNewClass(classSchema.name)
+            isInferred(classSchema)
             ? "; import with upsert to update it, or with --types \(pair) if the values do not identify objects"
             : "; import with upsert to update it"
         return StoreError(
             .duplicateKey,
             "'\(classSchema.name)' already has an object with the primary key "
                 + (key?.summary ?? "of the row") + remedy)
+    }
+
+    /// Returns whether the import created a class whose types the options can specify.
+    private func isInferred(_ classSchema: ClassSchema) -> Bool {
+        hasNewClass(classSchema.name) && renames[classSchema.name] != nil
     }
 
     /// Returns the error for a row in which a nested value describes an object that already exists.

@@ -19,6 +19,16 @@ import Transfer
         {"id":4,"owner":{"id":8,"name":"Bob","home":null}}
         """
 
+    @Test func `rows that name their class can link to the class in the options`() throws {
+        let world = try TransferWorld([
+            "Dog": ["id": "int primary", "owner": "Person"], "Person": ["id": "int primary"],
+        ])
+        var options = ImportOptions()
+        options.links = ["owner": "Person"]
+        let row = "{\"$class\":\"Dog\",\"id\":1,\"owner\":{\"id\":7}}"
+        #expect(try world.take(row, as: "a.jsonl", options).created == 2)
+    }
+
     @Test(arguments: ["a.jsonl", "a.json"])
     func `the same description is the same object`(name: String) throws {
         let world = try TransferWorld([:])

@@ -95,7 +95,8 @@ final class ClassGuess {
             if name != file, options.names[file] == nil { renames[file] = name }
             if options.names[file] == nil, SchemaNames.property(file) != name {
                 notes.append(
-                    "the property of '\(file)' is '\(className).\(name)', because '\(SchemaNames.property(file))' is another one"
+                    "the property of '\(file)' is '\(className).\(name)', because another column has the name "
+                        + "'\(SchemaNames.property(file))'"
                 )
             }
             let property = try property(name, file: file, index: index, className: className)
