@@ -116,12 +116,13 @@ final class FieldTable {
     func property(_ wanted: String, for name: String? = nil) throws -> Field {
         guard let position = classSchema.position(of: wanted) else {
             let field = name ?? wanted
+            let quote = SchemaNames.isName(field) ? "" : "'"
             let hint = NearestName.hint(
                 for: wanted, among: classSchema.properties.map(\.name))
             throw StoreError(
                 .unknownProperty,
                 "'\(classSchema.name)' has no property '\(wanted)'\(hint)\(hint.isEmpty ? "; add" : " Add") "
-                    + "--map \(field)=PROPERTY, or --map \(field)= to leave the field out (in Lua, map = …)"
+                    + "--map \(quote)\(field)=PROPERTY\(quote), or --map \(quote)\(field)=\(quote) to leave the field out (in Lua, map = …)"
             )
         }
         return isComputed(position) ? .ignored : .property(position)
