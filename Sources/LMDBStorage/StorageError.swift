@@ -9,6 +9,7 @@ import CLMDB
 /// An error of the storage: a raw code, the call that failed, and the file.
 ///
 /// LMDB's own codes are negative, the system's (`errno`) positive; ``Code`` has those that a caller can handle.
+@usableFromInline
 package struct StorageError: Error, Equatable, Sendable {
     /// The kinds of failure that callers distinguish.
     package struct Code: RawRepresentable, Hashable, Sendable {
@@ -257,5 +258,5 @@ package struct StorageError: Error, Equatable, Sendable {
 
 extension StorageError: CustomStringConvertible {
     /// The sentence of ``message``.
-    package var description: String { message }
+    @usableFromInline package var description: String { message }
 }

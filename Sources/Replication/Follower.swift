@@ -71,7 +71,7 @@ package final class Follower {
                 "'\(path)' publishes to the stream '\(record.stream)'; add --rebuild to replace it")
         }
         if record == nil,
-            store.view.schema.classes.contains(where: { store.view.table($0).count > 0 })
+            try store.view.schema.classes.contains(where: { try store.view.table($0).count > 0 })
         {
             store.close()
             throw ReplicationError.fatal(

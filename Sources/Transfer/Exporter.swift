@@ -168,7 +168,7 @@ package final class Exporter {
         }
         let file = try FileWriter(path)
         if format == .csv || format == .tsv {
-            let csv = CSVRows(
+            let csv = try CSVRows(
                 view, classSchema, separator: options.separator ?? (format == .tsv ? "\t" : ","))
             try csv.write(keys, header: file.write) { bytes in
                 try file.write(bytes)
@@ -187,10 +187,10 @@ package final class Exporter {
 
     private func rows(
         _ view: StoreView, _ classSchema: ClassSchema, namesClass: Bool
-    ) -> JSONRows {
+    ) throws -> JSONRows {
         let form: JSONRows.Form =
             format == .json ? .list : format == .lua ? .calls : namesClass ? .named : .lines
-        return JSONRows(view, classSchema, form, isNumbered: options.columns.isEmpty)
+        return try JSONRows(view, classSchema, form, isNumbered: options.columns.isEmpty)
     }
 
     private func write(

@@ -108,7 +108,7 @@ package final class Importer {
     /// Handles links to objects without a row: the import fails or, if there is a file for invalid records, the links
     /// are omitted and reported.
     private func settleLinks(isNested: Bool) throws {
-        let missing = links.missing
+        let missing = try links.missing
         guard let first = missing.first else { return }
         let more = missing.count > 1 ? " (and \(missing.count - 1) more)" : ""
         let fault = first.location.fault(first.reason + more)

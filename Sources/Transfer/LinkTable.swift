@@ -55,7 +55,8 @@ struct LinkTable {
         var bare = DecodedRow(classSchema)
         let known: ObjectReference?
         if hasPrimaryKey {
-            guard number != store.view.table(classSchema).keyBound, let identity = row.primaryKey
+            guard try number != store.view.table(classSchema).keyBound,
+                let identity = row.primaryKey
             else { return }
             known = try store.object(classSchema.name, primaryKey: identity)?.reference
             if let position = classSchema.properties.firstIndex(where: \.isPrimary) {
@@ -76,7 +77,7 @@ struct LinkTable {
     /// in use.
     private mutating func create(_ row: DecodedRow, _ number: Int64) throws -> ObjectKey? {
         guard keepsNumbers, number >= 0 else { return nil }
-        let gap = max(0, number - store.view.table(row.classSchema).keyBound)
+        let gap = try max(0, number - store.view.table(row.classSchema).keyBound)
         guard gap <= leftOut else { return nil }
         let key = ObjectKey(rawValue: number)
         guard try store.create(row.classSchema, at: key, positional: row.values) else { return nil }
@@ -119,9 +120,9 @@ struct LinkTable {
     }
 
     /// Makes existing objects available by their own numbers.
-    mutating func takeOwnNumbers() {
+    mutating func takeOwnNumbers() throws {
         for classSchema in store.view.schema.classes {
-            ownNumbers[classSchema.table] = store.view.table(classSchema).keyBound
+            ownNumbers[classSchema.table] = try store.view.table(classSchema).keyBound
         }
     }
 
@@ -132,22 +133,22 @@ struct LinkTable {
     }
 
     /// Returns the object with this number in the file, or with this own number; nil if there is none.
-    func known(_ number: Int64, _ classSchema: ClassSchema) -> ObjectReference? {
+    func known(_ number: Int64, _ classSchema: ClassSchema) throws -> ObjectReference? {
         let table = classSchema.table
         // An object that was deleted in the meantime, as in a recording, can be inserted again.
-        if let known = object(numbered: number, classSchema), store.view.isPresent(known) {
+        if let known = object(numbered: number, classSchema), try store.view.isPresent(known) {
             return known
         }
         guard number >= 0, number < ownNumbers[table] ?? 0 else { return nil }
         let own = ObjectReference(table: table, key: ObjectKey(rawValue: number))
-        return store.view.isPresent(own) ? own : nil
+        return try store.view.isPresent(own) ? own : nil
     }
 
     /// Returns a link to the object with this number in the file.
     mutating func object(
         number: Int64, _ target: ClassSchema, _ location: RowLocation
     ) throws -> Value {
-        if let known = known(number, target) { return .object(known) }
+        if let known = try known(number, target) { return .object(known) }
         guard createsObjects else {
             unresolved += 1
             return .null
@@ -189,31 +190,36 @@ struct LinkTable {
 
     /// The links to objects without a row, in the order of the first rows that link to them.
     var missing: [Missing] {
-        var numbers: [ObjectReference: Int64] = [:]
-        for (table, objects) in numbered where !awaited.isEmpty {
-            objects.forEachOther { number, key in
-                let object = ObjectReference(table: table, key: key)
-                if awaited.contains(object) { numbers[object] = number }
+        get throws {
+            var numbers: [ObjectReference: Int64] = [:]
+            for (table, objects) in numbered where !awaited.isEmpty {
+                objects.forEachOther { number, key in
+                    let object = ObjectReference(table: table, key: key)
+                    if awaited.contains(object) { numbers[object] = number }
+                }
             }
-        }
-        return awaited.all.map { object, location in
-            let target = store.view.schema.find(table: object.table)
-            let primary = target.flatMap { primaryKey(of: object, $0)?.summary }
-            let key = primary ?? "\(numbers[object] ?? object.key.rawValue)"
-            return Missing(
-                object: object, location: location,
-                reason:
-                    "links to \(target?.name ?? "object") \(key), which is neither in the file nor "
-                    + "in the store")
-        }.sorted {
-            ($0.location.table ?? "", $0.location.line) < (
-                $1.location.table ?? "", $1.location.line
-            )
+            return try awaited.all.map { object, location in
+                let target = store.view.schema.find(table: object.table)
+                let primary = try target.flatMap { try primaryKey(of: object, $0)?.summary }
+                let key = primary ?? "\(numbers[object] ?? object.key.rawValue)"
+                return Missing(
+                    object: object, location: location,
+                    reason:
+                        "links to \(target?.name ?? "object") \(key), which is neither in the file nor "
+                        + "in the store")
+            }.sorted {
+                ($0.location.table ?? "", $0.location.line) < (
+                    $1.location.table ?? "", $1.location.line
+                )
+            }
         }
     }
 
-    private func primaryKey(of object: ObjectReference, _ classSchema: ClassSchema) -> Value? {
-        guard let primary = classSchema.primaryKey, store.view.isPresent(object) else { return nil }
+    private func primaryKey(of object: ObjectReference, _ classSchema: ClassSchema) throws -> Value?
+    {
+        guard let primary = classSchema.primaryKey, try store.view.isPresent(object) else {
+            return nil
+        }
         return try? store.view.value(primary, of: object.key, in: classSchema)
     }
 

@@ -457,11 +457,11 @@ import Testing
                 }
             }
             #expect(try #require(snapshot.table(table).lists[0]).flushCount > 3)
-            #expect(list.count == model.count)
+            #expect(try list.count == model.count)
             _ = try snapshot.commit()
             #expect(account.peak <= account.capacity)
         }
-        #expect(snapshot.table(table).listElements(column, owner) == model)
+        #expect(try snapshot.table(table).listElements(column, owner) == model)
         #expect(try snapshot.verify().isEmpty)
     }
 }

@@ -31,7 +31,7 @@ import Testing
         try writer.write!.define(everyKind)
         _ = writer.write!.insert(everyKind.id)
         let left = try #require(try writer.commit(keepingLeft: true))
-        #expect(writer.table(everyKind.id).count == 1)
+        #expect(try writer.table(everyKind.id).count == 1)
         #expect(left.version == snapshots[0].version)
     }
 }

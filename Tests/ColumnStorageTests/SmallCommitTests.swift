@@ -17,7 +17,7 @@ import Testing
     private func open() throws -> Snapshot {
         let snapshot = try Snapshot(
             try ColumnFile.open(path: folder.file(), options: FileOptions(durability: .memory)))
-        snapshot.configure([numbered])
+        try snapshot.configure([numbered])
         _ = try snapshot.beginWrite()
         try snapshot.write!.define(numbered)
         try snapshot.commit(keepingLeft: true)
@@ -44,11 +44,11 @@ import Testing
             model.append((value, key))
         }
         model.sort { ($0.value, $0.key) < ($1.value, $1.key) }
-        let reader = live.table(table)
-        #expect(reader.keys(ColumnID(0), from: nil, through: nil) == model.map(\.key))
+        let reader = try live.table(table)
+        #expect(try reader.keys(ColumnID(0), from: nil, through: nil) == model.map(\.key))
         for (value, _) in model.prefix(300) {
             #expect(
-                reader.keys(ColumnID(0), equalTo: value)
+                try reader.keys(ColumnID(0), equalTo: value)
                     == model.filter { $0.value == value }.map(\.key))
         }
     }
@@ -66,25 +66,25 @@ import Testing
         _ = try live.beginWrite()
         for number in 700..<18_000 { try live.write!.delete(table, ObjectKey(Int64(number))) }
         let left = try #require(try live.commit(keepingLeft: true))
-        func rows(_ reader: TableReader) -> [Int64] {
-            (0..<reader.clusterCount).flatMap { cluster in
+        func rows(_ reader: TableReader) throws -> [Int64] {
+            try (0..<reader.clusterCount).flatMap { cluster in
                 var keys: [Int64] = []
-                reader.presence(cluster).forEachRow {
+                try reader.presence(cluster).forEachRow {
                     keys.append(Int64(cluster * Cluster.rows + $0))
                 }
                 return keys
             }
         }
         let expected = Array(0..<Int64(700)) + Array(18_000..<Int64(20_000))
-        #expect(rows(live.table(table)) == expected)
-        #expect(rows(left.table(table)).count == 20_000)
+        #expect(try rows(live.table(table)) == expected)
+        #expect(try rows(left.table(table)).count == 20_000)
         _ = try live.beginWrite()
         let key = live.write!.insert(table)
-        #expect(rows(live.table(table)) == expected + [key.rawValue])
+        #expect(try rows(live.table(table)) == expected + [key.rawValue])
         try live.commit(keepingLeft: true)
-        #expect(rows(live.table(table)) == expected + [key.rawValue])
+        #expect(try rows(live.table(table)) == expected + [key.rawValue])
         let frozen = try live.frozen()
-        #expect(rows(frozen.table(table)) == expected + [key.rawValue])
+        #expect(try rows(frozen.table(table)) == expected + [key.rawValue])
         frozen.close()
     }
 
@@ -101,7 +101,7 @@ import Testing
             texts.append(text)
         }
         try live.commit(keepingLeft: true)
-        let reader = live.table(table)
+        let reader = try live.table(table)
         for wanted in ["", "a", "ab", "cab", "cabbac", "d"] {
             for (test, passes) in [
                 (ColumnTest.bytesPrefix([UInt8](wanted.utf8)), { $0.hasPrefix(wanted) }),
@@ -109,8 +109,8 @@ import Testing
             ] as [(ColumnTest, (String) -> Bool)] {
                 var found = 0
                 for cluster in 0..<reader.clusterCount {
-                    let among = reader.presence(cluster)
-                    found += reader.matches(ColumnID(1), cluster, test, among: among).rowCount
+                    let among = try reader.presence(cluster)
+                    found += try reader.matches(ColumnID(1), cluster, test, among: among).rowCount
                 }
                 #expect(found == texts.filter { passes($0) || wanted.isEmpty && $0.isEmpty }.count)
             }
@@ -138,13 +138,13 @@ import Testing
         for number in 0..<Cluster.rows where number % 4 == 0 || number % 4 == 3 {
             rows.insert(number)
         }
-        let sum = live.table(kinds.id).sumDouble(ColumnID(0), 0, among: rows)
+        let sum = try live.table(kinds.id).sumDouble(ColumnID(0), 0, among: rows)
         #expect(
             sum
                 == (0..<Cluster.rows).filter { [0, 3].contains($0 % 4) }.reduce(0.0) {
                     $0 + Double($1)
                 })
         rows.insert(1)
-        #expect(live.table(kinds.id).sumDouble(ColumnID(0), 0, among: rows).isNaN)
+        #expect(try live.table(kinds.id).sumDouble(ColumnID(0), 0, among: rows).isNaN)
     }
 }

@@ -19,8 +19,8 @@ let everyKind = TableDefinition(
     ])
 
 extension TableReader {
-    func string(_ column: ColumnID, _ key: ObjectKey) -> String? {
-        withBytes(column, key) { span in
+    func string(_ column: ColumnID, _ key: ObjectKey) throws -> String? {
+        try withBytes(column, key) { span in
             span.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
         }
     }
@@ -32,7 +32,7 @@ extension TableReader {
 
     func open() throws -> Snapshot {
         let snapshot = try Snapshot(try ColumnFile.open(path: folder.file()))
-        snapshot.configure([everyKind])
+        try snapshot.configure([everyKind])
         return snapshot
     }
 
@@ -72,22 +72,22 @@ extension TableReader {
     @Test func `a snapshot reads its own changes, inside the write and after it`() throws {
         let snapshot = try open()
         try define(snapshot)
-        let reader = snapshot.table(table)
+        let reader = try snapshot.table(table)
         _ = try snapshot.beginWrite()
         let write = try #require(snapshot.write)
         let key = write.insert(table)
         #expect(key == ObjectKey(0))
-        #expect(reader.int(ColumnID(0), key) == 0)
-        #expect(reader.double(ColumnID(2), key) == nil)
+        #expect(try reader.int(ColumnID(0), key) == 0)
+        #expect(try reader.double(ColumnID(2), key) == nil)
         write.set(table, ColumnID(0), key, int: 42)
         write.set(table, ColumnID(1), key, string: "Rex")
-        #expect(reader.int(ColumnID(0), key) == 42)
-        #expect(reader.string(ColumnID(1), key) == "Rex")
+        #expect(try reader.int(ColumnID(0), key) == 42)
+        #expect(try reader.string(ColumnID(1), key) == "Rex")
         let before = try #require(try snapshot.commit(keepingLeft: true))
-        #expect(before.table(table).count == 0)
+        #expect(try before.table(table).count == 0)
         #expect(reader.count == 1)
-        #expect(reader.int(ColumnID(0), key) == 42)
-        #expect(reader.string(ColumnID(1), key) == "Rex")
+        #expect(try reader.int(ColumnID(0), key) == 42)
+        #expect(try reader.string(ColumnID(1), key) == "Rex")
         let changes = try #require(try snapshot.changes(from: before.version, to: snapshot.version))
         #expect(changes.tables[table]?.inserted.contains(key) == true)
     }
@@ -101,16 +101,16 @@ extension TableReader {
         let key = first.write!.insert(table)
         first.write!.set(table, ColumnID(0), key, int: 7)
         try first.commit(keepingLeft: true)
-        #expect(second.table(table).count == 0)
+        #expect(try second.table(table).count == 0)
         let left = try #require(try second.advance())
-        #expect(second.table(table).int(ColumnID(0), key) == 7)
-        #expect(left.table(table).count == 0)
+        #expect(try second.table(table).int(ColumnID(0), key) == 7)
+        #expect(try left.table(table).count == 0)
         _ = try first.beginWrite()
         first.write!.set(table, ColumnID(0), key, int: 8)
         let before = try #require(try first.commit(keepingLeft: true))
-        #expect(before.table(table).int(ColumnID(0), key) == 7)
-        #expect(first.table(table).int(ColumnID(0), key) == 8)
-        #expect(second.table(table).int(ColumnID(0), key) == 7)
+        #expect(try before.table(table).int(ColumnID(0), key) == 7)
+        #expect(try first.table(table).int(ColumnID(0), key) == 8)
+        #expect(try second.table(table).int(ColumnID(0), key) == 7)
         let changes = try #require(try first.changes(from: before.version, to: first.version))
         #expect(changes.tables[table]?.modified[ColumnID(0)]?.contains(key) == true)
     }

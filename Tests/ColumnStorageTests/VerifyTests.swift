@@ -38,7 +38,7 @@ import Testing
             }
             write.set(people.id, ColumnID(2), key, link: ObjectKey(Int64(number / 2)))
             if number % 40 == 0 {
-                let list = write.list(people.id, ColumnID(3), key)
+                let list = try write.list(people.id, ColumnID(3), key)
                 for _ in 0..<3 { try list.append(.int(Int64(number))) }
                 try write.list(people.id, ColumnID(4), key).append(.bytes([65, 66]))
             }
@@ -63,7 +63,7 @@ import Testing
         try change(writer.handle, snapshot.file.tables)
         try writer.commit()
         let damaged = try Snapshot(snapshot.file)
-        damaged.configure([people])
+        try damaged.configure([people])
         return try damaged.verify(atMost: 100_000)
     }
 

@@ -356,8 +356,7 @@ import Testing
             "groups of observed aggregates",
             numbers + keeping
                 + "for _ = 1, 10 do kept[#kept + 1] = store:objects('Number'):group_by('n')"
-                + ":observe_aggregate('sum', 'n', function() end) store:refresh() end",
-            result: "finished"),
+                + ":observe_aggregate('sum', 'n', function() end) store:refresh() end"),
         Attack(
             "the differences between two versions",
             "store = moonpool.open { path = 'a.moonpool', schema = { Number = { n = 'int' } } } "

@@ -20,7 +20,7 @@ extension ColumnFile {
         let copy = try ColumnFile.open(
             file, named: "version \(version) of \(self.path)", options: options)
         let snapshot = try Snapshot(copy)
-        snapshot.configure(definitions)
+        try snapshot.configure(definitions)
         let newest = snapshot.version
         for reversed in stride(from: newest, to: version, by: -1) {
             guard let entry = try snapshot.historyEntry(reversed), !entry.changes.schemaChanged,

@@ -27,8 +27,8 @@ import Synchronization
 // stored properties are `@exclusivity(unchecked)`, because the checks at run time would be a tenth of the instructions
 // of a small commit.
 //
-// No contents of a file can crash this code: leaves are checked when their address is stored; damaged data is read as
-// empty and recorded in `Snapshot.damage`.
+// No contents of a file can crash this code: leaves are checked when their address is stored, and every read of damaged
+// data throws `damaged`. A change that must read damaged data makes the whole write fail.
 
 /// The options with which a file of columns is opened.
 package struct FileOptions: Sendable {

@@ -73,7 +73,7 @@ extension WriteSession {
         for (id, changed) in changes.tables {
             guard let overlay = overlays[id] else { continue }
             if changed.deleted.isEmpty && changed.modified.isEmpty { continue }
-            let encoder = OldValueEncoder(previous.table(overlay), limit: oldValuesLimit)
+            let encoder = OldValueEncoder(try previous.table(overlay), limit: oldValuesLimit)
             let columns = overlay.reader.definition.columns
             writer.number(UInt64(columns.count))
             if !changed.deleted.isEmpty {
@@ -86,7 +86,6 @@ extension WriteSession {
                     columns[column.rawValue], keys, changed.edits[column], to: &writer)
             }
         }
-        if let damage = previous.damage { throw damage }
     }
 }
 
@@ -112,7 +111,7 @@ struct OldValueEncoder {
             if cluster != current {
                 guard cluster < reader.clusterCount else { throw Self.failure }
                 current = cluster
-                leaf = Leaf(reader.leaf(column.id.rawValue + 1, cluster))
+                leaf = try Leaf(reader.leaf(column.id.rawValue + 1, cluster))
             }
             let row = Int(key.rawValue) - cluster * Cluster.rows
             if column.kind == .list {
@@ -130,12 +129,12 @@ struct OldValueEncoder {
             case .double: writer.word(leaf.double(row).bitPattern, bytes: 8)
             case .float: writer.word(UInt64(leaf.float(row).bitPattern), bytes: 4)
             case .string, .data:
-                let bytes = reader.bytes(column.id, key, .init(leaf: leaf, row: row))
+                let bytes = try reader.bytes(column.id, key, .init(leaf: leaf, row: row))
                 try require(bytes.count, writer)
                 writer.number(UInt64(bytes.count))
                 writer.raw(bytes)
             case .bytes12, .bytes16:
-                writer.raw(reader.bytes(column.id, key, .init(leaf: leaf, row: row)))
+                try writer.raw(reader.bytes(column.id, key, .init(leaf: leaf, row: row)))
             case .list: break
             }
         }
@@ -154,11 +153,11 @@ struct OldValueEncoder {
         _ column: ColumnDefinition, _ key: ObjectKey, _ edits: CollectionEdits?,
         to writer: inout ByteWriter
     ) throws(StorageError) {
-        guard let list = reader.list(column.id, key) else { throw Self.failure }
+        guard let list = try reader.list(column.id, key) else { throw Self.failure }
         // The count is that of the owner's column, because counting would read all chunks of a list of which only one
         // may have changed.
-        let count = reader.listCount(column.id, key)
-        let names = column.collection == .map ? reader.map(column.id, key) : nil
+        let count = try reader.listCount(column.id, key)
+        let names = try column.collection == .map ? reader.map(column.id, key) : nil
         func append(_ old: Range<Int>) throws(StorageError) {
             writer.number(UInt64(old.count))
             for position in old {

@@ -14,7 +14,7 @@ extension Snapshot {
             if let first = try cursor.first() { return first.integerKey }
         }
         var oldest: UInt64?
-        source.recent.forEach { home, version, _ in
+        try source.recent.forEach { home, version, _ in
             if home == .history { oldest = Swift.min(oldest ?? version, version) }
         }
         return oldest
@@ -24,7 +24,7 @@ extension Snapshot {
     ///
     /// Takes time in proportion to the changes, not to the replaced values. Throws `damaged`, `closed`.
     package func historyEntry(_ version: UInt64) throws(StorageError) -> HistoryEntry? {
-        guard var reader = entryReader(version) else { return nil }
+        guard var reader = try entryReader(version) else { return nil }
         do throws(DamagedEncoding) {
             let changes = try ChangeSet(from: &reader)
             let trailer = try HistoryTrailer(from: &reader)
@@ -37,9 +37,9 @@ extension Snapshot {
     }
 
     /// Returns a reader of an entry after its shards; nil if there is no entry.
-    func entryReader(_ version: UInt64) -> ByteReader? {
-        let found =
-            source.recent.find(.history, version) ?? source.get(file.tables.history, version)
+    func entryReader(_ version: UInt64) throws(StorageError) -> ByteReader? {
+        var found = try source.recent.find(.history, version)
+        if found == nil { found = try source.get(file.tables.history, version) }
         guard let bytes = found, bytes.count > HistoryLog.shardBytes else { return nil }
         return ByteReader(
             UnsafeRawBufferPointer(rebasing: bytes[HistoryLog.shardBytes...]),

@@ -28,7 +28,7 @@ package final class VersionRewind {
         _ file: ColumnFile, _ definitions: [TableDefinition]
     ) throws(StorageError) {
         snapshot = try Snapshot(ColumnFile.scratch(of: file))
-        snapshot.configure(definitions)
+        try snapshot.configure(definitions)
     }
 
     deinit { snapshot.close() }

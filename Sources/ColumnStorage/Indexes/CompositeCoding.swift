@@ -52,7 +52,7 @@ enum CompositeCoding {
     static func append(
         _ columns: [ColumnID], _ reader: TableReader, _ key: ObjectKey,
         to target: inout GrowableBuffer<UInt8>
-    ) {
+    ) throws(StorageError) {
         for column in columns {
             guard let kind = reader.kind(of: column) else {
                 target.append(0)
@@ -60,15 +60,17 @@ enum CompositeCoding {
             }
             switch kind {
             case .bool:
-                append(reader.bool(column, key).map { IndexValue.int($0 ? 1 : 0) }, kind, &target)
-            case .int: append(reader.int(column, key).map(IndexValue.int), kind, &target)
+                try append(
+                    reader.bool(column, key).map { IndexValue.int($0 ? 1 : 0) }, kind, &target)
+            case .int: try append(reader.int(column, key).map(IndexValue.int), kind, &target)
             case .link:
-                append(reader.link(column, key).map { .int($0.rawValue) }, kind, &target)
+                try append(reader.link(column, key).map { .int($0.rawValue) }, kind, &target)
             case .float:
-                append(reader.float(column, key).map { .double(Double($0)) }, kind, &target)
-            case .double: append(reader.double(column, key).map(IndexValue.double), kind, &target)
+                try append(reader.float(column, key).map { .double(Double($0)) }, kind, &target)
+            case .double:
+                try append(reader.double(column, key).map(IndexValue.double), kind, &target)
             case .string, .data, .bytes12, .bytes16:
-                if let bytes = reader.borrowedBytes(column, key) {
+                if let bytes = try reader.borrowedBytes(column, key) {
                     target.append(1)
                     appendBytes(bytes, kind, &target)
                 } else {

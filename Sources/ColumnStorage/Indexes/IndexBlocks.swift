@@ -35,7 +35,7 @@ final class IndexBlocks<Value: IndexedValue> {
     }
 
     func damaged(_ transaction: TransactionHandle) -> StorageError {
-        StorageError(.damaged, call: "reading an index block", file: transaction.file)
+        StorageError(.damaged, call: StorageError.indexBlock, file: transaction.file)
     }
 
     // MARK: Reading

@@ -19,9 +19,12 @@ struct IndexBuildRanges<Value: IndexedValue> {
     private static var longestEnd: Int { 256 }
 
     /// Chooses the ranges for the values of a table; a single one if there is enough memory for all entries.
-    init(_ reader: TableReader, _ account: MemoryAccount?, _ value: (ObjectKey) -> Value?) {
+    init(
+        _ reader: TableReader, _ account: MemoryAccount?,
+        _ value: (ObjectKey) throws(StorageError) -> Value?
+    ) throws(StorageError) {
         guard let account else { return }
-        let (values, descents, bytes) = Self.sample(reader, &arena, value)
+        let (values, descents, bytes) = try Self.sample(reader, &arena, value)
         guard values.count > 1, descents > values.count / 16 else { return }
         let record = 2 * MemoryLayout<IndexChange<Value>>.stride + bytes / values.count
         let merges = reader.count * record / IndexMemory.share(of: account)
@@ -52,21 +55,22 @@ struct IndexBuildRanges<Value: IndexedValue> {
 
     /// Returns values of rows from the whole table, how often one is less than the one before, and their total size.
     private static func sample(
-        _ reader: TableReader, _ arena: inout BytesArena, _ value: (ObjectKey) -> Value?
-    ) -> (values: [Value], descents: Int, bytes: Int) {
+        _ reader: TableReader, _ arena: inout BytesArena,
+        _ value: (ObjectKey) throws(StorageError) -> Value?
+    ) throws(StorageError) -> (values: [Value], descents: Int, bytes: Int) {
         var (values, descents, bytes): ([Value], Int, Int) = ([], 0, 0)
         let step = max(1, reader.clusterCount / sampleSize)
         let rowsPerCluster = max(1, sampleSize / max(1, reader.clusterCount))
         for cluster in stride(from: 0, to: reader.clusterCount, by: step) {
-            let rows = reader.presence(cluster)
+            let rows = try reader.presence(cluster)
             let distance = max(1, rows.rowCount / rowsPerCluster)
             // Different positions, because the values may repeat with the size of a cluster.
             var skipped = cluster &* 97 % distance
-            rows.forEachRow { row in
+            try rows.forEachRow { row throws(StorageError) in
                 skipped -= 1
                 guard skipped < 0 else { return }
                 skipped = distance - 1
-                guard let found = value(ObjectKey(Int64(cluster * Cluster.rows + row))) else {
+                guard let found = try value(ObjectKey(Int64(cluster * Cluster.rows + row))) else {
                     return
                 }
                 bytes += found.byteCount

@@ -17,14 +17,16 @@ struct IndexMerge<Value: IndexedValue> {
     ///
     /// Returns false if `give` returned false.
     @inline(__always)
-    mutating func pass(_ entry: Entry, _ give: (Entry) -> Bool) -> Bool {
+    mutating func pass<Failure: Error>(
+        _ entry: Entry, _ give: (Entry) throws(Failure) -> Bool
+    ) throws(Failure) -> Bool {
         while next < sums.count {
             let record = sums[next]
             let order = record.entry.compare(entry)
             if order > 0 { break }
             next += 1
             if record.change > 0 {
-                for _ in 0..<record.change where !give(record.entry) { return false }
+                for _ in 0..<record.change where try !give(record.entry) { return false }
             } else {
                 // Only existing entries are removed, so an equal sum removes this entry.
                 skips = order == 0 ? Int(-record.change) : 0
@@ -34,16 +36,18 @@ struct IndexMerge<Value: IndexedValue> {
             skips -= 1
             return true
         }
-        return give(entry)
+        return try give(entry)
     }
 
     /// Calls `give` with the insertions after the last entry.
-    mutating func finish(_ give: (Entry) -> Bool) {
+    mutating func finish<Failure: Error>(
+        _ give: (Entry) throws(Failure) -> Bool
+    ) throws(Failure) {
         while next < sums.count {
             let record = sums[next]
             next += 1
             guard record.change > 0 else { continue }
-            for _ in 0..<record.change where !give(record.entry) { return }
+            for _ in 0..<record.change where try !give(record.entry) { return }
         }
     }
 }

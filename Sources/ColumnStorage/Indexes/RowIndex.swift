@@ -163,7 +163,7 @@ struct RowEntries {
         order.truncate(to: 0)
         switch definition {
         case .terms(let column):
-            guard let text = reader.borrowedBytes(column, key) else { return }
+            guard let text = try reader.borrowedBytes(column, key) else { return }
             var charge = MemoryCharge()
             var isRefused = false
             TextTerms.forEach(in: Span(_unsafeBytes: text)) { term in
@@ -179,7 +179,7 @@ struct RowEntries {
                 throw StorageError(.memoryLimit, call: "a full-text index", file: file)
             }
         case .columns(let composite):
-            CompositeCoding.append(composite.columns, reader, key, to: &bytes)
+            try CompositeCoding.append(composite.columns, reader, key, to: &bytes)
             ends.append(bytes.count)
         }
         var start = 0

@@ -38,9 +38,12 @@ extension SortedIndex where Value == BytesView {
     /// Calls `body` with all entries until it returns false; the bytes are valid only during the call.
     func forEach(
         in transaction: TransactionHandle,
-        _ body: (_ bytes: UnsafeRawBufferPointer, _ key: ObjectKey) -> Bool
+        _ body: (_ bytes: UnsafeRawBufferPointer, _ key: ObjectKey) throws(StorageError) -> Bool
     ) throws(StorageError) {
-        try forEachEntry(from: .least, below: nil, in: transaction) { body($0.buffer, $1) }
+        try forEachEntry(from: .least, below: nil, in: transaction) {
+            (value, key) throws(StorageError) in
+            try body(value.buffer, key)
+        }
     }
 
     /// Returns the rows with values from some bytes on and below others, ordered by value, then by key.

@@ -10,7 +10,7 @@ extension SortedIndex where Value == Int64 {
     /// key.
     func forEach(
         from lower: Int64 = .min, through upper: Int64 = .max, in transaction: TransactionHandle,
-        _ body: (_ value: Int64, _ key: ObjectKey) -> Bool
+        _ body: (_ value: Int64, _ key: ObjectKey) throws(StorageError) -> Bool
     ) throws(StorageError) {
         guard lower <= upper else { return }
         try forEachEntry(from: lower, below: Self.end(upper), in: transaction, body)

@@ -120,17 +120,18 @@ final class SortedIndex<Value: IndexedValue> {
     /// during the call.
     func forEachEntry(
         from lower: Value, below upper: Value?, in transaction: TransactionHandle,
-        _ body: (_ value: Value, _ key: ObjectKey) -> Bool
+        _ body: (_ value: Value, _ key: ObjectKey) throws(StorageError) -> Bool
     ) throws(StorageError) {
         var scratch = GrowableBuffer<UInt8>()
         defer { scratch.deallocate() }
         guard let delta, !delta.pointee.isEmpty else {
-            try blocks.forEach(from: lower, in: transaction) { block, start in
+            try blocks.forEach(from: lower, in: transaction) {
+                (block, start) throws(StorageError) in
                 let end = block.end(below: upper)
                 var index = start
                 while index < end {
                     let value = block.value(index, &scratch)
-                    if !body(value, ObjectKey(block.key(index))) { return false }
+                    if try !body(value, ObjectKey(block.key(index))) { return false }
                     index &+= 1
                 }
                 return end == block.count
@@ -138,28 +139,29 @@ final class SortedIndex<Value: IndexedValue> {
             return
         }
         func isBelowUpper(_ value: Value) -> Bool { upper.map { value.compare($0) < 0 } ?? true }
-        func give(_ entry: Entry) -> Bool {
-            isBelowUpper(entry.value) && body(entry.value, ObjectKey(entry.key))
+        func give(_ entry: Entry) throws(StorageError) -> Bool {
+            guard isBelowUpper(entry.value) else { return false }
+            return try body(entry.value, ObjectKey(entry.key))
         }
         var merge = IndexMerge(delta.pointee.sortedSums()) { $0.value.compare(lower) < 0 }
         let tail = delta.pointee.tail
         var continues = true
-        try blocks.forEach(from: lower, in: transaction) { block, start in
+        try blocks.forEach(from: lower, in: transaction) { (block, start) throws(StorageError) in
             let end = block.end(below: upper)
             var index = start
             while continues, index < end {
                 let value = block.value(index, &scratch)
-                continues = merge.pass(Entry(value: value, key: block.key(index)), give)
+                continues = try merge.pass(Entry(value: value, key: block.key(index)), give)
                 index += 1
             }
             return continues && end == block.count
         }
         var index = tail.isEmpty ? 0 : delta.pointee.tailIndex(atOrAfter: lower)
         while continues, index < tail.count, isBelowUpper(tail[index].value) {
-            continues = merge.pass(tail[index], give)
+            continues = try merge.pass(tail[index], give)
             index += 1
         }
-        if continues { merge.finish(give) }
+        if continues { try merge.finish(give) }
     }
 
     /// Calls `body` with the rows in a range of values until it returns false, in the order of the index.

@@ -32,7 +32,7 @@ package final class ListColumn {
     var flushCount = 0
     private var directories: [ListDirectory]
     /// Returns the length of an owner's list according to the owner's column.
-    private let length: ((ObjectKey) -> Int?)?
+    private let length: ((ObjectKey) throws(StorageError) -> Int?)?
 
     /// The maximum number of chunks that a read searches from the end before it searches from the start.
     private static let lastChunkLimit = 16
@@ -42,7 +42,8 @@ package final class ListColumn {
     /// Creates the lists of a column; reads near the end of a long list are faster if its length is known.
     package init(
         table: TableID, column: ColumnID, elementKind: ColumnKind, pages: ListPages,
-        keys: ListColumn? = nil, length: ((ObjectKey) -> Int?)? = nil
+        keys: ListColumn? = nil,
+        length: ((ObjectKey) throws(StorageError) -> Int?)? = nil
     ) {
         self.length = length
         self.pages = pages
@@ -130,7 +131,7 @@ package final class ListColumn {
         _ directory: ListDirectory, _ owner: Int64, at position: Int
     ) throws(StorageError) -> ListDirectory.StoredChunk? {
         if let known = directory.lastChunk(at: position) { return known }
-        guard let length = length?(ObjectKey(rawValue: owner)), position < length else {
+        guard let length = try length?(ObjectKey(rawValue: owner)), position < length else {
             return nil
         }
         let transaction = try pages.transaction()

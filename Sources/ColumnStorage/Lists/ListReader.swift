@@ -88,8 +88,8 @@ package struct ListReader {
 
     /// Calls `body` with the bytes of an element; nil for null, past the end, and for other kinds.
     package func withBytes<Result>(
-        at position: Int, _ body: (RawSpan) throws -> Result
-    ) throws -> Result? {
+        at position: Int, _ body: (RawSpan) throws(StorageError) -> Result
+    ) throws(StorageError) -> Result? {
         guard position >= 0, !column.holdsWords else { return nil }
         if column.edited[owner] == nil {
             guard let (chunk, offset) = try locate(position), !chunk.isNull(offset) else {
@@ -107,7 +107,9 @@ package struct ListReader {
     /// Calls `body` with every element in order until it returns false.
     ///
     /// The body must not change lists.
-    package func forEach(_ body: (ListElement) throws -> Bool) throws {
+    package func forEach(
+        _ body: (ListElement) throws(StorageError) -> Bool
+    ) throws(StorageError) {
         if let list = column.edited[owner] {
             try column.complete(list, owner)
             var chunk = 0
@@ -131,11 +133,11 @@ package struct ListReader {
     }
 
     /// Returns all elements in order.
-    package func elements() throws -> [ListElement] {
+    package func elements() throws(StorageError) -> [ListElement] {
         var result: [ListElement] = []
         result.reserveCapacity(try count)
-        try forEach {
-            result.append($0)
+        try forEach { element throws(StorageError) in
+            result.append(element)
             return true
         }
         return result
@@ -144,21 +146,21 @@ package struct ListReader {
     /// Returns all elements as integers, in order and without nulls.
     ///
     /// The result is empty for lists of other kinds.
-    package func ints() throws -> [Int64] {
+    package func ints() throws(StorageError) -> [Int64] {
         guard column.holdsWords, column.elementKind != .float, column.elementKind != .double
         else { return [] }
         return try words()
     }
 
     /// Returns all elements as linked rows, in order.
-    package func keys() throws -> [ObjectKey] {
+    package func keys() throws(StorageError) -> [ObjectKey] {
         try ints().map { ObjectKey(rawValue: $0) }
     }
 
     /// Returns all elements as doubles, in order and without nulls.
     ///
     /// The result is empty for lists of other kinds than float and double.
-    package func doubles() throws -> [Double] {
+    package func doubles() throws(StorageError) -> [Double] {
         switch column.elementKind {
         case .double: try words().map { Double(bitPattern: UInt64(bitPattern: $0)) }
         case .float:
@@ -168,10 +170,10 @@ package struct ListReader {
     }
 
     /// Returns the first position of an equal element, or nil if there is none.
-    package func firstIndex(of element: ListElement) throws -> Int? {
+    package func firstIndex(of element: ListElement) throws(StorageError) -> Int? {
         var position = 0
         var found: Int?
-        try forEach { candidate in
+        try forEach { candidate throws(StorageError) in
             if candidate == element {
                 found = position
                 return false
@@ -182,11 +184,11 @@ package struct ListReader {
         return found
     }
 
-    private func words() throws -> [Int64] {
+    private func words() throws(StorageError) -> [Int64] {
         var result: [Int64] = []
         if column.edited[owner] != nil {
-            try forEach {
-                if let word = $0.word { result.append(word) }
+            try forEach { element throws(StorageError) in
+                if let word = element.word { result.append(word) }
                 return true
             }
             return result

@@ -46,13 +46,16 @@ package struct MapReader {
     }
 
     /// Returns all entries in the order of their keys.
-    package func entries() throws -> [(key: [UInt8], value: ListElement)] {
+    package func entries() throws(StorageError) -> [(key: [UInt8], value: ListElement)] {
         let (names, elements) = (try keys.elements(), try values.elements())
         guard names.count == elements.count else { throw try damaged() }
-        return try zip(names, elements).map { name, element in
+        var entries: [(key: [UInt8], value: ListElement)] = []
+        entries.reserveCapacity(names.count)
+        for (name, element) in zip(names, elements) {
             guard case .bytes(let key) = name else { throw try damaged() }
-            return (key, element)
+            entries.append((key, element))
         }
+        return entries
     }
 
     private func damaged() throws(StorageError) -> StorageError {

@@ -2,8 +2,8 @@
 extension TableReader {
     private func integers(
         _ column: ColumnID, _ cluster: Int, _ among: ClusterBits
-    ) -> (leaf: Leaf, rows: ClusterBits)? {
-        guard let (leaf, kind) = self.column(column, cluster) else { return nil }
+    ) throws(StorageError) -> (leaf: Leaf, rows: ClusterBits)? {
+        guard let (leaf, kind) = try self.column(column, cluster) else { return nil }
         switch kind {
         case .int, .bool, .list, .link: return (leaf, among & ~nulls(leaf, kind))
         default: return nil
@@ -12,20 +12,24 @@ extension TableReader {
 
     private func doubles(
         _ column: ColumnID, _ cluster: Int, _ among: ClusterBits
-    ) -> (leaf: Leaf, rows: ClusterBits, isFloat: Bool)? {
-        guard let (leaf, kind) = self.column(column, cluster), kind == .double || kind == .float
+    ) throws(StorageError) -> (leaf: Leaf, rows: ClusterBits, isFloat: Bool)? {
+        guard let (leaf, kind) = try self.column(column, cluster), kind == .double || kind == .float
         else { return nil }
         return (leaf, among & ~leaf.nulls, kind == .float)
     }
 
     /// Returns the number of the rows that are not null.
-    package func countNotNull(_ column: ColumnID, _ cluster: Int, among: ClusterBits) -> Int {
-        matches(column, cluster, .notNull, among: among).rowCount
+    package func countNotNull(_ column: ColumnID, _ cluster: Int, among: ClusterBits)
+        throws(StorageError) -> Int
+    {
+        try matches(column, cluster, .notNull, among: among).rowCount
     }
 
     /// Returns the exact sum of integers, which can need more than 64 bits.
-    package func sumInt(_ column: ColumnID, _ cluster: Int, among: ClusterBits) -> Int128 {
-        guard let (leaf, rows) = integers(column, cluster, among) else { return 0 }
+    package func sumInt(_ column: ColumnID, _ cluster: Int, among: ClusterBits) throws(StorageError)
+        -> Int128
+    {
+        guard let (leaf, rows) = try integers(column, cluster, among) else { return 0 }
         switch leaf.encoding {
         case LeafEncoding.constant, LeafEncoding.bits1:
             let ones =
@@ -45,8 +49,10 @@ extension TableReader {
     /// Returns the sum of floats or doubles.
     ///
     /// The order of the additions is not from left to right, so the last bits may differ from such a sum.
-    package func sumDouble(_ column: ColumnID, _ cluster: Int, among: ClusterBits) -> Double {
-        guard let (leaf, rows, isFloat) = doubles(column, cluster, among) else { return 0 }
+    package func sumDouble(_ column: ColumnID, _ cluster: Int, among: ClusterBits)
+        throws(StorageError) -> Double
+    {
+        guard let (leaf, rows, isFloat) = try doubles(column, cluster, among) else { return 0 }
         if leaf.encoding == LeafEncoding.double {
             return DoubleKernels.sum(of: leaf, rows)
         }
@@ -56,36 +62,48 @@ extension TableReader {
     }
 
     /// Returns the least integer; nil if all rows are null.
-    package func minInt(_ column: ColumnID, _ cluster: Int, among: ClusterBits) -> Int64? {
-        guard let (leaf, rows) = integers(column, cluster, among), !rows.isEmpty else { return nil }
+    package func minInt(_ column: ColumnID, _ cluster: Int, among: ClusterBits) throws(StorageError)
+        -> Int64?
+    {
+        guard let (leaf, rows) = try integers(column, cluster, among), !rows.isEmpty else {
+            return nil
+        }
         var least = Int64.max
         rows.forEachRow { least = min(least, leaf.int($0)) }
         return least
     }
 
     /// Returns the greatest integer; nil if all rows are null.
-    package func maxInt(_ column: ColumnID, _ cluster: Int, among: ClusterBits) -> Int64? {
-        guard let (leaf, rows) = integers(column, cluster, among), !rows.isEmpty else { return nil }
+    package func maxInt(_ column: ColumnID, _ cluster: Int, among: ClusterBits) throws(StorageError)
+        -> Int64?
+    {
+        guard let (leaf, rows) = try integers(column, cluster, among), !rows.isEmpty else {
+            return nil
+        }
         var greatest = Int64.min
         rows.forEachRow { greatest = max(greatest, leaf.int($0)) }
         return greatest
     }
 
     /// Returns the least float or double that is not NaN; nil if there is none.
-    package func minDouble(_ column: ColumnID, _ cluster: Int, among: ClusterBits) -> Double? {
-        extreme(column, cluster, among: among) { $0 < $1 }
+    package func minDouble(_ column: ColumnID, _ cluster: Int, among: ClusterBits)
+        throws(StorageError) -> Double?
+    {
+        try extreme(column, cluster, among: among) { $0 < $1 }
     }
 
     /// Returns the greatest float or double that is not NaN; nil if there is none.
-    package func maxDouble(_ column: ColumnID, _ cluster: Int, among: ClusterBits) -> Double? {
-        extreme(column, cluster, among: among) { $0 > $1 }
+    package func maxDouble(_ column: ColumnID, _ cluster: Int, among: ClusterBits)
+        throws(StorageError) -> Double?
+    {
+        try extreme(column, cluster, among: among) { $0 > $1 }
     }
 
     @inline(__always)
     private func extreme(
         _ column: ColumnID, _ cluster: Int, among: ClusterBits, _ isBetter: (Double, Double) -> Bool
-    ) -> Double? {
-        guard let (leaf, rows, isFloat) = doubles(column, cluster, among) else { return nil }
+    ) throws(StorageError) -> Double? {
+        guard let (leaf, rows, isFloat) = try doubles(column, cluster, among) else { return nil }
         var best: Double?
         rows.forEachRow { row in
             let value = isFloat ? Double(leaf.float(row)) : leaf.double(row)
@@ -100,8 +118,8 @@ extension TableReader {
     /// `matches(.notNull)` first.
     package func gatherInts(
         _ column: ColumnID, _ cluster: Int, among: ClusterBits, into values: inout [Int64]
-    ) {
-        guard let (leaf, kind) = self.column(column, cluster) else { return }
+    ) throws(StorageError) {
+        guard let (leaf, kind) = try self.column(column, cluster) else { return }
         let offset: Int64 = kind == .link ? 1 : 0
         switch kind {
         case .int, .bool, .list, .link:
@@ -115,8 +133,8 @@ extension TableReader {
     /// A null row is 0.
     package func gatherDoubles(
         _ column: ColumnID, _ cluster: Int, among: ClusterBits, into values: inout [Double]
-    ) {
-        guard let (leaf, kind) = self.column(column, cluster) else { return }
+    ) throws(StorageError) {
+        guard let (leaf, kind) = try self.column(column, cluster) else { return }
         switch kind {
         case .double: among.forEachRow { values.append(leaf.double($0)) }
         case .float: among.forEachRow { values.append(Double(leaf.float($0))) }

@@ -6,11 +6,11 @@ import MemoryAccounts
 extension TableReader {
     /// Returns the existing rows of a cluster.
     @inlinable
-    package func presence(_ cluster: Int) -> ClusterBits {
+    package func presence(_ cluster: Int) throws(StorageError) -> ClusterBits {
         guard UInt(bitPattern: cluster) < UInt(bitPattern: state.pointee.clusterCount) else {
             return .zero
         }
-        return leaf(0, cluster).loadUnaligned(as: ClusterBits.self)
+        return try leaf(0, cluster).loadUnaligned(as: ClusterBits.self)
     }
 
     /// Counts a leaf of values that is read, by its size: 1 for up to 4 KB, 16 for texts.
@@ -30,12 +30,14 @@ extension TableReader {
 
     /// Returns the leaf of a column; nil if the column or cluster does not exist.
     @inline(__always)
-    func column(_ column: ColumnID, _ cluster: Int) -> (leaf: Leaf, kind: ColumnKind)? {
+    func column(_ column: ColumnID, _ cluster: Int) throws(StorageError) -> (
+        leaf: Leaf, kind: ColumnKind
+    )? {
         guard let kind = kind(of: column),
             UInt(bitPattern: cluster) < UInt(bitPattern: state.pointee.clusterCount)
         else { return nil }
         noteLeaf(kind == .string || kind == .data ? 16 : 1)
-        return (Leaf(leaf(column.rawValue + 1, cluster)), kind)
+        return try (Leaf(leaf(column.rawValue + 1, cluster)), kind)
     }
 
     /// Returns those rows of `among` whose values pass the test.
@@ -43,8 +45,10 @@ extension TableReader {
     /// `among` must contain only existing rows.
     package func matches(
         _ column: ColumnID, _ cluster: Int, _ test: ColumnTest, among: ClusterBits
-    ) -> ClusterBits {
-        guard !among.isEmpty, let (leaf, kind) = self.column(column, cluster) else { return .zero }
+    ) throws(StorageError) -> ClusterBits {
+        guard !among.isEmpty, let (leaf, kind) = try self.column(column, cluster) else {
+            return .zero
+        }
         switch test {
         case .isNull: return nulls(leaf, kind) & among
         case .notNull: return among & ~nulls(leaf, kind)
@@ -60,7 +64,7 @@ extension TableReader {
         case .float, .double:
             (rows, includesNulls) = matchingDoubles(leaf, test, among, isFloat: kind == .float)
         case .string, .data, .bytes12, .bytes16:
-            return matchingBytes(
+            return try matchingBytes(
                 column, cluster, in: leaf, test: test, among: among, nulls: leaf.nulls)
         }
         guard leaf.hasNulls || kind == .link else { return rows & among }
@@ -121,33 +125,33 @@ extension TableReader {
     private func matchingBytes(
         _ column: ColumnID, _ cluster: Int, in leaf: Leaf, test: ColumnTest, among: ClusterBits,
         nulls: ClusterBits
-    ) -> ClusterBits {
+    ) throws(StorageError) -> ClusterBits {
         let rows = among & ~nulls
         @inline(__always)
         func with(
             _ wanted: [UInt8], among chosen: ClusterBits? = nil,
             _ test: (UnsafeRawBufferPointer, UnsafeRawBufferPointer) -> Bool
-        ) -> ClusterBits {
-            wanted.withUnsafeBytes { wanted in
-                filter(column, cluster, in: leaf, among: chosen ?? rows) { test($0, wanted) }
+        ) throws(StorageError) -> ClusterBits {
+            try wanted.withBytes { wanted throws(StorageError) in
+                try filter(column, cluster, in: leaf, among: chosen ?? rows) { test($0, wanted) }
             }
         }
         switch test {
         case .bytesEqual(let wanted):
             let rows = candidates(leaf, wanted, rows)
-            return with(wanted, among: rows, BytesTest.isEqual)
+            return try with(wanted, among: rows, BytesTest.isEqual)
         case .bytesNotEqual(let wanted):
-            return with(wanted) { !BytesTest.isEqual($0, $1) } | nulls & among
+            return try with(wanted) { !BytesTest.isEqual($0, $1) } | nulls & among
         case .bytesPrefix(let wanted):
             let rows = candidates(leaf, wanted, rows)
-            return with(wanted, among: rows, BytesTest.startsWith)
-        case .bytesSuffix(let wanted): return with(wanted, BytesTest.endsWith)
-        case .bytesContain(let wanted): return with(wanted, BytesTest.contains)
+            return try with(wanted, among: rows, BytesTest.startsWith)
+        case .bytesSuffix(let wanted): return try with(wanted, BytesTest.endsWith)
+        case .bytesContain(let wanted): return try with(wanted, BytesTest.contains)
         case .bytesCompare(let comparison, let wanted):
-            let found = with(wanted) { comparison.holds(BytesTest.order($0, $1)) }
+            let found = try with(wanted) { comparison.holds(BytesTest.order($0, $1)) }
             return comparison == .notEqual ? found | nulls & among : found
         case .bytesIn(let wanted):
-            return filter(column, cluster, in: leaf, among: rows) { wanted.contains($0) }
+            return try filter(column, cluster, in: leaf, among: rows) { wanted.contains($0) }
         default: return .zero
         }
     }
@@ -168,38 +172,43 @@ extension TableReader {
     @inline(__always)
     private func filter(
         _ column: ColumnID, _ cluster: Int, in leaf: Leaf, among rows: ClusterBits,
-        _ test: (UnsafeRawBufferPointer) -> Bool
-    ) -> ClusterBits {
+        _ test: (UnsafeRawBufferPointer) throws(StorageError) -> Bool
+    ) throws(StorageError) -> ClusterBits {
         if leaf.encoding == LeafEncoding.dictionary {
             let codes = leaf.payload
-            return withUnsafeTemporaryAllocation(byteCount: 256, alignment: 16) { answers in
+            return try withUnsafeTemporaryAllocation(byteCount: 256, alignment: 16) {
+                (answers) throws(StorageError) in
                 // 2 means that the entry was not tested yet.
                 answers.initializeMemory(as: UInt8.self, repeating: 2)
-                return rows.keeping { row in
+                return try rows.keeping { row throws(StorageError) in
                     let code = Int(codes.load(fromByteOffset: row, as: UInt8.self))
-                    if answers[code] == 2 { answers[code] = test(leaf.entry(code)) ? 1 : 0 }
+                    if answers[code] == 2 { answers[code] = try test(leaf.entry(code)) ? 1 : 0 }
                     return UInt64(answers[code])
                 }
             }
         }
         let isPlain = leaf.encoding == LeafEncoding.text16 && !leaf.hasLong
         let base = Int64(cluster * Cluster.rows)
-        return rows.keeping { row in
+        return try rows.keeping { row throws(StorageError) in
             let bytes =
-                isPlain
+                try isPlain
                 ? leaf.bytes(row)
                 : self.bytes(column, ObjectKey(base &+ Int64(row)), Cell(leaf: leaf, row: row))
-            return test(bytes) ? 1 : 0
+            return try test(bytes) ? 1 : 0
         }
     }
 
     /// Returns those rows of `among` that are not null and whose bytes pass the test.
     package func matchesBytes(
-        _ column: ColumnID, _ cluster: Int, among: ClusterBits, _ test: (RawSpan) -> Bool
-    ) -> ClusterBits {
-        guard !among.isEmpty, let (leaf, kind) = self.column(column, cluster),
+        _ column: ColumnID, _ cluster: Int, among: ClusterBits,
+        _ test: (RawSpan) throws(StorageError) -> Bool
+    ) throws(StorageError) -> ClusterBits {
+        guard !among.isEmpty, let (leaf, kind) = try self.column(column, cluster),
             kind == .string || kind == .data || kind == .bytes12 || kind == .bytes16
         else { return .zero }
-        return filter(column, cluster, in: leaf, among: among & ~leaf.nulls) { test($0.bytes) }
+        return try filter(column, cluster, in: leaf, among: among & ~leaf.nulls) {
+            bytes throws(StorageError) in
+            try test(bytes.bytes)
+        }
     }
 }

@@ -7,8 +7,9 @@ extension TableReader {
     /// `among` must contain only existing rows. Takes a load and a bit test for each of them.
     package func matches(
         _ column: ColumnID, _ cluster: Int, linkedTo targets: TargetBits, among: ClusterBits
-    ) -> ClusterBits {
-        guard !among.isEmpty, let (leaf, kind) = self.column(column, cluster), kind == .link else {
+    ) throws(StorageError) -> ClusterBits {
+        guard !among.isEmpty, let (leaf, kind) = try self.column(column, cluster), kind == .link
+        else {
             return .zero
         }
         return targets.words.withUnsafeBufferPointer { words in
@@ -25,18 +26,20 @@ extension TableReader {
     /// Returns the rows of this table whose link or list in `column` contains one of `targets`.
     ///
     /// Takes lookups for a few targets, and one pass through the index of the column for many.
-    package func sources(of targets: RowSet, through column: ColumnID) -> RowSet {
+    package func sources(of targets: RowSet, through column: ColumnID) throws(StorageError)
+        -> RowSet
+    {
         var found = RowSet(clusterCount: clusterCount)
         guard let index = intIndex(column) else { return found }
         let wanted = targets.count
         if wanted == 0 { return found }
         if wanted < count / 16 {
-            targets.forEach { target in
-                for source in sources(of: target, through: column) { found.insert(source) }
+            try targets.forEach { target throws(StorageError) in
+                for source in try sources(of: target, through: column) { found.insert(source) }
             }
             return found
         }
-        _ = read { (transaction) throws(StorageError) in
+        _ = try read { (transaction) throws(StorageError) in
             try index.forEach(in: transaction) { target, source in
                 if targets.contains(ObjectKey(rawValue: target)) { found.insert(source) }
                 return true
@@ -51,10 +54,10 @@ extension TableReader {
     /// clusters of the other table. Takes one pass through the index of the column.
     package func targets(
         of sources: RowSet, through column: ColumnID, clusterCount: Int
-    ) -> RowSet {
+    ) throws(StorageError) -> RowSet {
         var found = RowSet(clusterCount: clusterCount)
         guard let index = intIndex(column) else { return found }
-        _ = read { (transaction) throws(StorageError) in
+        _ = try read { (transaction) throws(StorageError) in
             try index.forEach(in: transaction) { target, source in
                 if sources.contains(source) { found.insert(ObjectKey(rawValue: target)) }
                 return true
@@ -64,30 +67,16 @@ extension TableReader {
     }
 
     /// Returns the value of a key in a row's map; nil for a missing key, a missing row and another kind of column.
-    ///
-    /// An unreadable value is recorded in the snapshot's `damage` and counts as missing.
-    package func mapValue(_ column: ColumnID, _ key: ObjectKey, _ name: [UInt8]) -> ListElement? {
-        guard let map = map(column, key) else { return nil }
-        do throws(StorageError) {
-            return try map.value(name)
-        } catch {
-            source.note(error)
-            return nil
-        }
+    package func mapValue(_ column: ColumnID, _ key: ObjectKey, _ name: [UInt8])
+        throws(StorageError) -> ListElement?
+    {
+        try map(column, key)?.value(name)
     }
 
     /// Returns one element of a row's list; nil past the end, for a missing row and for another kind of column.
-    ///
-    /// An unreadable value is recorded in the snapshot's `damage` and counts as missing.
     package func listElement(
         _ column: ColumnID, _ key: ObjectKey, at position: Int
-    ) -> ListElement? {
-        guard position >= 0, let list = list(column, key) else { return nil }
-        do throws(StorageError) {
-            return try list.element(at: position)
-        } catch {
-            source.note(error)
-            return nil
-        }
+    ) throws(StorageError) -> ListElement? {
+        try list(column, key)?.element(at: position)
     }
 }

@@ -66,18 +66,13 @@ package final class Snapshot {
     /// It is 0 after the snapshot was closed.
     package var version: UInt64 { source.version }
 
-    /// The first damage that a read has found in the file; nil if there is none.
-    ///
-    /// Damaged data is read as empty.
-    package var damage: StorageError? { source.damage }
-
     /// Receives the definitions of the tables, after the schema has been read or has changed.
     ///
     /// Tables that are not named do not change.
-    package func configure(_ definitions: [TableDefinition]) {
+    package func configure(_ definitions: [TableDefinition]) throws(StorageError) {
         for definition in definitions {
             source.define(definition)
-            tables[definition.id]?.configure(definition)
+            try tables[definition.id]?.configure(definition)
         }
         // A write that has just begun on a newer version uses the table definitions of that version.
         write?.didReadDefinitions(source.definitions)
@@ -87,18 +82,22 @@ package final class Snapshot {
     package func definition(of table: TableID) -> TableDefinition? { source.definitions[table] }
 
     /// Returns the reader of a table; each call returns the same object.
-    package func table(_ id: TableID) -> TableReader {
-        if let recent, recent.id == id { return recent }
-        let reader: TableReader
-        if let known = tables[id] {
-            if known.isClosed { known.reopen() }
-            reader = known
-        } else {
-            reader = TableReader(id, source)
-            tables[id] = reader
-        }
+    ///
+    /// Throws `damaged` if the table's head cannot be read.
+    package func table(_ id: TableID) throws(StorageError) -> TableReader {
+        if let recent, recent.id == id, !recent.isClosed { return recent }
+        let reader = reader(id)
+        if reader.isClosed { try reader.open() }
         recent = reader
         return reader
+    }
+
+    /// Returns the reader of a table, which is closed if its head was not read yet or cannot be read.
+    package func reader(_ id: TableID) -> TableReader {
+        if let known = tables[id] { return known }
+        let made = TableReader(id, source)
+        tables[id] = made
+        return made
     }
 
     /// Returns a small named blob; inside a write, with the changes of the write.
@@ -190,7 +189,6 @@ package final class Snapshot {
         guard !file.isReadOnly else {
             throw StorageError(.readOnly, call: "begin write", file: file.path)
         }
-        try source.requireSound()
         let transaction = try WriteTransaction(
             file.lease(), durability: file.options.durability, ticket: ticket)
         let left = try advance()
@@ -217,10 +215,7 @@ package final class Snapshot {
         let next: ReadTransaction
         let committed: UInt64
         do throws(StorageError) {
-            // Damaged pages are read as empty: a write that continues from them would make the loss permanent.
-            try source.requireSound()
             try session.prepare()
-            try source.requireSound()
             // The reader slot is acquired while the write can still fail.
             next =
                 keepingLeft || source.isReaderShared
@@ -270,8 +265,6 @@ package final class Snapshot {
         source.forgetPages()
         for reader in touched {
             reader.dropTail()
-            reader.configure(
-                source.definitions[reader.id] ?? TableDefinition(id: reader.id, columns: []))
             reader.refresh()
         }
     }

@@ -20,8 +20,6 @@ package final class SnapshotSource {
     @exclusivity(unchecked) private var uncountedWrite: Unmanaged<WriteTransaction>?
     /// The definitions of the tables.
     @exclusivity(unchecked) private(set) var definitions: [TableID: TableDefinition]
-    /// The first damage that a read has found in the file.
-    @exclusivity(unchecked) private(set) var damage: StorageError?
     @exclusivity(unchecked) private var madeListPages: ListPages?
     @exclusivity(unchecked) private var madeKeyPages: ListPages?
     /// The delta buffer of this version; nil until it is used.
@@ -118,7 +116,6 @@ package final class SnapshotSource {
         _ left: ReadTransaction, from other: SnapshotSource,
         definitions: [TableID: TableDefinition]
     ) {
-        damage = nil
         self.definitions = definitions
         move(to: left)
         // The nodes are in pages of the version, which remain valid while the version is pinned.
@@ -159,15 +156,12 @@ package final class SnapshotSource {
 
     /// The delta buffer of the committed version.
     var recent: DeltaBuffer {
-        if let knownRecent { return knownRecent }
-        guard let reader else { return .none }
-        do throws(StorageError) {
+        get throws(StorageError) {
+            if let knownRecent { return knownRecent }
+            guard let reader else { return .none }
             let nodes = try DeltaBuffer.read(reader.handle)
             knownRecent = nodes
             return nodes
-        } catch {
-            note(error)
-            return .none
         }
     }
 
@@ -179,33 +173,24 @@ package final class SnapshotSource {
                 after: version, through: reader.version, in: file.tables.history, recent,
                 reader.handle)
         } catch {
-            note(error)
             return .all
         }
     }
 
     /// Returns a node of the tail in the committed version.
-    func tailNode(_ key: UInt64) -> UnsafeRawBufferPointer? {
-        recent.find(.tail, key) ?? get(file.tables.tail, key)
+    func tailNode(_ key: UInt64) throws(StorageError) -> UnsafeRawBufferPointer? {
+        if let node = try recent.find(.tail, key) { return node }
+        return try get(file.tables.tail, key)
     }
 
-    /// Reads a value of the committed version; nil if it is missing or damaged, or the source is closed.
-    func get(_ table: Table, _ key: UInt64) -> UnsafeRawBufferPointer? {
+    /// Reads a value of the committed version; nil if it is missing, or the source is closed.
+    func get(_ table: Table, _ key: UInt64) throws(StorageError) -> UnsafeRawBufferPointer? {
         guard let reader else { return nil }
-        do throws(StorageError) {
-            return try reader.handle.get(table, key)
-        } catch {
-            note(error)
-            return nil
-        }
+        return try reader.handle.get(table, key)
     }
 
-    func note(_ error: StorageError) { if damage == nil { damage = error } }
-
-    /// Throws if a read has found damage in the file.
-    func requireSound() throws(StorageError) { if let damage { throw damage } }
-
-    func noteDamage(_ what: String) {
-        note(StorageError(.damaged, call: what, file: file.path))
+    /// Returns the error for damaged content of the file.
+    func damaged(_ what: String) -> StorageError {
+        StorageError(.damaged, call: what, file: file.path)
     }
 }

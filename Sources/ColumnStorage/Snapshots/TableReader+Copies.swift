@@ -4,15 +4,15 @@ extension TableReader {
     ///
     /// Invalid UTF-8 bytes are replaced by U+FFFD.
     @usableFromInline
-    package func string(_ column: ColumnID, _ key: ObjectKey) -> String? {
-        withBytes(column, key) { span in
+    package func string(_ column: ColumnID, _ key: ObjectKey) throws(StorageError) -> String? {
+        try withBytes(column, key) { span in
             span.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
         }
     }
 
     /// Returns the bytes of a string, of data or of a fixed-size value, or nil as for ``int(_:_:)``.
-    package func bytes(_ column: ColumnID, _ key: ObjectKey) -> [UInt8]? {
-        withBytes(column, key) { span in
+    package func bytes(_ column: ColumnID, _ key: ObjectKey) throws(StorageError) -> [UInt8]? {
+        try withBytes(column, key) { span in
             span.withUnsafeBytes { Array($0) }
         }
     }

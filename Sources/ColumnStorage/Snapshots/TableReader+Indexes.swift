@@ -1,24 +1,24 @@
 import LMDBStorage
 
-// Lookups in indexes. A column without an index is scanned, with the same result. Unreadable data is recorded in the
-// snapshot's `damage`, and the lookup then finds no rows.
+// Lookups in indexes. A column without an index is scanned, with the same result.
 extension TableReader {
     /// Returns the row with this integer; if the index is not unique, the first one.
-    package func find(_ column: ColumnID, int value: Int64) -> ObjectKey? {
+    package func find(_ column: ColumnID, int value: Int64) throws(StorageError) -> ObjectKey? {
         guard let index = intIndex(column), kind(of: column) != .link else {
-            return scan(column, .int(.equal, value), first: true).first
+            return try scan(column, .int(.equal, value), first: true).first
         }
-        return read { (transaction) throws(StorageError) in
+        return try read { (transaction) throws(StorageError) in
             try index.find(value, in: transaction)
         } ?? nil
     }
 
     /// Returns the rows with this integer, ascending.
-    package func keys(_ column: ColumnID, equalTo value: Int64) -> [ObjectKey] {
+    package func keys(_ column: ColumnID, equalTo value: Int64) throws(StorageError) -> [ObjectKey]
+    {
         guard let index = intIndex(column), kind(of: column) != .link else {
-            return scan(column, .int(.equal, value), first: false)
+            return try scan(column, .int(.equal, value), first: false)
         }
-        return read { (transaction) throws(StorageError) in
+        return try read { (transaction) throws(StorageError) in
             try index.keys(equalTo: value, in: transaction)
         } ?? []
     }
@@ -28,11 +28,11 @@ extension TableReader {
     /// Without an index, the rows are in the order of keys.
     package func keys(
         _ column: ColumnID, from lower: Int64?, through upper: Int64?
-    ) -> [ObjectKey] {
+    ) throws(StorageError) -> [ObjectKey] {
         guard let index = intIndex(column), kind(of: column) != .link else {
-            return scan(column, .intBetween(lower ?? .min, upper ?? .max), first: false)
+            return try scan(column, .intBetween(lower ?? .min, upper ?? .max), first: false)
         }
-        return read { (transaction) throws(StorageError) in
+        return try read { (transaction) throws(StorageError) in
             try index.keys(from: lower, through: upper, in: transaction)
         } ?? []
     }
@@ -40,17 +40,21 @@ extension TableReader {
     /// Returns the rows whose link or collection in `column` of this table contains `target`, ascending.
     ///
     /// A row occurs once for each of its links to `target`.
-    package func sources(of target: ObjectKey, through column: ColumnID) -> [ObjectKey] {
+    package func sources(of target: ObjectKey, through column: ColumnID) throws(StorageError)
+        -> [ObjectKey]
+    {
         guard let index = intIndex(column) else { return [] }
-        return read { (transaction) throws(StorageError) in
+        return try read { (transaction) throws(StorageError) in
             try index.keys(equalTo: target.rawValue, in: transaction)
         } ?? []
     }
 
     /// Returns the number of links to `target` in `column` of this table.
-    package func sourceCount(of target: ObjectKey, through column: ColumnID) -> Int {
+    package func sourceCount(of target: ObjectKey, through column: ColumnID) throws(StorageError)
+        -> Int
+    {
         guard let index = intIndex(column) else { return 0 }
-        return read { (transaction) throws(StorageError) in
+        return try read { (transaction) throws(StorageError) in
             try index.count(from: target.rawValue, through: target.rawValue, in: transaction)
         } ?? 0
     }
@@ -94,16 +98,18 @@ extension TableReader {
     ///
     /// The elements of a set are in the order of its owner; those of a map are its values in the order of the keys.
     /// Returns nil for a missing row and another kind of column.
-    package func list(_ column: ColumnID, _ key: ObjectKey) -> ListReader? {
-        guard isPresent(key) else { return nil }
+    package func list(_ column: ColumnID, _ key: ObjectKey) throws(StorageError) -> ListReader? {
+        guard try isPresent(key) else { return nil }
         return list(column)?.reader(key)
     }
 
     /// Returns a reader of a row's map, which follows the snapshot.
     ///
     /// Returns nil for a missing row and another kind of column.
-    package func map(_ column: ColumnID, _ key: ObjectKey) -> MapReader? {
-        guard isPresent(key), let values = list(column), let keys = values.keys else { return nil }
+    package func map(_ column: ColumnID, _ key: ObjectKey) throws(StorageError) -> MapReader? {
+        guard try isPresent(key), let values = list(column), let keys = values.keys else {
+            return nil
+        }
         return MapReader(values: values.reader(key), keys: keys.reader(key))
     }
 
@@ -112,41 +118,45 @@ extension TableReader {
     }
 
     /// Returns the row with these bytes; if the index is not unique, the first one.
-    package func find(_ column: ColumnID, bytes value: [UInt8]) -> ObjectKey? {
+    package func find(_ column: ColumnID, bytes value: [UInt8]) throws(StorageError) -> ObjectKey? {
         guard let index = bytesIndex(column) else {
-            return scan(column, .bytesEqual(value), first: true).first
+            return try scan(column, .bytesEqual(value), first: true).first
         }
-        return value.withUnsafeBytes { bytes in
-            read { (transaction) throws(StorageError) in
+        return try BytesView.with(value) { bytes throws(StorageError) in
+            try read { (transaction) throws(StorageError) in
                 try index.find(bytes, in: transaction)
-            } ?? nil
-        }
+            }
+        } ?? nil
     }
 
     /// Returns the row with these bytes; if the index is not unique, the first one.
-    package func find(_ column: ColumnID, bytes value: RawSpan) -> ObjectKey? {
-        find(column, bytes: value.withUnsafeBytes { [UInt8]($0) })
+    package func find(_ column: ColumnID, bytes value: RawSpan) throws(StorageError) -> ObjectKey? {
+        try find(column, bytes: value.withUnsafeBytes { [UInt8]($0) })
     }
 
     /// Returns the rows with these bytes, ascending.
-    package func keys(_ column: ColumnID, equalTo value: [UInt8]) -> [ObjectKey] {
+    package func keys(_ column: ColumnID, equalTo value: [UInt8]) throws(StorageError)
+        -> [ObjectKey]
+    {
         guard let index = bytesIndex(column) else {
-            return scan(column, .bytesEqual(value), first: false)
+            return try scan(column, .bytesEqual(value), first: false)
         }
-        return value.withUnsafeBytes { bytes in
-            read { (transaction) throws(StorageError) in
+        return try BytesView.with(value) { bytes throws(StorageError) in
+            try read { (transaction) throws(StorageError) in
                 try index.keys(equalTo: bytes, in: transaction)
-            } ?? []
-        }
+            }
+        } ?? []
     }
 
     /// Returns the rows whose bytes begin with these, ordered by bytes, then by key; without an index in the order of
     /// keys.
-    package func keys(_ column: ColumnID, withPrefix value: [UInt8]) -> [ObjectKey] {
+    package func keys(_ column: ColumnID, withPrefix value: [UInt8]) throws(StorageError)
+        -> [ObjectKey]
+    {
         guard bytesIndex(column) != nil else {
-            return scan(column, .bytesPrefix(value), first: false)
+            return try scan(column, .bytesPrefix(value), first: false)
         }
-        return keys(column, withPrefix: value, atMost: .max) ?? []
+        return try keys(column, withPrefix: value, atMost: .max) ?? []
     }
 
     /// Returns the rows whose bytes begin with these, in the order of the index.
@@ -154,9 +164,9 @@ extension TableReader {
     /// Returns nil without an index, and if there are more than `most` rows, without reading all of them.
     package func keys(
         _ column: ColumnID, withPrefix value: [UInt8], atMost most: Int
-    ) -> [ObjectKey]? {
+    ) throws(StorageError) -> [ObjectKey]? {
         guard let index = bytesIndex(column) else { return nil }
-        let found = read { (transaction) throws(StorageError) in
+        let found = try read { (transaction) throws(StorageError) in
             try index.keys(withPrefix: value, atMost: most, in: transaction)
         }
         return found ?? nil
@@ -165,9 +175,11 @@ extension TableReader {
     /// Returns the number of rows with an integer in a range; nil for a column without an index of integers.
     ///
     /// Takes a lookup, and reads the header of each index block in the range.
-    package func count(_ column: ColumnID, from lower: Int64, through upper: Int64) -> Int? {
+    package func count(_ column: ColumnID, from lower: Int64, through upper: Int64)
+        throws(StorageError) -> Int?
+    {
         guard let index = intIndex(column), kind(of: column) != .link else { return nil }
-        return read { (transaction) throws(StorageError) in
+        return try read { (transaction) throws(StorageError) in
             try index.count(from: lower, through: upper, in: transaction)
         }
     }
@@ -177,10 +189,11 @@ extension TableReader {
     ///
     /// Returns nil without an index.
     package func keys(_ column: ColumnID, from lower: [UInt8], below upper: [UInt8]?)
+        throws(StorageError)
         -> [ObjectKey]?
     {
         guard let index = bytesIndex(column) else { return nil }
-        return read { (transaction) throws(StorageError) in
+        return try read { (transaction) throws(StorageError) in
             try index.keys(from: lower, below: upper, in: transaction)
         } ?? []
     }
@@ -190,9 +203,9 @@ extension TableReader {
     /// This costs much less than reading the rows.
     package func count(
         _ column: ColumnID, from lower: Int64, through upper: Int64, atMost most: Int
-    ) -> Int? {
+    ) throws(StorageError) -> Int? {
         guard let index = intIndex(column), kind(of: column) != .link else { return nil }
-        let count = read { (transaction) throws(StorageError) in
+        let count = try read { (transaction) throws(StorageError) in
             try index.count(from: lower, through: upper, atMost: most, in: transaction)
         }
         return count.flatMap { $0 <= most ? $0 : nil }
@@ -201,9 +214,9 @@ extension TableReader {
     /// Returns the number of rows with bytes from some value on and below another; nil as for integers.
     package func count(
         _ column: ColumnID, from lower: [UInt8], below upper: [UInt8]?, atMost most: Int
-    ) -> Int? {
+    ) throws(StorageError) -> Int? {
         guard let index = bytesIndex(column) else { return nil }
-        let count = read { (transaction) throws(StorageError) in
+        let count = try read { (transaction) throws(StorageError) in
             try index.count(from: lower, below: upper, atMost: most, in: transaction)
         }
         return count.flatMap { $0 <= most ? $0 : nil }
@@ -214,19 +227,21 @@ extension TableReader {
     }
 
     /// Returns the bytes of a row, valid until the next change.
-    func borrowedBytes(_ column: ColumnID, _ key: ObjectKey) -> UnsafeRawBufferPointer? {
-        guard let kind = kind(of: column), let cell = cell(column, key, kind),
+    func borrowedBytes(_ column: ColumnID, _ key: ObjectKey) throws(StorageError)
+        -> UnsafeRawBufferPointer?
+    {
+        guard let kind = kind(of: column), let cell = try cell(column, key, kind),
             !cell.leaf.isNull(cell.row)
         else { return nil }
-        return bytes(column, key, cell)
+        return try bytes(column, key, cell)
     }
 
     /// Returns the value of a row in the index of integers; nil for a null, and for another kind of column.
-    func indexedInt(_ column: ColumnDefinition, _ key: ObjectKey) -> Int64? {
+    func indexedInt(_ column: ColumnDefinition, _ key: ObjectKey) throws(StorageError) -> Int64? {
         switch column.kind {
-        case .int: int(column.id, key)
-        case .bool: bool(column.id, key).map { $0 ? 1 : 0 }
-        case .link: link(column.id, key)?.rawValue
+        case .int: try int(column.id, key)
+        case .bool: try bool(column.id, key).map { $0 ? 1 : 0 }
+        case .link: try link(column.id, key)?.rawValue
         default: nil
         }
     }
@@ -235,22 +250,21 @@ extension TableReader {
         intIndexes.indices.contains(column.rawValue) ? intIndexes[column.rawValue] : nil
     }
 
-    /// Calls `body` with the transaction of the open write or the version; nil after an error, or after closing.
-    func read<R>(_ body: (TransactionHandle) throws(StorageError) -> R) -> R? {
+    /// Calls `body` with the transaction of the open write or the version; nil after closing.
+    func read<R>(
+        _ body: (TransactionHandle) throws(StorageError) -> R
+    ) throws(StorageError) -> R? {
         guard let handle = source.handle else { return nil }
-        do throws(StorageError) {
-            return try body(handle)
-        } catch {
-            source.note(error)
-            return nil
-        }
+        return try body(handle)
     }
 
-    func scan(_ column: ColumnID, _ test: ColumnTest, first: Bool) -> [ObjectKey] {
+    func scan(_ column: ColumnID, _ test: ColumnTest, first: Bool) throws(StorageError)
+        -> [ObjectKey]
+    {
         var found: [ObjectKey] = []
         for cluster in 0..<clusterCount {
             let base = Int64(cluster * Cluster.rows)
-            matches(column, cluster, test, among: presence(cluster)).forEachRow {
+            try matches(column, cluster, test, among: presence(cluster)).forEachRow {
                 found.append(ObjectKey(base + Int64($0)))
             }
             if first && !found.isEmpty { break }
@@ -264,8 +278,10 @@ extension TableReader {
             length: listLength(column))
     }
 
-    private func listLength(_ column: ColumnID) -> (ObjectKey) -> Int? {
-        { [weak self] owner in self?.listCount(column, owner) }
+    private func listLength(
+        _ column: ColumnID
+    ) -> (ObjectKey) throws(StorageError) -> Int? {
+        { [weak self] owner throws(StorageError) in try self?.listCount(column, owner) }
     }
 
     /// Creates the indexes and lists of the definition; unchanged ones keep their state.

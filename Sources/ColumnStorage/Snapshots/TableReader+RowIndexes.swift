@@ -9,9 +9,11 @@ extension TableReader {
     ///
     /// Returns nil if the column has no index, or the search requires no term. Takes time in proportion to the rows of
     /// the rarest required term and of each prefix and excluded term.
-    package func rows(_ column: ColumnID, matching query: TextQuery) -> [ObjectKey]? {
+    package func rows(_ column: ColumnID, matching query: TextQuery) throws(StorageError)
+        -> [ObjectKey]?
+    {
         guard !query.required.isEmpty, let index = terms(column) else { return nil }
-        return read { (transaction) throws(StorageError) in
+        return try read { (transaction) throws(StorageError) in
             try addPending(index, transaction)
             return try TermSearch(index.index, bound: keyBound, transaction).run(query)
         } ?? []
@@ -20,11 +22,13 @@ extension TableReader {
     /// Returns the rows in a range of a composite index, in the order of the index.
     ///
     /// Returns nil if the table does not have the index.
-    package func keys(composite id: Int, _ range: CompositeRange) -> [ObjectKey]? {
+    package func keys(composite id: Int, _ range: CompositeRange) throws(StorageError)
+        -> [ObjectKey]?
+    {
         guard let index = composite(id), case .columns(let definition) = index.definition,
             let (from, below) = CompositeCoding.bounds(range, definition.columns, self)
         else { return nil }
-        return read { (transaction) throws(StorageError) in
+        return try read { (transaction) throws(StorageError) in
             try addPending(index, transaction)
             return try index.index.keys(from: from, below: below, in: transaction)
         } ?? []

@@ -18,29 +18,31 @@ extension TableReader {
 
     /// Returns whether the row exists.
     @inlinable
-    package func isPresent(_ key: ObjectKey) -> Bool {
+    package func isPresent(_ key: ObjectKey) throws(StorageError) -> Bool {
         let cluster = UInt(bitPattern: Int(key.rawValue)) / UInt(Cluster.rows)
         guard cluster < UInt(bitPattern: state.pointee.clusterCount) else { return false }
         let row = Int(key.rawValue) &- Int(bitPattern: cluster) &* Cluster.rows
-        return isPresent(Int(bitPattern: cluster), row)
+        return try isPresent(Int(bitPattern: cluster), row)
     }
 
     @inlinable @inline(__always)
-    func isPresent(_ cluster: Int, _ row: Int) -> Bool {
-        leaf(0, cluster).load(fromByteOffset: row &>> 3, as: UInt8.self)
+    func isPresent(_ cluster: Int, _ row: Int) throws(StorageError) -> Bool {
+        try leaf(0, cluster).load(fromByteOffset: row &>> 3, as: UInt8.self)
             &>> UInt8(truncatingIfNeeded: row & 7) & 1 != 0
     }
 
     @inlinable @inline(__always)
-    func cell(_ column: ColumnID, _ key: ObjectKey, _ kind: ColumnKind) -> Cell? {
+    func cell(_ column: ColumnID, _ key: ObjectKey, _ kind: ColumnKind) throws(StorageError)
+        -> Cell?
+    {
         let cluster = UInt(bitPattern: Int(key.rawValue)) / UInt(Cluster.rows)
         guard UInt(bitPattern: column.rawValue) < UInt(bitPattern: state.pointee.columnCount),
             cluster < UInt(bitPattern: state.pointee.clusterCount),
             state.pointee.kinds[column.rawValue] == kind.rawValue
         else { return nil }
         let row = Int(key.rawValue) &- Int(bitPattern: cluster) &* Cluster.rows
-        guard isPresent(Int(bitPattern: cluster), row) else { return nil }
-        return Cell(
+        guard try isPresent(Int(bitPattern: cluster), row) else { return nil }
+        return try Cell(
             leaf: Leaf(leaf(column.rawValue &+ 1, Int(bitPattern: cluster))), row: row)
     }
 
@@ -55,8 +57,9 @@ extension TableReader {
     /// Returns whether the value is null.
     ///
     /// Returns false for a missing row and an unknown column.
-    package func isNull(_ column: ColumnID, _ key: ObjectKey) -> Bool {
-        guard let kind = kind(of: column), let cell = cell(column, key, kind) else {
+    @inlinable
+    package func isNull(_ column: ColumnID, _ key: ObjectKey) throws(StorageError) -> Bool {
+        guard let kind = kind(of: column), let cell = try cell(column, key, kind) else {
             return false
         }
         return kind == .link ? cell.leaf.int(cell.row) == 0 : cell.leaf.isNull(cell.row)
@@ -64,8 +67,8 @@ extension TableReader {
 
     /// Returns an integer, or nil.
     @inlinable
-    package func int(_ column: ColumnID, _ key: ObjectKey) -> Int64? {
-        guard let cell = cell(column, key, .int), !cell.leaf.isNull(cell.row) else {
+    package func int(_ column: ColumnID, _ key: ObjectKey) throws(StorageError) -> Int64? {
+        guard let cell = try cell(column, key, .int), !cell.leaf.isNull(cell.row) else {
             return nil
         }
         return cell.leaf.int(cell.row)
@@ -73,8 +76,8 @@ extension TableReader {
 
     /// Returns a Boolean value, or nil.
     @inlinable
-    package func bool(_ column: ColumnID, _ key: ObjectKey) -> Bool? {
-        guard let cell = cell(column, key, .bool), !cell.leaf.isNull(cell.row) else {
+    package func bool(_ column: ColumnID, _ key: ObjectKey) throws(StorageError) -> Bool? {
+        guard let cell = try cell(column, key, .bool), !cell.leaf.isNull(cell.row) else {
             return nil
         }
         return cell.leaf.int(cell.row) != 0
@@ -82,8 +85,8 @@ extension TableReader {
 
     /// Returns a double, or nil.
     @inlinable
-    package func double(_ column: ColumnID, _ key: ObjectKey) -> Double? {
-        guard let cell = cell(column, key, .double), !cell.leaf.isNull(cell.row) else {
+    package func double(_ column: ColumnID, _ key: ObjectKey) throws(StorageError) -> Double? {
+        guard let cell = try cell(column, key, .double), !cell.leaf.isNull(cell.row) else {
             return nil
         }
         return cell.leaf.double(cell.row)
@@ -91,8 +94,8 @@ extension TableReader {
 
     /// Returns a float, or nil.
     @inlinable
-    package func float(_ column: ColumnID, _ key: ObjectKey) -> Float? {
-        guard let cell = cell(column, key, .float), !cell.leaf.isNull(cell.row) else {
+    package func float(_ column: ColumnID, _ key: ObjectKey) throws(StorageError) -> Float? {
+        guard let cell = try cell(column, key, .float), !cell.leaf.isNull(cell.row) else {
             return nil
         }
         return cell.leaf.float(cell.row)
@@ -102,16 +105,16 @@ extension TableReader {
     ///
     /// The target exists, because links become nil when their target is deleted.
     @inlinable
-    package func link(_ column: ColumnID, _ key: ObjectKey) -> ObjectKey? {
-        guard let cell = cell(column, key, .link) else { return nil }
+    package func link(_ column: ColumnID, _ key: ObjectKey) throws(StorageError) -> ObjectKey? {
+        guard let cell = try cell(column, key, .link) else { return nil }
         let stored = cell.leaf.int(cell.row)
         return stored > 0 ? ObjectKey(rawValue: stored &- 1) : nil
     }
 
     /// Returns the number of elements of a list; 0 for a missing row and an unknown column.
     @inlinable
-    package func listCount(_ column: ColumnID, _ key: ObjectKey) -> Int {
-        guard let cell = cell(column, key, .list) else { return 0 }
+    package func listCount(_ column: ColumnID, _ key: ObjectKey) throws(StorageError) -> Int {
+        guard let cell = try cell(column, key, .list) else { return 0 }
         return Int(max(cell.leaf.int(cell.row), 0))
     }
 
@@ -119,24 +122,26 @@ extension TableReader {
     ///
     /// The bytes are in the map or in the open write, so `body` must not write.
     @inlinable
-    package func withBytes<R, Failure: Error>(
-        _ column: ColumnID, _ key: ObjectKey, _ body: (RawSpan) throws(Failure) -> R
-    ) throws(Failure) -> R? {
+    package func withBytes<R>(
+        _ column: ColumnID, _ key: ObjectKey, _ body: (RawSpan) throws(StorageError) -> R
+    ) throws(StorageError) -> R? {
         guard let kind = kind(of: column),
             kind == .string || kind == .data || kind == .bytes12 || kind == .bytes16,
-            let cell = cell(column, key, kind), !cell.leaf.isNull(cell.row)
+            let cell = try cell(column, key, kind), !cell.leaf.isNull(cell.row)
         else { return nil }
         return try body(bytes(column, key, cell).bytes)
     }
 
     /// Returns the bytes of a value, inside or outside of the leaf.
     @inlinable @inline(__always)
-    func bytes(_ column: ColumnID, _ key: ObjectKey, _ cell: Cell) -> UnsafeRawBufferPointer {
+    func bytes(_ column: ColumnID, _ key: ObjectKey, _ cell: Cell) throws(StorageError)
+        -> UnsafeRawBufferPointer
+    {
         if cell.leaf.encoding == LeafEncoding.constant {
             return constantBytes(cell.leaf, kind(of: column))
         }
         if cell.leaf.encoding == LeafEncoding.pointers || cell.leaf.hasLong {
-            return distantBytes(column, key, cell)
+            return try distantBytes(column, key, cell)
         }
         return cell.leaf.bytes(cell.row)
     }
@@ -155,7 +160,7 @@ extension TableReader {
     @usableFromInline @inline(never)
     func distantBytes(
         _ column: ColumnID, _ key: ObjectKey, _ cell: Cell
-    ) -> UnsafeRawBufferPointer {
+    ) throws(StorageError) -> UnsafeRawBufferPointer {
         if cell.leaf.encoding == LeafEncoding.pointers {
             let entry = cell.leaf.payload + 16 * cell.row
             if entry.loadUnaligned(as: UInt.self) != 0
@@ -166,25 +171,20 @@ extension TableReader {
         } else if !cell.leaf.isLong(cell.row) {
             return cell.leaf.bytes(cell.row)
         }
-        return longBytes(column, key)
+        return try longBytes(column, key)
     }
 
-    func longBytes(_ column: ColumnID, _ key: ObjectKey) -> UnsafeRawBufferPointer {
+    func longBytes(
+        _ column: ColumnID, _ key: ObjectKey
+    ) throws(StorageError) -> UnsafeRawBufferPointer {
         let empty = UnsafeRawBufferPointer(start: LeafDefaults.absent, count: 0)
         let longKey = LongValueKey(id, column, key)
-        do throws(StorageError) {
-            if let write = source.write, overlay?.hasFlushed == true {
-                return try longKey.get(write.transaction.handle, source.file.tables.values) ?? empty
-            }
-            guard let reader = source.reader else { return empty }
-            if let found = try longKey.get(reader.handle, source.file.tables.values) {
-                return found
-            }
-            source.noteDamage("a long value is missing")
-        } catch {
-            source.note(error)
+        if let write = source.write, overlay?.hasFlushed == true {
+            return try longKey.get(write.transaction.handle, source.file.tables.values) ?? empty
         }
-        return empty
+        guard let reader = source.reader else { return empty }
+        if let found = try longKey.get(reader.handle, source.file.tables.values) { return found }
+        throw source.damaged("a long value is missing")
     }
 }
 

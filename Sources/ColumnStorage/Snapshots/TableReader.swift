@@ -37,20 +37,19 @@ package final class TableReader {
     /// The indexes whose entries are computed from whole rows.
     @exclusivity(unchecked) var rowIndexes: [RowIndex] = []
 
+    /// Creates a closed reader.
     init(_ id: TableID, _ source: SnapshotSource) {
         self.id = id
         self.source = source
         leaves = source.file.tables.leaves(of: id)
         definition = TableDefinition(id: id, columns: [])
         state = TableState.make()
-        if let known = source.definitions[id] { configure(known) }
-        refresh()
     }
 
     deinit { TableState.destroy(state) }
 
-    /// Whether the reader reads an empty table because its snapshot was closed.
-    @exclusivity(unchecked) private(set) var isClosed = false
+    /// Whether the reader reads an empty table, because its head was not read or its snapshot was closed.
+    @exclusivity(unchecked) package private(set) var isClosed = true
 
     /// The number of existing rows.
     @inlinable package var count: Int { state.pointee.count }
@@ -64,11 +63,10 @@ package final class TableReader {
     /// Adopts new column definitions.
     ///
     /// Addresses remain valid, except those of changed columns.
-    func configure(_ next: TableDefinition) {
+    func configure(_ next: TableDefinition) throws(StorageError) {
         let columns = next.columns.count
         guard state.pointee.resize(columns: columns, clusters: state.pointee.capacity) else {
-            source.noteDamage("no memory for the directory of a table")
-            return
+            throw source.damaged("no memory for the directory of a table")
         }
         state.pointee.kinds.deallocate()
         state.pointee.kinds = .allocate(capacity: max(columns, 1))
@@ -85,44 +83,44 @@ package final class TableReader {
         }
     }
 
-    /// Reads the head again and invalidates every address.
-    func refresh() {
+    /// Reads the definition and the head of the table in the version of its source.
+    func open() throws(StorageError) {
+        let next = source.definitions[id] ?? TableDefinition(id: id, columns: [])
+        if next != definition { try configure(next) }
         var head = TableHead()
-        if let bytes = source.tailNode(TableHead.key(id)) {
-            if let known = TableHead(bytes) {
-                head = known
-            } else {
-                source.noteDamage("head of a table")
-            }
+        if let bytes = try source.tailNode(TableHead.key(id)) {
+            guard let known = TableHead(bytes) else { throw source.damaged("head of a table") }
+            head = known
         }
         state.pointee.advanceEpoch()
-        if !setBounds(head) {
-            source.noteDamage("no memory for the directory of a table")
-            _ = setBounds(TableHead())
-        }
+        try setBounds(head)
+        isClosed = false
     }
 
-    func setBounds(_ head: TableHead) -> Bool {
+    /// Reads the head again and invalidates every address.
+    ///
+    /// If that fails, the reader closes, and ``Snapshot/table(_:)`` throws the error.
+    func refresh() {
+        do throws(StorageError) { try open() } catch { close() }
+    }
+
+    func setBounds(_ head: TableHead) throws(StorageError) {
         guard state.pointee.resize(columns: state.pointee.columnCount, clusters: head.clusterCount)
-        else { return false }
+        else { throw source.damaged("no memory for the directory of a table") }
         setTail(head)
         state.pointee.keyBound = head.keyBound
         state.pointee.count = Int(head.count)
         state.pointee.clusterCount = head.clusterCount
-        return true
-    }
-
-    /// Reads the version of its source again, after ``close()``.
-    func reopen() {
-        isClosed = false
-        let next = source.definitions[id] ?? TableDefinition(id: id, columns: [])
-        if next != definition { configure(next) }
-        refresh()
     }
 
     /// Makes the reader read an empty table from now on.
     func close() {
         isClosed = true
+        clear()
+    }
+
+    /// Makes the reader read an empty table until its head is read again.
+    func clear() {
         setTail(TableHead())
         state.pointee.advanceEpoch()
         state.pointee.keyBound = 0
@@ -214,7 +212,7 @@ package final class TableReader {
     ///
     /// Both numbers must be in bounds.
     @inlinable @inline(__always)
-    func leaf(_ slot: Int, _ cluster: Int) -> UnsafeRawPointer {
+    func leaf(_ slot: Int, _ cluster: Int) throws(StorageError) -> UnsafeRawPointer {
         let entry = state.pointee.directory[slot &* state.pointee.capacity &+ cluster]
         if (entry ^ state.pointee.epoch) &>> 48 == 0 {
             // because: a valid entry is never address 0.
@@ -223,18 +221,18 @@ package final class TableReader {
             )
             .unsafelyUnwrapped
         }
-        return load(slot, cluster)
+        return try load(slot, cluster)
     }
 
     /// Finds a leaf in the file, checks it, and adds it to the directory.
     ///
     /// Releases no object that a caller references, so callers on the fast path need not retain their objects.
     @usableFromInline @inline(never) @_effects(releasenone)
-    func load(_ slot: Int, _ cluster: Int) -> UnsafeRawPointer {
-        let address = find(slot, cluster)
+    func load(_ slot: Int, _ cluster: Int) throws(StorageError) -> UnsafeRawPointer {
+        let address = try find(slot, cluster)
         enter(slot, cluster, address)
         if slot == 0 && address == LeafDefaults.absent && overlay == nil {
-            enterAbsent(after: cluster)
+            try enterAbsent(after: cluster)
         }
         return address
     }
@@ -242,22 +240,20 @@ package final class TableReader {
     /// Adds the run of empty clusters after a missing one to the directory.
     ///
     /// In a range of deleted rows, a scan must not search for each cluster.
-    private func enterAbsent(after cluster: Int) {
+    private func enterAbsent(after cluster: Int) throws(StorageError) {
         guard let reader = source.reader else { return }
-        do throws(StorageError) {
-            let cursor = try reader.handle.cursor(leaves)
-            let next = try cursor.setRange(LeafKey(id, cluster: cluster, slot: 0).rawValue)
-            var end = hasTailRows ? min(tailCluster, clusterCount) : clusterCount
-            if let next {
-                let key = LeafKey(rawValue: next.integerKey)
-                if key.rawValue >> 48 == UInt64(id.rawValue) { end = min(end, key.cluster) }
-            }
-            var absent = cluster + 1
-            while absent < end {
-                enter(0, absent, LeafDefaults.absent)
-                absent += 1
-            }
-        } catch { source.note(error) }
+        let cursor = try reader.handle.cursor(leaves)
+        let next = try cursor.setRange(LeafKey(id, cluster: cluster, slot: 0).rawValue)
+        var end = hasTailRows ? min(tailCluster, clusterCount) : clusterCount
+        if let next {
+            let key = LeafKey(rawValue: next.integerKey)
+            if key.rawValue >> 48 == UInt64(id.rawValue) { end = min(end, key.cluster) }
+        }
+        var absent = cluster + 1
+        while absent < end {
+            enter(0, absent, LeafDefaults.absent)
+            absent += 1
+        }
     }
 
     func enter(_ slot: Int, _ cluster: Int, _ address: UnsafeRawPointer) {
@@ -281,28 +277,23 @@ package final class TableReader {
         }
     }
 
-    private func find(_ slot: Int, _ cluster: Int) -> UnsafeRawPointer {
+    private func find(_ slot: Int, _ cluster: Int) throws(StorageError) -> UnsafeRawPointer {
         if hasTailRows && cluster == tailCluster {
-            return UnsafeRawPointer(tailLeaves().leaf(slot).address)
+            return UnsafeRawPointer(try tailLeaves().leaf(slot).address)
         }
-        return stored(slot, cluster)
+        return try stored(slot, cluster)
     }
 
     /// Returns the leaf of a slot in the file, or an empty leaf if there is none.
-    func stored(_ slot: Int, _ cluster: Int) -> UnsafeRawPointer {
+    func stored(_ slot: Int, _ cluster: Int) throws(StorageError) -> UnsafeRawPointer {
         let key = LeafKey(id, cluster: cluster, slot: slot)
         let bytes: UnsafeRawBufferPointer?
-        let before = source.damage == nil
-        if let overlay, let copied = overlay.copyOfFlushed(key) {
+        if let overlay, let copied = try overlay.copyOfFlushed(key) {
             bytes = copied
         } else {
-            bytes = source.get(leaves, key.rawValue)
+            bytes = try source.get(leaves, key.rawValue)
         }
-        guard let bytes, let address = bytes.baseAddress else {
-            // An unreadable leaf is null in every row, so that readers check for damage.
-            if before, source.damage != nil, slot > 0 { return LeafDefaults.nulls }
-            return standard(slot)
-        }
+        guard let bytes, let address = bytes.baseAddress else { return standard(slot) }
         if slot == 0 {
             if bytes.count == 64 && bytes.loadUnaligned(fromByteOffset: 62, as: UInt16.self) == 0 {
                 return address
@@ -310,8 +301,7 @@ package final class TableReader {
         } else if LeafCheck.isWhole(bytes, definition.columns[slot - 1].kind) {
             return address
         }
-        source.noteDamage("leaf \(slot) of cluster \(cluster) in table \(id.rawValue)")
-        return slot == 0 ? standard(slot) : LeafDefaults.nulls
+        throw source.damaged("leaf \(slot) of cluster \(cluster) in table \(id.rawValue)")
     }
 
     private func standard(_ slot: Int) -> UnsafeRawPointer {

@@ -26,16 +26,21 @@ final class TailLeaves {
     }
 
     /// Returns the leaf of a slot at the reader's version.
-    func leaf(_ slot: Int) -> UnpackedLeaf {
+    func leaf(_ slot: Int) throws(StorageError) -> UnpackedLeaf {
         if let known = slots[slot] {
             if known.bound < reader.tailBound {
-                takeOver(slot, into: known.leaf, from: known.bound)
+                try takeOver(slot, into: known.leaf, from: known.bound)
                 slots[slot]?.bound = reader.tailBound
             }
             return known.leaf
         }
-        let leaf = unpack(slot)
-        takeOver(slot, into: leaf, from: Int64(cluster * Cluster.rows))
+        let leaf = try unpack(slot)
+        do throws(StorageError) {
+            try takeOver(slot, into: leaf, from: Int64(cluster * Cluster.rows))
+        } catch {
+            (leaf.address - UnpackedLeaf.notes).deallocate()
+            throw error
+        }
         slots[slot] = (leaf, reader.tailBound)
         return leaf
     }
@@ -45,12 +50,12 @@ final class TailLeaves {
         for slot in slots.indices { slots[slot]?.bound = bound }
     }
 
-    private func unpack(_ slot: Int) -> UnpackedLeaf {
+    private func unpack(_ slot: Int) throws(StorageError) -> UnpackedLeaf {
+        let stored = try reader.stored(slot, cluster)
         let kind = slot == 0 ? nil : layout.kinds[slot - 1]
         let block = UnsafeMutableRawPointer.allocate(
             byteCount: LeafPool.size(kind.map(UnpackedLeaf.width(of:)) ?? 0), alignment: 16)
         let leaf = UnpackedLeaf(address: block + UnpackedLeaf.notes)
-        let stored = reader.stored(slot, cluster)
         if let kind {
             leaf.unpack(Leaf(stored), kind) { self.arena.copy($0) }
         } else {
@@ -59,39 +64,39 @@ final class TailLeaves {
         return leaf
     }
 
-    private func takeOver(_ slot: Int, into leaf: UnpackedLeaf, from first: Int64) {
+    private func takeOver(
+        _ slot: Int, into leaf: UnpackedLeaf, from first: Int64
+    ) throws(StorageError) {
         guard reader.hasTailRows, let transaction = reader.source.reader else { return }
         if reader.tailBound - first <= 2 {
             for key in first..<max(first, reader.tailBound) {
-                if let node = reader.source.tailNode(TableHead.key(reader.id, key)) {
-                    takeOver(slot, into: leaf, key: key, from: node)
+                if let node = try reader.source.tailNode(TableHead.key(reader.id, key)) {
+                    try takeOver(slot, into: leaf, key: key, from: node)
                 }
             }
             return
         }
         let start = TableHead.key(reader.id, 0)
         let keys = TableHead.key(reader.id, first)..<TableHead.key(reader.id, reader.tailBound)
-        do throws(StorageError) {
-            let cursor = try transaction.handle.cursor(reader.source.file.tables.tail)
-            var entry = try cursor.setRange(keys.lowerBound)
-            while let found = entry, found.integerKey < keys.upperBound {
-                takeOver(slot, into: leaf, key: Int64(found.integerKey - start), from: found.value)
-                entry = try cursor.next()
-            }
-        } catch { reader.source.note(error) }
-        reader.source.recent.forEach { home, key, node in
+        let cursor = try transaction.handle.cursor(reader.source.file.tables.tail)
+        var entry = try cursor.setRange(keys.lowerBound)
+        while let found = entry, found.integerKey < keys.upperBound {
+            try takeOver(slot, into: leaf, key: Int64(found.integerKey - start), from: found.value)
+            entry = try cursor.next()
+        }
+        try reader.source.recent.forEach { home, key, node throws(StorageError) in
             if home == .tail && keys.contains(key) {
-                takeOver(slot, into: leaf, key: Int64(key - start), from: node)
+                try takeOver(slot, into: leaf, key: Int64(key - start), from: node)
             }
         }
     }
 
     private func takeOver(
         _ slot: Int, into leaf: UnpackedLeaf, key: Int64, from node: UnsafeRawBufferPointer
-    ) {
+    ) throws(StorageError) {
         guard layout.isWhole(node) else {
-            reader.source.noteDamage("row \(key) in the tail of table \(reader.id.rawValue)")
-            return
+            throw reader.source.damaged(
+                "row \(key) in the tail of table \(reader.id.rawValue)")
         }
         let row = Int(key) - cluster * Cluster.rows
         let isRow = node[0] == RowLayout.row

@@ -63,8 +63,11 @@ extension SIMD8<UInt64> {
     /// The words pass through memory: setting a lane of a vector by a variable index costs a store of the whole vector
     /// and a load that waits for it.
     @inline(__always)
-    func mapWords(_ body: (_ word: Int, _ bits: UInt64) -> UInt64) -> ClusterBits {
-        withUnsafeTemporaryAllocation(byteCount: 128, alignment: 16) { memory in
+    func mapWords<Failure: Error>(
+        _ body: (_ word: Int, _ bits: UInt64) throws(Failure) -> UInt64
+    ) throws(Failure) -> ClusterBits {
+        try withUnsafeTemporaryAllocation(byteCount: 128, alignment: 16) {
+            (memory) throws(Failure) in
             // because: the allocation is not empty.
             let words = memory.baseAddress.unsafelyUnwrapped
             words.storeBytes(of: self, as: ClusterBits.self)
@@ -72,7 +75,7 @@ extension SIMD8<UInt64> {
             while word < 8 {
                 let bits = words.load(fromByteOffset: 8 &* word, as: UInt64.self)
                 words.storeBytes(
-                    of: body(word, bits), toByteOffset: 64 &+ 8 &* word, as: UInt64.self)
+                    of: try body(word, bits), toByteOffset: 64 &+ 8 &* word, as: UInt64.self)
                 word &+= 1
             }
             return words.loadUnaligned(fromByteOffset: 64, as: ClusterBits.self)
@@ -81,14 +84,16 @@ extension SIMD8<UInt64> {
 
     /// Returns the rows of the set for which a test returns 1 and not 0.
     @inline(__always)
-    func keeping(_ test: (Int) -> UInt64) -> ClusterBits {
-        mapWords { word, bits in
+    func keeping<Failure: Error>(
+        _ test: (Int) throws(Failure) -> UInt64
+    ) throws(Failure) -> ClusterBits {
+        try mapWords { (word, bits) throws(Failure) in
             var rest = bits
             var found: UInt64 = 0
             while rest != 0 {
                 let bit = rest.trailingZeroBitCount
                 rest &= rest &- 1
-                found |= test(word &<< 6 &+ bit) &<< UInt64(truncatingIfNeeded: bit)
+                found |= try test(word &<< 6 &+ bit) &<< UInt64(truncatingIfNeeded: bit)
             }
             return found
         }

@@ -41,10 +41,14 @@ package struct RowSet: Sendable {
     package var count: Int { clusters.reduce(0) { $0 + $1.rowCount } }
 
     /// Calls `body` with every row, ascending.
-    package func forEach(_ body: (ObjectKey) -> Void) {
+    package func forEach<Failure: Error>(
+        _ body: (ObjectKey) throws(Failure) -> Void
+    ) throws(Failure) {
         for (cluster, bits) in clusters.enumerated() where !bits.isEmpty {
             let first = Int64(cluster * Cluster.rows)
-            bits.forEachRow { body(ObjectKey(rawValue: first + Int64($0))) }
+            try bits.forEachRow { row throws(Failure) in
+                try body(ObjectKey(rawValue: first + Int64(row)))
+            }
         }
     }
 }

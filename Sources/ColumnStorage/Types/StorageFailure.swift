@@ -1,6 +1,7 @@
 import LMDBStorage
 
 /// The errors of the file, for modules above that do not import LMDBStorage.
+@usableFromInline
 package typealias StorageError = LMDBStorage.StorageError
 
 /// The reader and the writer of encoded bytes.
@@ -10,3 +11,11 @@ package typealias DamagedEncoding = LMDBStorage.DamagedEncoding
 
 /// A position in the queue for a file's write lock, which does not block a thread.
 package typealias WriteLockTicket = LMDBStorage.WriteLockTicket
+
+extension StorageError {
+    /// The check of an index block's content.
+    static let indexBlock = "reading an index block"
+
+    /// Whether a block of an index is damaged.
+    var isOfIndex: Bool { code == .damaged && call == Self.indexBlock }
+}

@@ -34,7 +34,7 @@ extension Snapshot {
             sizes[found.integerKey] = found.key.count + found.value.count
             entry = try cursor.next()
         }
-        source.recent.forEach { home, version, node in
+        try source.recent.forEach { home, version, node in
             if home == .history { sizes[version] = 8 + node.count }
         }
         usage.history = sizes.values.reduce(0, +)
@@ -64,7 +64,9 @@ private struct TableUsageReader {
 
     mutating func read() throws(StorageError) -> TableUsage {
         let tables = source.file.tables
-        if let bytes = source.tailNode(TableHead.key(definition.id)), let head = TableHead(bytes) {
+        if let bytes = try source.tailNode(TableHead.key(definition.id)),
+            let head = TableHead(bytes)
+        {
             usage.rows = Int(head.count)
         }
         try addLeaves()
@@ -108,7 +110,7 @@ private struct TableUsageReader {
             sizes[found.integerKey] = found.key.count + found.value.count
             entry = try cursor.next()
         }
-        source.recent.forEach { home, key, node in
+        try source.recent.forEach { home, key, node in
             if home == .tail, keys.contains(key) { sizes[key] = 8 + node.count }
         }
         usage.waitingRows = sizes.values.reduce(0, +)

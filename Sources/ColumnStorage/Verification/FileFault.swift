@@ -27,6 +27,16 @@ final class FaultList {
     var isFull: Bool { faults.count >= limit }
 
     func add(_ fault: FileFault) { if !isFull { faults.append(fault) } }
+
+    /// Runs a check, which ends at the first part of the file that it cannot read.
+    ///
+    /// That part is an error of its own, unless another check has found errors.
+    func collect(_ check: () throws(StorageError) -> Void) throws(StorageError) {
+        do throws(StorageError) { try check() } catch {
+            guard error.code == .damaged, !error.isOfIndex else { throw error }
+            if faults.isEmpty { add(FileFault(error.call)) }
+        }
+    }
 }
 
 /// The sum of a multiset of entries: equal multisets have equal sums, and different ones almost never do.

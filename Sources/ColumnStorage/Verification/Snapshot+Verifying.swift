@@ -17,14 +17,16 @@ extension Snapshot {
         let faults = FaultList(limit)
         let definitions = source.definitions.values.sorted { $0.id < $1.id }
         for definition in definitions {
-            let table = table(definition.id)
-            let verifier = TableVerifier(table, reader.handle, faults) { target, key in
-                self.table(target).isPresent(key)
+            try faults.collect { () throws(StorageError) in
+                let table = try table(definition.id)
+                let verifier = TableVerifier(table, reader.handle, faults) {
+                    (target, key) throws(StorageError) in
+                    try self.table(target).isPresent(key)
+                }
+                try verifier.run()
             }
-            try verifier.run()
         }
         try verifyHistory(reader.handle, faults)
-        if let damage, !faults.isFull { faults.add(FileFault(damage.call)) }
         return faults.faults
     }
 
@@ -41,7 +43,7 @@ extension Snapshot {
                 entry = try cursor.next()
             }
         }
-        source.recent.forEach { home, version, _ in
+        try source.recent.forEach { home, version, _ in
             if home == .history { versions.append(version) }
         }
         for (index, number) in versions.enumerated() {

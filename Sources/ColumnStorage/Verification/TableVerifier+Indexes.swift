@@ -40,7 +40,7 @@ extension TableVerifier {
         _ column: ColumnID?, _ what: String, _ body: () throws(StorageError) -> Void
     ) throws(StorageError) {
         do throws(StorageError) { try body() } catch {
-            guard error.code == .damaged else { throw error }
+            guard error.isOfIndex else { throw error }
             fault("\(what) has a block that is not valid", column)
         }
     }
@@ -49,17 +49,18 @@ extension TableVerifier {
         let index = intIndex(column.id)
         var expected = EntrySum()
         try forEachRow { key throws(StorageError) in
-            if let value = reader.indexedInt(column, key) {
+            if let value = try reader.indexedInt(column, key) {
                 expected.add(UInt64(bitPattern: value), key.rawValue)
             }
         }
         try look(column.id, "the index") { () throws(StorageError) in
-            let stored = try verifyEntries(index, column) { value, key in
-                reader.isPresent(key) && reader.indexedInt(column, key) == value
+            let stored = try verifyEntries(index, column) { (value, key) throws(StorageError) in
+                guard try reader.isPresent(key) else { return false }
+                return try reader.indexedInt(column, key) == value
             }
             guard stored != expected else { return }
             try forEachRow { key throws(StorageError) in
-                guard let value = reader.indexedInt(column, key) else { return }
+                guard let value = try reader.indexedInt(column, key) else { return }
                 if try !index.keys(equalTo: value, in: transaction).contains(key) {
                     fault("its value \(value) is missing in the index", column.id, key)
                 }
@@ -74,17 +75,17 @@ extension TableVerifier {
     /// Verifies the entries of an index of integers, each of which must be in order and belong to a row.
     private func verifyEntries(
         _ index: IntIndex, _ column: ColumnDefinition,
-        _ belongs: (Int64, ObjectKey) -> Bool
+        _ belongs: (Int64, ObjectKey) throws(StorageError) -> Bool
     ) throws(StorageError) -> EntrySum {
         var stored = EntrySum()
         var last: IntEntry?
-        try index.forEach(in: transaction) { value, key in
+        try index.forEach(in: transaction) { (value, key) throws(StorageError) in
             let entry = IntEntry(value: value, key: key.rawValue)
             if let last, entry < last || entry == last && column.kind != .list && !column.isMixed {
                 fault("the index is out of order at \(value)", column.id, key)
             } else if column.index == .unique, last?.value == value {
                 fault("the value \(value) is in the unique index twice", column.id, key)
-            } else if !belongs(value, key) {
+            } else if try !belongs(value, key) {
                 fault("the index has an entry for \(value), which is not its value", column.id, key)
             }
             last = entry
@@ -98,7 +99,7 @@ extension TableVerifier {
     private func verifyMixed(_ column: ColumnDefinition) throws(StorageError) {
         var expected = EntrySum()
         try forEachRow { key throws(StorageError) in
-            guard let bytes = reader.borrowedBytes(column.id, key) else { return }
+            guard let bytes = try reader.borrowedBytes(column.id, key) else { return }
             for code in MixedLinks.codes(in: bytes) {
                 expected.add(UInt64(bitPattern: code), key.rawValue)
             }
@@ -119,8 +120,9 @@ extension TableVerifier {
     ) throws(StorageError) {
         guard !faults.isFull else { return }
         try look(column.id, "the backlink index") { () throws(StorageError) in
-            let stored = try verifyEntries(intIndex(column.id), column) { _, key in
-                reader.isPresent(key)
+            let stored = try verifyEntries(intIndex(column.id), column) {
+                (_, key) throws(StorageError) in
+                try reader.isPresent(key)
             }
             if stored != expected, !faults.isFull {
                 fault(
@@ -136,7 +138,7 @@ extension TableVerifier {
             isUnique: column.index == .unique
         ) {
             (key, body) throws(StorageError) in
-            if let bytes = reader.borrowedBytes(column.id, key) { try body(bytes) }
+            if let bytes = try reader.borrowedBytes(column.id, key) { try body(bytes) }
         }
     }
 
@@ -171,7 +173,7 @@ extension TableVerifier {
         try look(column, name) { () throws(StorageError) in
             var stored = EntrySum()
             var last: (bytes: [UInt8], key: Int64)?
-            try index.forEach(in: transaction) { bytes, key in
+            try index.forEach(in: transaction) { (bytes, key) throws(StorageError) in
                 if let known = last {
                     let order = known.bytes.withUnsafeBytes {
                         BytesView($0).compare(BytesView(bytes))
@@ -182,7 +184,7 @@ extension TableVerifier {
                         fault("its value is in the unique index twice", column, key)
                     }
                 }
-                if !reader.isPresent(key) {
+                if try !reader.isPresent(key) {
                     fault("\(name) contains a row that does not exist", column, key)
                 }
                 last = ([UInt8](bytes), key.rawValue)

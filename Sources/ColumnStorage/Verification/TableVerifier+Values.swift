@@ -9,7 +9,7 @@ extension TableVerifier {
         where !column.isDropped && (column.kind == .string || column.kind == .data) {
             var rows: Set<Int64> = []
             try forEachRow { key throws(StorageError) in
-                guard isLong(column.id, key) else { return }
+                guard try isLong(column.id, key) else { return }
                 rows.insert(key.rawValue)
                 if try LongValueKey(definition.id, column.id, key)
                     .get(transaction, tables.values) == nil
@@ -43,10 +43,10 @@ extension TableVerifier {
         }
     }
 
-    private func isLong(_ column: ColumnID, _ key: ObjectKey) -> Bool {
+    private func isLong(_ column: ColumnID, _ key: ObjectKey) throws(StorageError) -> Bool {
         let cluster = Int(key.rawValue) / Cluster.rows
         let row = Int(key.rawValue) % Cluster.rows
-        let leaf = Leaf(reader.leaf(column.rawValue + 1, cluster))
+        let leaf = try Leaf(reader.leaf(column.rawValue + 1, cluster))
         return leaf.encoding == LeafEncoding.pointers
             ? UnpackedLeaf(address: UnsafeMutableRawPointer(mutating: leaf.address))
                 .longs.contains(row)
@@ -64,15 +64,17 @@ extension TableVerifier {
         let cursor = try transaction.cursor(tables.lists)
         var owners: Set<Int64> = []
         var current: (owner: Int64, count: Int)?
-        func finish() {
+        func finish() throws(StorageError) {
             guard let (owner, count) = current else { return }
             let row = ObjectKey(owner)
-            if !reader.isPresent(row) {
+            if try !reader.isPresent(row) {
                 fault("a list belongs to no row", column.id, row)
-            } else if reader.listCount(column.id, row) != count {
+                return
+            }
+            let declared = try reader.listCount(column.id, row)
+            if declared != count {
                 fault(
-                    "the list has \(count) elements, but declares \(reader.listCount(column.id, row))",
-                    column.id, row)
+                    "the list has \(count) elements, but declares \(declared)", column.id, row)
             }
         }
         var entry = try cursor.setRange(key.least())
@@ -85,18 +87,19 @@ extension TableVerifier {
                 continue
             }
             if current?.owner != position.value {
-                finish()
+                try finish()
                 owners.insert(position.value)
                 current = (position.value, 0)
             }
             current?.count += chunk.count
-            verifyChunk(chunk, of: ObjectKey(position.value), in: column, element: element, body)
+            try verifyChunk(
+                chunk, of: ObjectKey(position.value), in: column, element: element, body)
             entry = try cursor.next()
         }
         if faults.isFull { return }
-        finish()
+        try finish()
         try forEachRow { row throws(StorageError) in
-            if reader.listCount(column.id, row) > 0, !owners.contains(row.rawValue) {
+            if try reader.listCount(column.id, row) > 0, !owners.contains(row.rawValue) {
                 fault("its list is missing", column.id, row)
             }
             try verifyKeys(column, row)
@@ -110,7 +113,7 @@ extension TableVerifier {
         guard column.collection == .map, let keys = reader.list(column.id)?.keys else { return }
         do throws(StorageError) {
             let count = try keys.reader(row).count
-            if count != reader.listCount(column.id, row) {
+            if try count != reader.listCount(column.id, row) {
                 fault("its map has \(count) keys, which do not match its values", column.id, row)
             }
         } catch {
@@ -122,7 +125,7 @@ extension TableVerifier {
     private func verifyChunk(
         _ chunk: ListChunk, of owner: ObjectKey, in column: ColumnDefinition, element: ColumnKind,
         _ body: (_ target: Int64, _ owner: Int64) -> Void
-    ) {
+    ) throws(StorageError) {
         for index in 0..<chunk.count {
             if chunk.isNull(index) {
                 // Values of maps may be null, because links of deleted rows become null.
@@ -131,7 +134,7 @@ extension TableVerifier {
                 }
             } else if element == .link {
                 let target = chunk.word(index)
-                if let table = column.target, !isPresent(table, ObjectKey(target)) {
+                if let table = column.target, try !isPresent(table, ObjectKey(target)) {
                     fault(
                         "its list contains row \(target), which does not exist", column.id, owner)
                 }

@@ -7,13 +7,13 @@ struct TableVerifier {
     let transaction: TransactionHandle
     let faults: FaultList
     /// Returns whether a row of a table exists.
-    let isPresent: (TableID, ObjectKey) -> Bool
+    let isPresent: (TableID, ObjectKey) throws(StorageError) -> Bool
 
     var tables: FileTables { reader.source.file.tables }
 
     init(
         _ reader: TableReader, _ transaction: TransactionHandle, _ faults: FaultList,
-        isPresent: @escaping (TableID, ObjectKey) -> Bool
+        isPresent: @escaping (TableID, ObjectKey) throws(StorageError) -> Bool
     ) {
         self.reader = reader
         definition = reader.definition
@@ -23,13 +23,13 @@ struct TableVerifier {
     }
 
     func run() throws(StorageError) {
-        verifyHead()
-        try verifyLeaves()
-        try verifyTail()
-        verifyCount()
-        try verifyLongValues()
-        for column in definition.columns where !column.isDropped {
-            if column.kind == .link { verifyLinks(column) }
+        try faults.collect(verifyHead)
+        try faults.collect(verifyLeaves)
+        try faults.collect(verifyTail)
+        try faults.collect(verifyCount)
+        try faults.collect(verifyLongValues)
+        for column in definition.columns where !column.isDropped && column.kind == .link {
+            try faults.collect { () throws(StorageError) in try verifyLinks(column) }
         }
         try verifyIndexes()
     }
@@ -39,34 +39,38 @@ struct TableVerifier {
     }
 
     /// Calls `body` with every row, ascending, until the maximum number of errors is found.
+    ///
+    /// A row that cannot be read does not end the check of the others.
     func forEachRow(
         _ body: (ObjectKey) throws(StorageError) -> Void
     ) throws(StorageError) {
         for cluster in 0..<reader.clusterCount where !faults.isFull {
             let base = Int64(cluster * Cluster.rows)
             try reader.presence(cluster).forEachRow { row throws(StorageError) in
-                try body(ObjectKey(base + Int64(row)))
+                try faults.collect { () throws(StorageError) in
+                    try body(ObjectKey(base + Int64(row)))
+                }
             }
         }
     }
 
-    private func verifyHead() {
-        guard let bytes = reader.source.tailNode(TableHead.key(definition.id)),
+    private func verifyHead() throws(StorageError) {
+        guard let bytes = try reader.source.tailNode(TableHead.key(definition.id)),
             TableHead(bytes) == nil
         else { return }
         fault("the head of the table is not valid")
     }
 
-    private func verifyCount() {
+    private func verifyCount() throws(StorageError) {
         var count = 0
-        for cluster in 0..<reader.clusterCount { count += reader.presence(cluster).rowCount }
+        for cluster in 0..<reader.clusterCount { count += try reader.presence(cluster).rowCount }
         if count != reader.count {
             fault("the table declares \(reader.count) rows, but has \(count)")
         }
         let last = Int(reader.keyBound) / Cluster.rows
         guard last < reader.clusterCount else { return }
         for row in Int(reader.keyBound) % Cluster.rows..<Cluster.rows
-        where reader.presence(last).contains(row) {
+        where try reader.presence(last).contains(row) {
             fault("a row is beyond the last key", nil, ObjectKey(Int64(last * Cluster.rows + row)))
         }
     }
@@ -115,7 +119,7 @@ struct TableVerifier {
             verifyWaiting(found.integerKey - keys.lowerBound, found.value, layout)
             entry = try cursor.next()
         }
-        reader.source.recent.forEach { home, key, node in
+        try reader.source.recent.forEach { home, key, node in
             if home == .tail && keys.contains(key) {
                 verifyWaiting(key - keys.lowerBound, node, layout)
             }
@@ -136,13 +140,13 @@ struct TableVerifier {
         }
     }
 
-    private func verifyLinks(_ column: ColumnDefinition) {
+    private func verifyLinks(_ column: ColumnDefinition) throws(StorageError) {
         guard let target = column.target else { return }
         for cluster in 0..<reader.clusterCount where !faults.isFull {
             let base = Int64(cluster * Cluster.rows)
-            reader.presence(cluster).forEachRow { row in
+            try reader.presence(cluster).forEachRow { row throws(StorageError) in
                 let key = ObjectKey(base + Int64(row))
-                if let linked = reader.link(column.id, key), !isPresent(target, linked) {
+                if let linked = try reader.link(column.id, key), try !isPresent(target, linked) {
                     fault(
                         "it links to row \(linked.rawValue), which does not exist", column.id, key)
                 }

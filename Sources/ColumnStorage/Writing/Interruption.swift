@@ -5,8 +5,7 @@ import Synchronization
 /// The check whether the calling thread should stop its computation.
 ///
 /// A query of a hundred characters can take years, and building an index over a large table takes minutes. Both
-/// therefore run this check from time to time. A stopped evaluation leaves a wrong result, which its caller must not
-/// use: `check()` then throws.
+/// therefore run this check from time to time, once for each cluster that they read, and throw its error.
 ///
 /// A host sets it for all its work on a thread; without one, no computation is stopped.
 package final class Interruption: Sendable {
@@ -14,11 +13,8 @@ package final class Interruption: Sendable {
     @TaskLocal package static var current: Interruption?
 
     private let isAsked: @Sendable () -> Bool
-    // These are atomic because thread-local values must be sendable; only one thread uses them.
+    // This is atomic because thread-local values must be sendable; only one thread uses it.
     private let steps = Atomic(0)
-    private let hasGivenUp = Atomic(false)
-    /// The memory limit that the computation has reached; 0 if it was stopped for another reason.
-    private let reachedLimit = Atomic(0)
 
     /// The number of steps between two checks; a step costs about as much as reading a value.
     private static let pause = 1024
@@ -27,47 +23,25 @@ package final class Interruption: Sendable {
     /// microsecond.
     package init(isAsked: @escaping @Sendable () -> Bool) { self.isAsked = isAsked }
 
-    /// Counts one or several steps of work; returns false if the computation should stop.
-    package func mayContinue(after count: Int = 1) -> Bool {
-        if hasGivenUp.load(ordering: .relaxed) { return false }
+    /// Counts one or several steps of work.
+    ///
+    /// Throws `interrupted` if the computation should stop, and `memoryLimit` if the script has taken more memory than
+    /// its limit.
+    @inline(__always)
+    package func step(_ count: Int = 1) throws(StorageError) {
         let taken = steps.load(ordering: .relaxed) &+ count
         steps.store(taken < Self.pause ? taken : 0, ordering: .relaxed)
-        if taken < Self.pause { return true }
-        if isAsked() {
-            hasGivenUp.store(true, ordering: .relaxed)
-            return false
-        }
-        guard let account = MemoryAccount.current, account.isExhausted else { return true }
-        giveUp(MemoryLimitReached(limit: account.limit))
-        return false
+        if taken >= Self.pause { try check() }
     }
 
-    /// Returns whether a computation was stopped since the last call; its result must not be used.
-    package func takeGivenUp() -> Bool {
-        guard hasGivenUp.load(ordering: .relaxed) else { return false }
-        hasGivenUp.store(false, ordering: .relaxed)
-        return true
+    @inline(never)
+    private func check() throws(StorageError) {
+        if isAsked() { throw StorageError(.interrupted, call: "", file: "") }
+        guard let account = MemoryAccount.current else { return }
+        account.measureIfDue()
+        if account.isExhausted { throw StorageError(.memoryLimit, call: "a query", file: "") }
     }
 
-    /// Stops the computation because the script has reached its memory limit.
-    package func giveUp(_ error: MemoryLimitReached) {
-        reachedLimit.store(error.limit, ordering: .relaxed)
-        hasGivenUp.store(true, ordering: .relaxed)
-    }
-
-    /// Returns the memory limit that stopped a computation since the last call; nil if there is none.
-    package func takeReachedLimit() -> MemoryLimitReached? {
-        let limit = reachedLimit.exchange(0, ordering: .relaxed)
-        return limit > 0 ? MemoryLimitReached(limit: limit) : nil
-    }
-
-    /// Counts steps of a write, and throws if the write should stop.
-    static func step(_ count: Int) throws(StorageError) {
-        guard let current, !current.mayContinue(after: count) else { return }
-        _ = current.takeGivenUp()
-        if current.takeReachedLimit() != nil {
-            throw StorageError(.memoryLimit, call: "a query", file: "")
-        }
-        throw StorageError(.interrupted, call: "", file: "")
-    }
+    /// Counts steps of the calling thread's work; throws as ``step(_:)-(Int)`` does.
+    package static func step(_ count: Int = 1) throws(StorageError) { try current?.step(count) }
 }

@@ -17,7 +17,9 @@ package struct ListEditor {
     package var reader: ListReader { writer.reader }
 
     /// The number of elements.
-    package var count: Int { overlay.reader.listCount(column.id, key) }
+    package var count: Int {
+        get throws(StorageError) { try overlay.reader.listCount(column.id, key) }
+    }
 
     /// Adds an element at the end.
     package func append(_ element: ListElement) throws(StorageError) {
@@ -31,7 +33,7 @@ package struct ListEditor {
         try writer.require(elements.reduce(0) { $0 + $1.pendingBytes })
         for element in elements { try linked(element) }
         let newCount = try writer.append(contentsOf: elements)
-        if newCount != count { session.setListCount(overlay, column.id, key, to: newCount) }
+        if try newCount != count { session.setListCount(overlay, column.id, key, to: newCount) }
     }
 
     /// Adds links at the end.
@@ -60,14 +62,14 @@ package struct ListEditor {
         try writer.require(element.pendingBytes)
         try unlinked(try writer.set(element, at: position))
         try linked(element)
-        session.setListCount(overlay, column.id, key, to: count)
+        try session.setListCount(overlay, column.id, key, to: count)
     }
 
     /// Removes an element.
     package func remove(at position: Int) throws(StorageError) {
         try writer.require(0)
         try unlinked(try writer.remove(at: position))
-        session.setListCount(overlay, column.id, key, to: count - 1)
+        try session.setListCount(overlay, column.id, key, to: count - 1)
     }
 
     /// Removes all elements that are equal to one.
@@ -80,7 +82,7 @@ package struct ListEditor {
             removed += 1
         }
         for _ in 0..<removed { try unlinked(element) }
-        session.setListCount(overlay, column.id, key, to: count - removed)
+        try session.setListCount(overlay, column.id, key, to: count - removed)
     }
 
     /// Sets the links with this code in mixed elements to nil; a set loses these elements.
@@ -109,19 +111,19 @@ package struct ListEditor {
     package func move(from position: Int, to target: Int) throws(StorageError) {
         try writer.require(0)
         try writer.move(from: position, to: target)
-        session.setListCount(overlay, column.id, key, to: count)
+        try session.setListCount(overlay, column.id, key, to: count)
     }
 
     /// Exchanges two elements.
     package func swap(_ first: Int, _ second: Int) throws(StorageError) {
         try writer.require(0)
         try writer.swap(first, second)
-        session.setListCount(overlay, column.id, key, to: count)
+        try session.setListCount(overlay, column.id, key, to: count)
     }
 
     /// Removes all elements.
     package func removeAll() throws(StorageError) {
-        guard count > 0 else { return }
+        guard try count > 0 else { return }
         if column.elementKind == .link || column.isMixed {
             for element in try elements() { try unlinked(element) }
         }
@@ -130,13 +132,7 @@ package struct ListEditor {
     }
 
     func elements() throws(StorageError) -> [ListElement] {
-        do {
-            return try writer.reader.elements()
-        } catch {
-            // because: reading a list throws no other errors.
-            throw error as? StorageError
-                ?? StorageError(.damaged, call: "reading a list", file: session.file.path)
-        }
+        try writer.reader.elements()
     }
 
     private func linked(_ element: ListElement) throws(StorageError) {

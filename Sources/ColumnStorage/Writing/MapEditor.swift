@@ -17,7 +17,7 @@ package struct MapEditor {
     package var reader: MapReader { MapReader(values: entries.reader, keys: keys.reader) }
 
     /// The number of entries.
-    package var count: Int { entries.count }
+    package var count: Int { get throws(StorageError) { try entries.count } }
 
     /// Sets the value of a key, and returns whether the key is new.
     @discardableResult  // because: most callers only need the value to be set

@@ -18,26 +18,22 @@ final class PreviousVersion {
     /// Releases the version.
     func end() { source.close() }
 
-    /// The first damage that a read has found.
-    var damage: StorageError? { source.damage }
-
     /// Returns the table in its state before the write touched it.
-    func table(_ overlay: TableOverlay) -> TableReader {
+    func table(_ overlay: TableOverlay) throws(StorageError) -> TableReader {
         let definition = overlay.reader.definition
         guard let known = tables[overlay.id] else {
             source.define(definition)
             let made = TableReader(overlay.id, source)
+            try made.open()
             tables[overlay.id] = made
             return made
         }
         if known.definition != definition {
             source.define(definition)
-            known.configure(definition)
+            try known.configure(definition)
         }
         known.state.pointee.advanceEpoch()
-        if !known.setBounds(overlay.headBefore) {
-            source.noteDamage("no memory for the directory of a table")
-        }
+        try known.setBounds(overlay.headBefore)
         for (key, address) in overlay.origins where key.cluster < known.clusterCount {
             known.enter(key.slot, key.cluster, address)
         }

@@ -28,7 +28,9 @@ struct RowRemoval {
         let handle = session.transaction.handle
         var sources: [Source] = []
         for (source, column) in session.incoming(table) {
-            guard let index = session.snapshot.table(source).intIndex(column.id) else { continue }
+            guard let index = try session.snapshot.table(source).intIndex(column.id) else {
+                continue
+            }
             if count > Self.many, try index.isEmpty(in: handle) { continue }
             sources.append((source, column, index))
         }
@@ -88,14 +90,14 @@ struct RowRemoval {
         for (column, index) in indexed {
             let wasPresent = overlay.unpackedLeaf(0, cluster).isMarked(row)
             guard wasPresent || overlay.hadValue(column.id.rawValue + 1, cluster, row),
-                let value = reader.indexedInt(column, key)
+                let value = try reader.indexedInt(column, key)
             else { continue }
             try index.remove(value, key, in: session.transaction.handle)
         }
         for column in others {
             if column.kind != .list {
                 try session.clearBytes(overlay, column, key, cluster: cluster, row: row)
-            } else if reader.listCount(column.id, key) > 0 {
+            } else if try reader.listCount(column.id, key) > 0 {
                 try session.list(overlay.id, column.id, key).removeAll()
             }
         }
@@ -107,29 +109,32 @@ extension WriteSession {
     ///
     /// Its key is not reused.
     package func delete(_ table: TableID, _ key: ObjectKey) throws(StorageError) {
-        let reader = overlay(table).reader
-        if !reader.isPresent(key) {
-            try reader.source.requireSound()
-            preconditionFailure("the row does not exist")
+        let isPresent = try overlay(table).reader.isPresent(key)
+        precondition(isPresent, "the row does not exist")
+        try changing { () throws(StorageError) in
+            try RowRemoval(self, table, count: 1).remove(key)
         }
-        try RowRemoval(self, table, count: 1).remove(key)
     }
 
     /// Removes those of the rows that exist.
     package func delete(_ table: TableID, _ keys: [ObjectKey]) throws(StorageError) {
         let reader = overlay(table).reader
-        let removal = try RowRemoval(self, table, count: keys.count)
-        for key in keys where reader.isPresent(key) { try removal.remove(key) }
+        try changing { () throws(StorageError) in
+            let removal = try RowRemoval(self, table, count: keys.count)
+            for key in keys where try reader.isPresent(key) { try removal.remove(key) }
+        }
     }
 
     /// Removes every row of a table.
     package func deleteAll(_ table: TableID) throws(StorageError) {
         let reader = overlay(table).reader
-        let removal = try RowRemoval(self, table, count: reader.count)
-        for cluster in 0..<reader.clusterCount {
-            let base = Int64(cluster * Cluster.rows)
-            try reader.presence(cluster).forEachRow { row throws(StorageError) in
-                try removal.remove(ObjectKey(base + Int64(row)))
+        try changing { () throws(StorageError) in
+            let removal = try RowRemoval(self, table, count: reader.count)
+            for cluster in 0..<reader.clusterCount {
+                let base = Int64(cluster * Cluster.rows)
+                try reader.presence(cluster).forEachRow { row throws(StorageError) in
+                    try removal.remove(ObjectKey(base + Int64(row)))
+                }
             }
         }
     }
@@ -137,7 +142,7 @@ extension WriteSession {
     func deleteLong(
         _ overlay: TableOverlay, _ column: ColumnID, cluster: Int, row: Int, _ key: ObjectKey
     ) throws(StorageError) {
-        let leaf = Leaf(overlay.reader.leaf(column.rawValue + 1, cluster))
+        let leaf = try Leaf(overlay.reader.leaf(column.rawValue + 1, cluster))
         let isLong: Bool
         if leaf.encoding == LeafEncoding.pointers {
             isLong = overlay.unpackedLeaf(column.rawValue + 1, cluster).longs.contains(row)

@@ -36,29 +36,22 @@ extension RowWriter {
     }
 
     /// Returns whether no row has the value of an indexed column; false for null and if the value is not set.
-    package func isNew(_ column: ColumnID) -> Bool {
+    package func isNew(_ column: ColumnID) throws(StorageError) -> Bool {
         guard isSet(column) else { return false }
         let cell = values[column.rawValue]
         switch cell.form {
         case Form.word:
             let value = Int64(bitPattern: cell.word)
             guard isUsable, let index = intIndex(column) else {
-                return reader.find(column, int: value) == nil
+                return try reader.find(column, int: value) == nil
             }
-            return index._withUnsafeGuaranteedRef { index in
-                do throws(StorageError) {
-                    return try index.find(value, in: handle) == nil
-                } catch {
-                    reader.source.note(error)
-                    return true
-                }
-            }
+            return try index.takeUnretainedValue().find(value, in: handle) == nil
         case Form.text, Form.fixed:
             let bytes = bytes(cell)
             guard let index = reader.bytesIndex(column) else {
-                return reader.find(column, bytes: [UInt8](bytes)) == nil
+                return try reader.find(column, bytes: [UInt8](bytes)) == nil
             }
-            let found = reader.read { (transaction) throws(StorageError) in
+            let found = try reader.read { (transaction) throws(StorageError) in
                 try index.find(bytes, in: transaction)
             }
             return (found ?? nil) == nil

@@ -1,14 +1,15 @@
 // The changes of a write for observers and the history.
 extension TableOverlay {
     /// Returns the rows that the write has inserted, or in which it has set one of the columns.
-    func touchedKeys(_ columns: [ColumnID]) -> KeySet {
+    func touchedKeys(_ columns: [ColumnID]) throws(StorageError) -> KeySet {
         var clusters: Set<Int> = Set(presence.keys)
         for key in leaves.keys { clusters.insert(LeafKey(rawValue: key).cluster) }
         for key in marks.keys { clusters.insert(LeafKey(rawValue: key).cluster) }
         var result = KeySet()
         for cluster in clusters.sorted() {
             let root = leaves[LeafKey(id, cluster: cluster, slot: 0).rawValue]
-            let now = root?.presence ?? presence[cluster]?.new ?? reader.presence(cluster)
+            let known = root?.presence ?? presence[cluster]?.new
+            let now = if let known { known } else { try reader.presence(cluster) }
             let before = root?.marks ?? presence[cluster]?.old ?? now
             var bits = now & ~before
             for column in columns {
@@ -21,7 +22,7 @@ extension TableOverlay {
     }
 
     /// Returns the changes of the write to the table, complete after all leaves are flushed.
-    func changes() -> TableChanges {
+    func changes() throws(StorageError) -> TableChanges {
         var changes = TableChanges()
         for cluster in presence.keys.sorted() {
             guard let (old, new) = presence[cluster] else { continue }
@@ -31,13 +32,13 @@ extension TableOverlay {
         }
         if marks.isEmpty { return changes }
         if marks.count == 1, let (key, set) = marks.first {
-            note(set, of: LeafKey(rawValue: key), in: &changes)
+            try note(set, of: LeafKey(rawValue: key), in: &changes)
         } else {
             for key in marks.keys.sorted(by: {
                 LeafKey(rawValue: $0).cluster < LeafKey(rawValue: $1).cluster
             }) {
                 guard let set = marks[key] else { continue }
-                note(set, of: LeafKey(rawValue: key), in: &changes)
+                try note(set, of: LeafKey(rawValue: key), in: &changes)
             }
         }
         for (index, list) in reader.lists.enumerated() {
@@ -50,12 +51,14 @@ extension TableOverlay {
     }
 
     /// Adds the modified rows among the marked rows of a leaf.
-    private func note(_ marked: ClusterBits, of leaf: LeafKey, in changes: inout TableChanges) {
+    private func note(
+        _ marked: ClusterBits, of leaf: LeafKey, in changes: inout TableChanges
+    ) throws(StorageError) {
         let bits: ClusterBits
         if let (old, new) = presence[leaf.cluster] {
             bits = marked & old & new
         } else {
-            bits = marked & reader.presence(leaf.cluster)
+            bits = try marked & reader.presence(leaf.cluster)
         }
         if bits.isEmpty { return }
         changes.modified[ColumnID(leaf.slot - 1), default: KeySet()].insert(

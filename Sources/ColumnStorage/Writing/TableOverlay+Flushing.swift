@@ -3,20 +3,15 @@ import LMDBStorage
 // Flushing packs unpacked leaves into the write transaction, from which they are read again if needed.
 extension TableOverlay {
     /// Returns a copy of a leaf in the write transaction; nil if the committed leaf is the newest.
-    func copyOfFlushed(_ key: LeafKey) -> UnsafeRawBufferPointer? {
+    func copyOfFlushed(_ key: LeafKey) throws(StorageError) -> UnsafeRawBufferPointer? {
         guard flushed.contains(key.rawValue) else { return nil }
-        do throws(StorageError) {
-            let found = try session.transaction.handle.get(reader.leaves, key.rawValue)
-            guard let bytes = found, let source = bytes.baseAddress else {
-                return UnsafeRawBufferPointer(start: nil, count: 0)
-            }
-            let copy = session.keepCopy(
-                of: key, UnsafeRawBufferPointer(start: source, count: bytes.count))
-            return UnsafeRawBufferPointer(start: copy, count: bytes.count)
-        } catch {
-            session.fail(error)
+        let found = try session.transaction.handle.get(reader.leaves, key.rawValue)
+        guard let bytes = found, let source = bytes.baseAddress else {
             return UnsafeRawBufferPointer(start: nil, count: 0)
         }
+        let copy = session.keepCopy(
+            of: key, UnsafeRawBufferPointer(start: source, count: bytes.count))
+        return UnsafeRawBufferPointer(start: copy, count: bytes.count)
     }
 
     /// Flushes every unpacked leaf, in the order of their keys.
@@ -81,7 +76,7 @@ extension TableOverlay {
             }
             presence[cluster] = (leaf.marks, bits)
         } else {
-            let present = reader.presence(cluster)
+            let present = try reader.presence(cluster)
             if present.isEmpty && (cluster + 1) * Cluster.rows <= reader.keyBound {
                 try session.transaction.handle.delete(reader.leaves, key.rawValue)
             } else {

@@ -19,13 +19,15 @@ extension TableOverlay {
     /// Removes every row; all rows from before the write count as deleted.
     ///
     /// The newest cluster must have been packed, and the caller removes the data in the file.
-    func removeAllRows() {
+    func removeAllRows() throws(StorageError) {
         for cluster in 0..<reader.clusterCount {
             let before: ClusterBits
             if let leaf = leaves[LeafKey(id, cluster: cluster, slot: 0).rawValue] {
                 before = leaf.marks
+            } else if let known = presence[cluster] {
+                before = known.old
             } else {
-                before = presence[cluster]?.old ?? reader.presence(cluster)
+                before = try reader.presence(cluster)
             }
             presence[cluster] = (before, .zero)
         }

@@ -116,18 +116,25 @@ final class TableOverlay {
             leaf = known
         } else {
             isTouched = true
-            if keepsTail(cluster) {
+            if keepsTail(cluster),
+                let kept = session.reading(
+                    or: nil, { () throws(StorageError) in try reader.tailLeaves().leaf(slot) })
+            {
                 usesTail = true
-                leaf = reader.tailLeaves().leaf(slot)
-                leaf.marks = slot == 0 ? leaf.presence : .zero
-                leaves[key] = leaf
-                reader.enter(slot, cluster, UnsafeRawPointer(leaf.address))
-                recent[slot] = (cluster, leaf)
-                return leaf
+                kept.marks = slot == 0 ? kept.presence : .zero
+                leaves[key] = kept
+                reader.enter(slot, cluster, UnsafeRawPointer(kept.address))
+                recent[slot] = (cluster, kept)
+                return kept
             }
             session.makeSpace()
             let width = width(of: slot)
-            let source = reader.leaf(slot, cluster)
+            // If the leaf is unreadable, the write has failed. Its further changes then go to a leaf that is not in the
+            // directory, so that reads still throw the error.
+            let stored = session.reading(or: nil) { () throws(StorageError) in
+                try reader.leaf(slot, cluster)
+            }
+            let source = stored ?? (slot == 0 ? LeafDefaults.absent : LeafDefaults.nulls)
             leaf = session.pool.take(width: width)
             if slot == 0 {
                 let bits = source.loadUnaligned(as: ClusterBits.self)
@@ -141,7 +148,7 @@ final class TableOverlay {
                 }
             }
             leaves[key] = leaf
-            reader.enter(slot, cluster, UnsafeRawPointer(leaf.address))
+            if stored != nil { reader.enter(slot, cluster, UnsafeRawPointer(leaf.address)) }
         }
         recent[slot] = (cluster, leaf)
         return leaf
@@ -172,7 +179,9 @@ final class TableOverlay {
             return leaf.marks.contains(row)
         }
         if let known = presence[cluster] { return known.old.contains(row) }
-        return reader.isPresent(cluster, row)
+        return session.reading(or: false) { () throws(StorageError) in
+            try reader.isPresent(cluster, row)
+        }
     }
 
     private func marksOf(_ slot: Int, _ cluster: Int) -> ClusterBits {

@@ -12,7 +12,9 @@ extension WriteSession {
         guard let index = overlay.reader.bytesIndex(column) else { return }
         let (cluster, row) = position(of: key)
         let hadValue = !isNew && overlay.hadValue(column.rawValue + 1, cluster, row)
-        let old = hadValue ? overlay.reader.borrowedBytes(column, key) : nil
+        let old = reading(or: nil) { () throws(StorageError) in
+            hadValue ? try overlay.reader.borrowedBytes(column, key) : nil
+        }
         if let old, let new, BytesTest.isEqual(old, new) { return }
         do throws(StorageError) {
             if let old { try index.remove(old, key, in: transaction.handle) }

@@ -3,7 +3,9 @@ import LMDBStorage
 // The effects of row changes on indexes, lists and the links of other rows.
 extension WriteSession {
     /// Returns an editor of a row's list or set; the caller keeps a set in order.
-    package func list(_ table: TableID, _ column: ColumnID, _ key: ObjectKey) -> ListEditor {
+    package func list(
+        _ table: TableID, _ column: ColumnID, _ key: ObjectKey
+    ) throws(StorageError) -> ListEditor {
         let overlay = overlay(table)
         guard let lists = overlay.reader.list(column) else {
             preconditionFailure("not a list column")
@@ -11,16 +13,18 @@ extension WriteSession {
         return ListEditor(
             session: self, overlay: overlay,
             column: overlay.reader.definition.columns[column.rawValue], key: key,
-            writer: lists.writer(key, count: overlay.reader.listCount(column, key)))
+            writer: lists.writer(key, count: try overlay.reader.listCount(column, key)))
     }
 
     /// Returns an editor of a row's map.
-    package func map(_ table: TableID, _ column: ColumnID, _ key: ObjectKey) -> MapEditor {
-        let values = list(table, column, key)
+    package func map(
+        _ table: TableID, _ column: ColumnID, _ key: ObjectKey
+    ) throws(StorageError) -> MapEditor {
+        let values = try list(table, column, key)
         guard let keys = values.writer.column.keys else {
             preconditionFailure("not a map column")
         }
-        return MapEditor(values, keys: keys.writer(key, count: values.count))
+        return MapEditor(values, keys: keys.writer(key, count: try values.count))
     }
 
     func setListCount(
@@ -59,17 +63,21 @@ extension WriteSession {
     /// Builds the index of a column for existing rows.
     func build(_ reader: TableReader, _ column: ColumnDefinition) throws(StorageError) {
         if let index = reader.intIndex(column.id), column.kind == .int || column.kind == .bool {
-            try fill(index, reader) { reader.indexedInt(column, $0) }
+            try fill(index, reader) { key throws(StorageError) in try reader.indexedInt(column, key)
+            }
         }
         if let index = reader.bytesIndex(column.id) {
-            try fill(index, reader) { reader.borrowedBytes(column.id, $0).map { BytesView($0) } }
+            try fill(index, reader) { key throws(StorageError) in
+                try reader.borrowedBytes(column.id, key).map { BytesView($0) }
+            }
         }
     }
 
     private func fill<Value>(
-        _ index: SortedIndex<Value>, _ reader: TableReader, _ value: (ObjectKey) -> Value?
+        _ index: SortedIndex<Value>, _ reader: TableReader,
+        _ value: (ObjectKey) throws(StorageError) -> Value?
     ) throws(StorageError) {
-        var ranges = IndexBuildRanges(reader, account, value)
+        var ranges = try IndexBuildRanges(reader, account, value)
         defer { ranges.deallocate() }
         repeat {
             for cluster in 0..<reader.clusterCount {
@@ -77,7 +85,7 @@ extension WriteSession {
                 let base = Int64(cluster * Cluster.rows)
                 try reader.presence(cluster).forEachRow { row throws(StorageError) in
                     let key = ObjectKey(base + Int64(row))
-                    if let value = value(key), ranges.contains(value) {
+                    if let value = try value(key), ranges.contains(value) {
                         try index.insert(value, key, in: transaction.handle)
                     }
                 }

@@ -10,7 +10,7 @@ extension WriteSession {
             _ = insert(table)
             return true
         }
-        guard key.rawValue >= 0, !overlay.reader.isPresent(key) else { return false }
+        guard key.rawValue >= 0, try !overlay.reader.isPresent(key) else { return false }
         try revive(table, key)
         return true
     }

@@ -12,7 +12,9 @@ extension WriteSession {
         guard let index = overlay.reader.intIndex(column) else { return }
         let (cluster, row) = position(of: key)
         let hadValue = !isNew && overlay.hadValue(column.rawValue + 1, cluster, row)
-        let old = hadValue ? overlay.reader.borrowedBytes(column, key) : nil
+        let old = reading(or: nil) { () throws(StorageError) in
+            hadValue ? try overlay.reader.borrowedBytes(column, key) : nil
+        }
         let oldCodes = old.map(MixedLinks.codes) ?? []
         let newCodes = new.map(MixedLinks.codes) ?? []
         if oldCodes == newCodes { return }
@@ -41,14 +43,14 @@ extension WriteSession {
         for (source, column) in mixedColumns() {
             let reader = overlay(source).reader
             var last: ObjectKey?
-            for owner in reader.holders(of: key, in: table, through: column.id) where owner != last
-            {
+            for owner in try reader.holders(of: key, in: table, through: column.id)
+            where owner != last {
                 last = owner
                 if column.kind == .list {
                     try list(source, column.id, owner).cutLinks(code)
                     continue
                 }
-                guard let bytes = reader.borrowedBytes(column.id, owner) else { continue }
+                guard let bytes = try reader.borrowedBytes(column.id, owner) else { continue }
                 if let left = MixedLinks.cutting(code, in: [UInt8](bytes)) {
                     set(source, column.id, owner, bytes: left)
                 } else {
@@ -64,10 +66,10 @@ extension TableReader {
     /// for each link.
     package func holders(
         of target: ObjectKey, in table: TableID, through column: ColumnID
-    ) -> [ObjectKey] {
+    ) throws(StorageError) -> [ObjectKey] {
         guard let index = intIndex(column) else { return [] }
         let code = MixedLinks.code(table, target)
-        return read { (transaction) throws(StorageError) in
+        return try read { (transaction) throws(StorageError) in
             try index.keys(equalTo: code, in: transaction)
         } ?? []
     }
@@ -75,13 +77,13 @@ extension TableReader {
     /// Returns the rows of `table` to which the mixed values of a row link, in the order of the links.
     package func mixedTargets(
         _ row: ObjectKey, in table: TableID, through column: ColumnID
-    ) -> [ObjectKey] {
+    ) throws(StorageError) -> [ObjectKey] {
         var codes: [Int64] = []
         if kind(of: column) == .list {
-            for case .bytes(let bytes) in listElements(column, row) {
+            for case .bytes(let bytes) in try listElements(column, row) {
                 codes += bytes.withUnsafeBytes { MixedLinks.codes(in: $0) }
             }
-        } else if let bytes = borrowedBytes(column, row) {
+        } else if let bytes = try borrowedBytes(column, row) {
             codes = MixedLinks.codes(in: bytes)
         }
         return codes.compactMap { MixedLinks.key(of: $0, in: table) }

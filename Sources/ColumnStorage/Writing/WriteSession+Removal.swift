@@ -38,16 +38,16 @@ extension WriteSession {
         try overlay.packTail()
         let reader = overlay.reader
         let empty = TableDefinition(id: table, columns: [])
-        overlay.removeAllRows()
+        try overlay.removeAllRows()
         try clearRowIndexes(reader, empty)
-        reader.close()
+        reader.clear()
         try clearDropped(overlay, reader.definition, empty)
         try removeEntries(
             reader.leaves, from: LeafKey(table, cluster: 0, slot: 0).rawValue,
             through: UInt64(table.rawValue) << 48 | (1 << 48 - 1))
         try removeTail(TableHead.key(table, 0)..<TableHead.key(table) + 1)
         snapshot.source.define(empty)
-        reader.configure(empty)
+        try reader.configure(empty)
     }
 
     /// Whether the write has not changed any data yet.
@@ -58,8 +58,9 @@ extension WriteSession {
     /// Returns the rows that the write has inserted, or in which it has set one of the columns.
     ///
     /// Takes time in proportion to the touched rows.
-    package func touchedKeys(_ table: TableID, _ columns: [ColumnID]) -> KeySet {
-        overlays[table]?.touchedKeys(columns) ?? KeySet()
+    package func touchedKeys(_ table: TableID, _ columns: [ColumnID]) throws(StorageError) -> KeySet
+    {
+        try overlays[table]?.touchedKeys(columns) ?? KeySet()
     }
 
     /// Returns whether the write has set a column of a row that is older than the write.

@@ -8,7 +8,7 @@ extension WriteSession {
     /// proportion to the changes of the version. Throws `damaged` if the version's old values are not kept or do not
     /// fit; the write must then be rolled back.
     package func revert(version: UInt64) throws(StorageError) {
-        guard var reader = snapshot.entryReader(version) else {
+        guard var reader = try snapshot.entryReader(version) else {
             throw StorageError(.damaged, call: "a version without history", file: file.path)
         }
         let changes: ChangeSet
@@ -42,15 +42,17 @@ extension WriteSession {
         _ tables: SortedMap<TableID, TableChanges>
     ) throws(StorageError) {
         for (table, changed) in tables {
-            let reader = snapshot.table(table)
+            let reader = try snapshot.table(table)
             for keys in [changed.inserted] + changed.modified.values {
-                for key in keys where !reader.isPresent(key) { throw misfit() }
+                for key in keys where try !reader.isPresent(key) { throw misfit() }
             }
             for column in changed.modified.keys where reader.kind(of: column) == nil {
                 throw misfit()
             }
             for key in changed.deleted {
-                guard key.rawValue < reader.keyBound, !reader.isPresent(key) else { throw misfit() }
+                guard key.rawValue < reader.keyBound, try !reader.isPresent(key) else {
+                    throw misfit()
+                }
             }
         }
     }
@@ -134,7 +136,7 @@ private struct OldValuesReader {
         _ table: TableID, _ column: ColumnDefinition, _ key: ObjectKey
     ) throws(StorageError) {
         let overlay = session.overlay(table)
-        let count = overlay.reader.listCount(column.id, key)
+        let count = try overlay.reader.listCount(column.id, key)
         let hunks: [ReplacedElements]
         do throws(DamagedEncoding) {
             hunks = try ReplacedElements.read(
@@ -165,7 +167,7 @@ private struct OldValuesReader {
                 try list.insert(element, at: hunk.new.lowerBound + offset)
             }
         }
-        return list.count
+        return try list.count
     }
 
     /// Restores the values of a map, and returns their number.
@@ -180,6 +182,6 @@ private struct OldValuesReader {
                 try map.set(element, for: name)
             }
         }
-        return map.count
+        return try map.count
     }
 }

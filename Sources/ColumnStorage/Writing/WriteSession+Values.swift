@@ -6,8 +6,9 @@ extension WriteSession {
         return (cluster, Int(key.rawValue) - cluster * Cluster.rows)
     }
 
-    /// Returns the unpacked leaf and row for a value, marked as set; nil if the table is read as empty because it is
-    /// damaged.
+    /// Returns the unpacked leaf and row for a value, marked as set.
+    ///
+    /// If the head of the table is damaged, makes the write fail and returns nil.
     @inline(__always)
     private func target(
         _ table: TableID, _ column: ColumnID, _ key: ObjectKey, kind: ColumnKind,
@@ -18,8 +19,8 @@ extension WriteSession {
             overlay.reader.kind(of: column) == kind && key.rawValue >= 0
                 && (isNew || key.rawValue < overlay.reader.keyBound)
         else {
-            // The presence and the head of the table do not agree. The commit throws the damage.
-            overlay.reader.source.noteDamage("row \(key.rawValue) of table \(table.rawValue)")
+            // The presence and the head of the table do not agree.
+            fail(overlay.reader.source.damaged("row \(key.rawValue) of table \(table.rawValue)"))
             return nil
         }
         if !overlay.reader.rowIndexes.isEmpty { noteChange(overlay, column, key) }

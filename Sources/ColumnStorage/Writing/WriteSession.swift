@@ -96,7 +96,9 @@ package final class WriteSession {
             recent = known
             return known
         }
-        let overlay = snapshot.table(table).beginWrite(self)
+        let reader = snapshot.reader(table)
+        if reader.isClosed { reading(or: ()) { () throws(StorageError) in try reader.open() } }
+        let overlay = reader.beginWrite(self)
         overlays[table] = overlay
         recent = overlay
         return overlay
@@ -119,7 +121,7 @@ package final class WriteSession {
         try clearDropped(overlay, before, table)
         try clearRowIndexes(overlay.reader, table)
         snapshot.source.define(table)
-        overlay.reader.configure(table)
+        try overlay.reader.configure(table)
         overlay.columnsChanged()
         for column in table.columns where column.index != .none && !column.isDropped {
             let index = column.id.rawValue
@@ -240,6 +242,29 @@ package final class WriteSession {
         isFailed = true
     }
 
+    /// Runs a change of several parts; after an error the write has failed, because some parts may be done.
+    func changing(_ body: () throws(StorageError) -> Void) throws(StorageError) {
+        do throws(StorageError) {
+            try body()
+        } catch {
+            fail(error)
+            throw error
+        }
+    }
+
+    /// Returns the result of a read of a change; after an error the write has failed, and `fallback` is returned.
+    @inline(__always)
+    func reading<Result>(
+        or fallback: Result, _ body: () throws(StorageError) -> Result
+    ) -> Result {
+        do throws(StorageError) {
+            return try body()
+        } catch {
+            fail(error)
+            return fallback
+        }
+    }
+
     /// Whether the write can only be rolled back.
     package var hasFailed: Bool { isFailed }
     // Not `package` itself, because other modules would check for exclusive access in each read.
@@ -279,7 +304,7 @@ package final class WriteSession {
         var shards: UInt32 = 0
         for (id, overlay) in overlays where overlay.isTouched {
             if overlay.isRemoved {
-                changes.tables[id] = overlay.changes()
+                changes.tables[id] = try overlay.changes()
                 shards |= 1 << UInt32(FileTables.shard(of: id))
                 continue
             }
@@ -293,7 +318,7 @@ package final class WriteSession {
             if head != overlay.headBefore {
                 head.write(to: try reserveTail(TableHead.key(id), count: TableHead.size))
             }
-            let changed = overlay.changes()
+            let changed = try overlay.changes()
             if !changed.isEmpty { changes.tables[id] = changed }
             shards |= 1 << UInt32(FileTables.shard(of: id))
         }

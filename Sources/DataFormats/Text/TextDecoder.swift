@@ -39,7 +39,7 @@ final class TextDecoder {
         rest = 0..<0
     }
 
-    /// Converts into memory. Returns the number of bytes, 0 at the end.
+    /// Converts bytes of the file into memory, and returns their number; 0 at the end.
     ///
     /// `read` returns bytes of the file. Throws a `FormatError` for bytes that are invalid in the encoding.
     func read(

@@ -103,7 +103,7 @@ extension Link: StoredValue {
     }
     /// Reads the column.
     public static func _read(_ cell: StoredCell) -> Live<M>? {
-        guard let linked = cell.table.rows.link(cell.column, cell.key),
+        guard let linked = try? cell.table.rows.link(cell.column, cell.key),
             let target = try? cell.table.context.table(M.self)
         else { return nil }
         return Live(target, linked)
@@ -142,7 +142,7 @@ extension Link: StoredValue {
         switch content {
         case .id(let id):
             let table = try context.context.table(M.self)
-            guard table.rows.isPresent(id.key) else {
+            guard try table.rows.isPresent(id.key) else {
                 throw StoreError(
                     .invalidObject, "the linked '\(M.className)' does not exist in this store")
             }
@@ -256,7 +256,7 @@ extension EmbeddedModel {
     }
     /// Returns the embedded object.
     public static func _read(_ cell: StoredCell) -> Live<Self>? {
-        guard let linked = cell.table.rows.link(cell.column, cell.key),
+        guard let linked = try? cell.table.rows.link(cell.column, cell.key),
             let target = try? cell.table.context.table(Self.self)
         else { return nil }
         return Live(target, linked)

@@ -166,8 +166,7 @@ extension ModelTable {
         let view = try context.source.openView()
         noteRead(of: key)
         let latest = view.schema.find(table: classSchema.table) ?? classSchema
-        guard rows.isPresent(key) else {
-            try view.requireSound()
+        guard try view.isPresent(ObjectReference(table: classSchema.table, key: key)) else {
             throw StoreError(
                 .invalidObject, "this '\(description.className)' was deleted; check isValid first")
         }

@@ -6,13 +6,17 @@ import ObjectStore
 /// the previous element; changes are never queued. The sequence ends, without an error, when its task is canceled, when
 /// the store is closed, and after the observed object or the owner of the list is deleted.
 ///
+/// If a version cannot be read, because the file is damaged there or a limit is reached, `next()` throws the error. The
+/// sequence does not end with it: the next call of `next()` returns the changes between the last element and the next
+/// version that can be read.
+///
 /// ```swift
 /// for try await change in store.all(Dog.self).where({ $0.age > 2 }).changes(\.name) {
 ///     print(change.rows.count)
 /// }
 /// ```
 public struct ChangeSequence<Element: Sendable>: AsyncSequence {
-    /// An error that ends the sequence.
+    /// An error of the observed data, or of the registration.
     public typealias Failure = any Error
 
     let start: () -> ChangePull<Element>
@@ -22,7 +26,7 @@ public struct ChangeSequence<Element: Sendable>: AsyncSequence {
 
     /// Iterates over changes.
     public struct AsyncIterator: AsyncIteratorProtocol {
-        /// An error that ends the sequence.
+        /// An error of the observed data, or of the registration.
         public typealias Failure = any Error
 
         let pull: ChangePull<Element>
@@ -91,8 +95,8 @@ final class ChangePull<Element: Sendable> {
         scheduling.adopt(#isolation)
         while true {
             let count = scheduling.signal.count
-            if let failure {
-                end()
+            if let failure = failure.take() {
+                if isLast || token?.isValid != true { end() }
                 throw failure
             }
             guard !Task.isCancelled, let engine = try? context.engine, !engine.isClosed else {

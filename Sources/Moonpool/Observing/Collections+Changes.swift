@@ -150,7 +150,7 @@ extension LiveMap: LiveCollection {
             }
         }
         if case .initial = change.kind { return .initial(rows) }
-        return .update(
+        return try .update(
             rows, deletions: change.deletedKeys, insertions: change.insertedKeys,
             modifications: change.modifiedKeys)
     }

@@ -48,7 +48,7 @@ extension Live {
                                 return value
                             }.flatMapOptional(), false)
                     case .deleted: handler(nil, true)
-                    case .error(let error): handler(.failure(error), true)
+                    case .error(let error): handler(.failure(error), false)
                     }
                 }
             }

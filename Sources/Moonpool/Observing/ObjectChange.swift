@@ -34,10 +34,10 @@ extension ObjectChange {
         switch change.kind {
         case .change:
             let version = try FrozenVersion.of(context)
-            self = .change(
+            self = try .change(
                 Frozen(version, change.object.key),
                 change.properties.map {
-                    PropertyChange(
+                    try PropertyChange(
                         name: $0.name, old: context.mixed($0.old), new: context.mixed($0.new))
                 })
         case .deleted:

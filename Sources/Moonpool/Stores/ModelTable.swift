@@ -33,7 +33,7 @@ package final class ModelTable {
             )
         }
         self.classSchema = classSchema
-        rows = view.table(classSchema)
+        rows = view.reader(of: classSchema.table)
         var columns = Array(
             repeating: ColumnID.unassigned, count: description.fieldsByOffset.count)
         for (offset, index) in description.fieldsByOffset.enumerated() where index >= 0 {
@@ -64,7 +64,7 @@ package final class ModelTable {
 
     /// Returns the primary key of an object; nil if it has none or cannot be read.
     func primaryKey(of key: ObjectKey) -> Mixed? {
-        guard let property = classSchema.primaryKey, rows.isPresent(key) else { return nil }
+        guard let property = classSchema.primaryKey else { return nil }
         let value = try? context.source.view.value(property, of: key, in: classSchema)
         return value.map(Mixed.init(_:))
     }

@@ -12,7 +12,7 @@ extension Int: NumericValue {
     @inlinable public static var _hasFastRead: Bool { true }
     /// Reads the column.
     @inlinable public static func _read(_ cell: StoredCell) -> Int? {
-        cell.table.rows.int(cell.column, cell.key).map { Int($0) }
+        (try? cell.table.rows.int(cell.column, cell.key)).map { Int($0) }
     }
     /// Creates a sum.
     public static func _total(_ sum: Mixed) throws -> Int { try Int(stored: sum) }
@@ -42,7 +42,7 @@ extension Int64: SmallStoredInteger {
     @inlinable public static var _hasFastRead: Bool { true }
     /// Reads the column.
     @inlinable public static func _read(_ cell: StoredCell) -> Int64? {
-        cell.table.rows.int(cell.column, cell.key)
+        try? cell.table.rows.int(cell.column, cell.key)
     }
 }
 extension UInt16: SmallStoredInteger {}
@@ -82,7 +82,7 @@ extension Double: NumericValue {
     @inlinable public static var _hasFastRead: Bool { true }
     /// Reads the column.
     @inlinable public static func _read(_ cell: StoredCell) -> Double? {
-        cell.table.rows.double(cell.column, cell.key)
+        try? cell.table.rows.double(cell.column, cell.key)
     }
     /// Creates a sum.
     public static func _total(_ sum: Mixed) throws -> Double { try Double(stored: sum) }
@@ -107,7 +107,7 @@ extension Float: NumericValue {
     @inlinable public static var _hasFastRead: Bool { true }
     /// Reads the column.
     @inlinable public static func _read(_ cell: StoredCell) -> Float? {
-        cell.table.rows.float(cell.column, cell.key)
+        try? cell.table.rows.float(cell.column, cell.key)
     }
     /// Creates a sum.
     public static func _total(_ sum: Mixed) throws -> Double { try Double(stored: sum) }

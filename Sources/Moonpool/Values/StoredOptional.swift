@@ -20,8 +20,8 @@ extension Optional: StoredValue where Wrapped: StoredValue {
     /// Reads the column.
     @inlinable public static func _read(_ cell: StoredCell) -> Wrapped.LiveForm?? {
         if let value = Wrapped._read(cell) { return .some(value) }
-        return Wrapped._hasFastRead && cell.table.rows.isPresent(cell.key)
-            && cell.table.rows.kind(of: cell.column) != nil ? .some(nil) : nil
+        return Wrapped._hasFastRead && (try? cell.table.rows.isNull(cell.column, cell.key)) == true
+            ? .some(nil) : nil
     }
     /// Creates the live form; nil for null, and for a raw value without a case.
     public static func _live(

@@ -15,7 +15,7 @@ extension Bool: TruthValue {
     @inlinable public static var _hasFastRead: Bool { true }
     /// Reads the column.
     @inlinable public static func _read(_ cell: StoredCell) -> Bool? {
-        cell.table.rows.bool(cell.column, cell.key)
+        try? cell.table.rows.bool(cell.column, cell.key)
     }
 }
 extension Bool: OrderedValue {}
@@ -34,7 +34,7 @@ extension String: TextValue {
     @inlinable public static var _hasFastRead: Bool { true }
     /// Reads the column.
     @inlinable public static func _read(_ cell: StoredCell) -> String? {
-        cell.table.rows.string(cell.column, cell.key)
+        try? cell.table.rows.string(cell.column, cell.key)
     }
 }
 
@@ -52,7 +52,7 @@ extension Timestamp: OrderedValue {
     @inlinable public static var _hasFastRead: Bool { true }
     /// Reads the column.
     @inlinable public static func _read(_ cell: StoredCell) -> Timestamp? {
-        cell.table.rows.int(cell.column, cell.key).map { Timestamp(microseconds: $0) }
+        (try? cell.table.rows.int(cell.column, cell.key)).map { Timestamp(microseconds: $0) }
     }
 }
 

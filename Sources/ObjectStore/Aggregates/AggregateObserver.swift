@@ -5,11 +5,12 @@ import MemoryAccounts
 final class AggregateObserver: Observer {
     typealias Handler = (_ new: Value, _ old: Value?) throws -> Void
 
-    private let query: Query
-    private let rule: AggregateRule
+    private var query: Query
+    private var rule: AggregateRule
     private let owner: ObjectReference?
     private let className: String
     private var state: AggregateState?
+    private var preparedVersion: UInt64?
     /// The memory that the state takes.
     private var charge = MemoryCharge()
     private var handler: Handler?
@@ -32,7 +33,7 @@ final class AggregateObserver: Observer {
 
     override var interests: ObserverInterests {
         guard let schema = dispatcher?.store.schema else { return ObserverInterests() }
-        return ObserverInterests(state?.query ?? query, state?.rule ?? rule, schema: schema)
+        return ObserverInterests(query, rule, schema: schema)
     }
 
     override var cost: String { state?.cost ?? "" }
@@ -43,21 +44,33 @@ final class AggregateObserver: Observer {
         charge.record(0)
     }
 
+    /// Reads the aggregate at the registration, whose caller receives the errors.
+    ///
+    /// The first call uses the aggregate, unless it reports another version.
+    func prepare(in view: StoreView) throws {
+        guard try owner.map(view.isPresent) ?? true else { return }
+        state = try AggregateState(query, rule, in: view)
+        preparedVersion = view.version
+    }
+
     override func begin(in view: StoreView) throws -> Call? {
         guard let handler else { return nil }
-        guard owner.map(view.isPresent) ?? true else {
+        guard try owner.map(view.isPresent) ?? true else {
             isFinished = true
             let nothing = rule.value(rule.empty.result)
             return { try handler(nothing, nil) }
         }
-        let made = try AggregateState(query, rule, in: view)
+        let prepared = preparedVersion == view.version ? state : nil
+        let made = try prepared ?? AggregateState(query, rule, in: view)
         try charge.set(made.memory)
         state = made
         return { try handler(made.value, nil) }
     }
 
     override func advance(along step: VersionStep) throws -> Call? {
-        guard var state, let handler else { return nil }
+        guard let handler else { return nil }
+        // After an error, the state is read again in the version that the observer has seen.
+        var state = try state ?? AggregateState(query, rule, in: step.old)
         let old = state.value
         if step.removes(query.table, owner: owner) {
             isFinished = true
@@ -67,17 +80,13 @@ final class AggregateObserver: Observer {
             return { try handler(nothing, old) }
         }
         self.state = nil  // makes `state` the only copy, which is then changed in place
-        defer { if isActive { self.state = state } }
         let isChanged = try state.advance(along: step)
+        (query, rule) = (state.query, state.rule)
         charge.record(state.memory)
+        self.state = state
         guard isChanged else { return nil }
         makeReason = rule.reason(for: step)
         let new = state.value
         return { try handler(new, old) }
-    }
-
-    override func failed(_ error: StoreError) -> Call? {
-        isFinished = true
-        return nil
     }
 }

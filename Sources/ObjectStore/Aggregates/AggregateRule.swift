@@ -58,11 +58,11 @@ struct AggregateRule {
     /// Returns a function that reads the aggregated value of an object in a view.
     ///
     /// The function can be called for any number of objects.
-    func reader(in view: StoreView) -> (ObjectKey) -> Scalar {
+    func reader(in view: StoreView) throws -> (ObjectKey) throws -> Scalar {
         // A count ignores nil, so this value represents each counted object.
         guard let path else { return { _ in .bool(true) } }
-        let bound = BoundTables(tables, in: view)
-        return { key in path.value(bound, key) }
+        let bound = try BoundTables(tables, in: view)
+        return { key in try path.value(bound, key) }
     }
 
     /// Converts a result to the property's type.

@@ -14,7 +14,7 @@ struct AggregateState {
 
     init(_ query: Query, _ rule: AggregateRule, in view: StoreView) throws {
         self.rule = rule
-        rows = ValuedRows(query, in: view)
+        rows = try ValuedRows(query, in: view)
         running = rule.empty
         value = .null
         if rule.text != nil { try fill(in: view) }
@@ -34,22 +34,21 @@ struct AggregateState {
 
     private mutating func fill(in view: StoreView) throws {
         running = rule.empty
-        let read = rule.reader(in: view)
-        for key in QueryEvaluator.keys(of: rows.query, in: view) { running.add(read(key)) }
-        try Interruption.check()
+        let read = try rule.reader(in: view)
+        for key in try QueryEvaluator.keys(of: rows.query, in: view) { try running.add(read(key)) }
     }
 
     /// Updates the value for a step, and returns whether the value changed.
     mutating func advance(along step: VersionStep) throws -> Bool {
         if step.changes.schemaChanged { try follow(step) }
-        let touched = rule.text == nil ? KeySet() : rule.graph.touchedRows(in: step)
-        let change = rows.advance(along: step, touched: touched)
+        let touched = try rule.text == nil ? KeySet() : rule.graph.touchedRows(in: step)
+        let change = try rows.advance(along: step, touched: touched)
         guard !change.isEmpty else { return false }
         if rule.text != nil {
-            let before = rule.reader(in: step.old)
-            let after = rule.reader(in: step.new)
-            for key in change.joined { running.add(after(key)) }
-            for key in change.left { running.remove(before(key)) }
+            let before = try rule.reader(in: step.old)
+            let after = try rule.reader(in: step.new)
+            for key in change.joined { try running.add(after(key)) }
+            for key in change.left { try running.remove(before(key)) }
             if running.needsRefill { try fill(in: step.new) }
         }
         let last = value

@@ -28,6 +28,7 @@ final class GroupedAggregateObserver: Observer {
     private let owner: ObjectReference?
     private let className: String
     private var rows: ValuedRows?
+    private var preparedVersion: UInt64?
     private var groups: [Scalar: Group] = [:]
     /// The memory of the groups in bytes, without the hash table.
     private var memoryOfGroups = 0
@@ -70,28 +71,44 @@ final class GroupedAggregateObserver: Observer {
         charge.record(0)
     }
 
+    /// Reads the groups at the registration, as ``AggregateObserver/prepare(in:)`` does.
+    func prepare(in view: StoreView) throws {
+        guard try owner.map(view.isPresent) ?? true else { return }
+        rows = try makeRows(view)
+        preparedVersion = view.version
+    }
+
     override func begin(in view: StoreView) throws -> Call? {
         guard let handler else { return nil }
-        guard owner.map(view.isPresent) ?? true else {
+        guard try owner.map(view.isPresent) ?? true else {
             isFinished = true
             return { try handler([]) }
         }
-        let rows = ValuedRows(rules.base, in: view)
-        self.rows = rows
-        let (section, value) = (rules.reader(in: view), rule.reader(in: view))
-        for key in QueryEvaluator.keys(of: rules.base, in: view) {
-            join(section(key), value(key))
-            if charge.isLimited, memory > charge.bytes { try charge.set(memory + Self.chargeStep) }
-        }
-        try Interruption.check()
+        if rows == nil || preparedVersion != view.version { rows = try makeRows(view) }
         // The changes of all groups exist only during the first call.
-        try charge.set(
-            memory + rows.memory + groups.count * 2 * MemoryLayout<GroupChange>.stride)
-        defer { charge.record(memory + rows.memory) }
+        let kept = charge.bytes
+        try charge.set(kept + groups.count * 2 * MemoryLayout<GroupChange>.stride)
+        defer { charge.record(kept) }
         let changes = sorted(Array(groups.keys)).map { key in
             GroupChange(key: rules.value(key), new: result(of: key), old: nil)
         }
         return { try handler(changes) }
+    }
+
+    /// Reads the rows and their groups in a view.
+    private func makeRows(_ view: StoreView) throws -> ValuedRows {
+        groups = [:]
+        memoryOfGroups = 0
+        let rows = try ValuedRows(rules.base, in: view)
+        let (section, value) = try (rules.reader(in: view), rule.reader(in: view))
+        let interruption = Interruption.current
+        for key in try QueryEvaluator.keys(of: rules.base, in: view) {
+            try interruption?.step()
+            try join(section(key), value(key))
+            if charge.isLimited, memory > charge.bytes { try charge.set(memory + Self.chargeStep) }
+        }
+        charge.record(memory + rows.memory)
+        return rows
     }
 
     private func sorted(_ keys: [Scalar]) -> [Scalar] {
@@ -128,34 +145,38 @@ final class GroupedAggregateObserver: Observer {
 
     override func advance(along step: VersionStep) throws -> Call? {
         if step.removes(rules.base.table, owner: owner) { return lastCall(step) }
-        guard var rows else { return nil }
+        // After an error, the groups are read again in the version that the observer has seen.
+        var rows = try rows ?? makeRows(step.old)
         self.rows = nil  // makes `rows` the only copy, which is then changed in place
-        defer { if isActive { self.rows = rows } }
         if step.changes.schemaChanged { try follow(step, &rows) }
-        var touched = sectionPath.touchedRows(in: step)
-        if rule.text != nil { touched.formUnion(rule.graph.touchedRows(in: step)) }
-        let change = rows.advance(along: step, touched: touched)
-        guard !change.isEmpty else { return nil }
+        var touched = try sectionPath.touchedRows(in: step)
+        if rule.text != nil { try touched.formUnion(rule.graph.touchedRows(in: step)) }
+        let change = try rows.advance(along: step, touched: touched)
+        guard !change.isEmpty else {
+            self.rows = rows
+            return nil
+        }
         var before: [Scalar: Value?] = [:]
         func note(_ key: Scalar) {
             if before[key] == nil { before[key] = .some(result(of: key)) }
         }
-        let (newSection, newValue) = (rules.reader(in: step.new), rule.reader(in: step.new))
+        let (newSection, newValue) = try (rules.reader(in: step.new), rule.reader(in: step.new))
         for key in change.joined {
-            let section = newSection(key)
+            let section = try newSection(key)
             note(section)
-            join(section, newValue(key))
+            try join(section, newValue(key))
         }
-        let (oldSection, oldValue) = (rules.reader(in: step.old), rule.reader(in: step.old))
+        let (oldSection, oldValue) = try (rules.reader(in: step.old), rule.reader(in: step.old))
         for key in change.left {
-            let section = oldSection(key)
+            let section = try oldSection(key)
             note(section)
-            leave(section, oldValue(key))
+            try leave(section, oldValue(key))
         }
         for key in before.keys where groups[key]?.running.needsRefill == true {
             try fill(key, in: step.new)
         }
         charge.record(memory + rows.memory)
+        self.rows = rows
         let changes = sorted(Array(before.keys)).compactMap { key -> GroupChange? in
             let (old, new) = (before[key] ?? nil, result(of: key))
             return old == new ? nil : GroupChange(key: rules.value(key), new: new, old: old)
@@ -166,12 +187,11 @@ final class GroupedAggregateObserver: Observer {
     }
 
     private func fill(_ key: Scalar, in view: StoreView) throws {
-        let value = rule.reader(in: view)
+        let value = try rule.reader(in: view)
         var running = rule.empty
-        for object in QueryEvaluator.keys(of: rules.query(of: key), in: view) {
-            running.add(value(object))
+        for object in try QueryEvaluator.keys(of: rules.query(of: key), in: view) {
+            try running.add(value(object))
         }
-        try Interruption.check()
         groups[key]?.running = running
     }
 
@@ -194,10 +214,5 @@ final class GroupedAggregateObserver: Observer {
         try rules.ordered.check(in: schema)
         sectionPath = WatchGraph(rules.sortKey.dependencies, of: elements.table)
         rule = try AggregateRule(rule.kind, rule.text, class: elements, schema: schema)
-    }
-
-    override func failed(_ error: StoreError) -> Call? {
-        isFinished = true
-        return nil
     }
 }

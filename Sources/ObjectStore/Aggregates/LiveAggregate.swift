@@ -36,8 +36,8 @@ final class LiveAggregate: LiveNode {
         }
         guard var state else { return nil }
         self.state = nil  // makes `state` the only copy, which is then changed in place
-        defer { if isActive { self.state = state } }
         if try state.advance(along: step) { noteChange(in: step.new.version) }
+        self.state = state
         return nil
     }
 }

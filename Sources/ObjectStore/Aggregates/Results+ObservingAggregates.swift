@@ -3,9 +3,11 @@ extension Results {
     ///
     /// `path` names the property; a count needs none. A commit takes time in proportion to the objects that it touches.
     /// The token keeps the observation alive. When the owner of the collection is deleted, the last call of the handler
-    /// receives the value of an empty collection. Throws `invalid_query` for an unknown property or one without this
-    /// aggregate, `invalid_argument` for a missing property, `frozen` for a frozen version, and the errors of
-    /// `Store.observe`.
+    /// receives the value of an empty collection.
+    ///
+    /// Reads the values, and throws the errors of ``Results/count()``, `invalid_query` for an unknown property or one
+    /// without this aggregate, `invalid_argument` for a missing property, `frozen` for a frozen version, and the errors
+    /// of `Store.observe`.
     package func observeAggregate(
         _ kind: AggregateKind, _ path: String? = nil, name: String = "",
         _ handler: @escaping (_ new: Value, _ old: Value?) throws -> Void
@@ -14,11 +16,11 @@ extension Results {
         try store.checkObservable()
         let rule = try AggregateRule(
             kind, path, class: try classSchema(), schema: store.view.schema)
-        return store.notifications.add(
-            AggregateObserver(
-                try query.followed(to: store.view.schema), rule, name: name,
-                dispatcher: store.notifications, schema: store.view.schema, handler: handler),
-            seen: nil)
+        let observer = AggregateObserver(
+            try query.followed(to: store.view.schema), rule, name: name,
+            dispatcher: store.notifications, schema: store.view.schema, handler: handler)
+        try StoreError.evaluating { try observer.prepare(in: store.view) }
+        return store.notifications.add(observer, seen: nil)
     }
 }
 
@@ -36,10 +38,10 @@ extension SectionedResults {
         let schema = store.view.schema
         let rule = try AggregateRule(
             kind, path, class: try results.classSchema(), schema: schema)
-        return store.notifications.add(
-            GroupedAggregateObserver(
-                try rules.remade(for: schema), rule, name: name, dispatcher: store.notifications,
-                schema: schema, handler: handler),
-            seen: nil)
+        let observer = GroupedAggregateObserver(
+            try rules.remade(for: schema), rule, name: name, dispatcher: store.notifications,
+            schema: schema, handler: handler)
+        try StoreError.evaluating { try observer.prepare(in: store.view) }
+        return store.notifications.add(observer, seen: nil)
     }
 }

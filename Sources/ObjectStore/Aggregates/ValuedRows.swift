@@ -18,9 +18,9 @@ struct ValuedRows {
     private(set) var query: Query
     private var rows: any ObservedRows
 
-    init(_ query: Query, in view: StoreView) {
+    init(_ query: Query, in view: StoreView) throws {
         self.query = query
-        rows = RowsFactory.rows(of: query, in: view)
+        rows = try RowsFactory.rows(of: query, in: view)
     }
 
     /// The number of rows.
@@ -35,30 +35,32 @@ struct ValuedRows {
     /// Updates the rows for a step and returns the objects that left and joined.
     ///
     /// `touched` are the objects whose values may have changed.
-    mutating func advance(along step: VersionStep, touched: KeySet) -> Change {
-        let changes = rows.advance(along: step, modified: touched)
-        return Change(
+    mutating func advance(along step: VersionStep, touched: KeySet) throws -> Change {
+        let changes = try rows.advance(along: step, modified: touched)
+        return try Change(
             left: changes.deletedKeys + keysBefore(changes, step),
             joined: changes.insertedKeys + changes.modifiedKeys)
     }
 
     /// Returns the objects of modified rows before the step; they differ if a list element was replaced.
-    private func keysBefore(_ changes: CollectionChangeSet, _ step: VersionStep) -> [ObjectKey] {
+    private func keysBefore(_ changes: CollectionChangeSet, _ step: VersionStep) throws
+        -> [ObjectKey]
+    {
         guard !changes.modifications.isEmpty, query.steps.isEmpty,
             case .list(let table, let column, let owner) = query.base,
             step.isChanged(table, column, owner),
-            let list = step.old.table(table).list(column, owner)
+            let list = try step.old.table(table).list(column, owner)
         else { return changes.modifiedKeys }
         let kind = step.old.schema.find(table: table)?.property(in: column)?.collection
         guard kind != .map else { return changes.modifiedKeys }
-        return zip(changes.modifications, changes.modifiedKeys).map { position, key in
-            ((try? list.key(at: position)) ?? nil) ?? key
+        return try zip(changes.modifications, changes.modifiedKeys).map { position, key in
+            try list.key(at: position) ?? key
         }
     }
 
     /// Adapts the rows to a changed schema.
     mutating func follow(_ step: VersionStep) throws {
         query = try query.followed(to: step.new.schema)
-        if query.dependsOnMixed { rows = RowsFactory.rows(of: query, in: step.old) }
+        if query.dependsOnMixed { rows = try RowsFactory.rows(of: query, in: step.old) }
     }
 }

@@ -12,7 +12,9 @@ public struct CollectionChange {
         case initial
         /// A call after the collection or its rows changed.
         case update
-        /// The last call: the collection can no longer be observed.
+        /// The collection could not be read in a version; the next call reports the changes since the last good one.
+        ///
+        /// If the collection can no longer be observed, this is the last call.
         case error(StoreError)
     }
 
@@ -79,18 +81,24 @@ public struct CollectionChange {
 
     /// The plain values that left or moved, in the order of `deletions`; empty for objects.
     public var deletedValues: [Value] {
-        let known = lost.compactMap { if case .value(let value, _) = $0 { value } else { nil } }
-        return known.isEmpty ? plainValues(oldView, deletions) : known
+        get throws {
+            let known = lost.compactMap { if case .value(let value, _) = $0 { value } else { nil } }
+            return try known.isEmpty ? plainValues(oldView, deletions) : known
+        }
     }
     /// The plain values that entered or moved, in the order of `insertions`.
     ///
     /// Read them while the observer runs: afterward the store may show a later version.
     public var insertedValues: [Value] {
-        inserted ?? plainValues(newView, insertions)
+        get throws {
+            try inserted ?? plainValues(newView, insertions)
+        }
     }
     /// The new values of the replaced plain values, in the order of `modifications`.
     public var modifiedValues: [Value] {
-        modified ?? plainValues(newView, modificationsNew)
+        get throws {
+            try modified ?? plainValues(newView, modificationsNew)
+        }
     }
 
     /// Whether the collection contains plain values, not objects.
@@ -104,13 +112,19 @@ public struct CollectionChange {
 
     /// The keys removed from a map, in the order of `deletions`; empty for other collections.
     public var deletedKeys: [String] {
-        let known = lost.compactMap { if case .value(_, let key) = $0 { key } else { nil } }
-        return isOfMap && !known.isEmpty ? known : mapKeys(oldView, deletions)
+        get throws {
+            let known = lost.compactMap { if case .value(_, let key) = $0 { key } else { nil } }
+            return try isOfMap && !known.isEmpty ? known : mapKeys(oldView, deletions)
+        }
     }
     /// The keys added to a map, in the order of `insertions`.
-    public var insertedKeys: [String] { mapKeys?.inserted ?? mapKeys(newView, insertions) }
+    public var insertedKeys: [String] {
+        get throws { try mapKeys?.inserted ?? mapKeys(newView, insertions) }
+    }
     /// The keys of a map whose values were replaced or modified, in the order of `modifications`.
-    public var modifiedKeys: [String] { mapKeys?.modified ?? mapKeys(newView, modificationsNew) }
+    public var modifiedKeys: [String] {
+        get throws { try mapKeys?.modified ?? mapKeys(newView, modificationsNew) }
+    }
 
     /// The steps from the property to an observed list or map inside a mixed value, after the change; nil for other
     /// collections.
@@ -120,10 +134,12 @@ public struct CollectionChange {
 
     /// The deleted elements, for ``CoalescedChanges``, which may report them when no readable version has them.
     var deletedDetails: [ElementDetail] {
-        guard isOfValues else { return [] }
-        let keys = deletedKeys
-        return deletedValues.enumerated().map { index, value in
-            .value(value, mapKey: keys.indices.contains(index) ? keys[index] : "")
+        get throws {
+            guard isOfValues else { return [] }
+            let keys = try deletedKeys
+            return try deletedValues.enumerated().map { index, value in
+                .value(value, mapKey: keys.indices.contains(index) ? keys[index] : "")
+            }
         }
     }
 
@@ -132,20 +148,18 @@ public struct CollectionChange {
         return view?.schema.find(table: values.owner.table)?.property(in: values.column)
     }
 
-    private func plainValues(_ view: StoreView?, _ positions: [Int]) -> [Value] {
+    private func plainValues(_ view: StoreView?, _ positions: [Int]) throws -> [Value] {
         guard let view, let values, values.nested == nil, let property = valuesProperty(view),
-            let list = view.table(values.owner.table).list(values.column, values.owner.key)
+            let list = try view.table(values.owner.table).list(values.column, values.owner.key)
         else { return [] }
-        // because: the positions come from the list itself; an element that cannot be read appears as nil.
-        return positions.map { ((try? view.listElement(property, list, $0)) ?? nil) ?? .null }
+        return try positions.map { try view.listElement(property, list, $0) ?? .null }
     }
 
-    private func mapKeys(_ view: StoreView?, _ positions: [Int]) -> [String] {
+    private func mapKeys(_ view: StoreView?, _ positions: [Int]) throws -> [String] {
         guard let view, let values, values.nested == nil, isOfMap,
-            let map = view.table(values.owner.table).map(values.column, values.owner.key)
+            let map = try view.table(values.owner.table).map(values.column, values.owner.key)
         else { return [] }
-        // because: the positions come from the map itself; a key that cannot be read appears as empty.
-        return positions.map { String(decoding: (try? map.key(at: $0)) ?? [], as: UTF8.self) }
+        return try positions.map { String(decoding: try map.key(at: $0) ?? [], as: UTF8.self) }
     }
 
     /// The version before the change, where deleted objects can be read; nil for the first call.
@@ -163,7 +177,7 @@ public struct CollectionChange {
         guard positions.modifications.indices.contains(index) else {
             throw StoreError.outside(index, of: "the \(modifications.count) modifications")
         }
-        guard let step, let object = modifiedObject(index, step.new),
+        guard let step, let object = try modifiedObject(index, step.new),
             let classSchema = step.new.schema.find(table: object.table)
         else { return [] }
         func entry(_ property: Property) -> PropertyChange {
@@ -177,21 +191,21 @@ public struct CollectionChange {
         }
         guard own.isEmpty else { return own.map(entry) }
         let paths = filter?.paths ?? []
-        return classSchema.properties.filter { property in
+        return try classSchema.properties.filter { property in
             if paths.isEmpty {
-                return step.rows(touchedThrough: property, of: classSchema).contains(object.key)
+                return try step.rows(touchedThrough: property, of: classSchema).contains(object.key)
             }
-            return paths.contains { path in
-                step.rows(touchedThrough: property, of: classSchema, on: path)
+            return try paths.contains { path in
+                try step.rows(touchedThrough: property, of: classSchema, on: path)
                     .contains(object.key)
             }
         }.map(entry)
     }
 
     /// Returns the object of the modified row at an index of `modifications`; nil for a plain value.
-    private func modifiedObject(_ index: Int, _ view: StoreView) -> ObjectReference? {
+    private func modifiedObject(_ index: Int, _ view: StoreView) throws -> ObjectReference? {
         if values == nil { return reference(positions.modifiedKeys[index]) }
-        let value = modified?[index] ?? plainValues(view, [modificationsNew[index]]).first
+        let value = try modified?[index] ?? plainValues(view, [modificationsNew[index]]).first
         guard case .object(let object)? = value else { return nil }
         return object
     }

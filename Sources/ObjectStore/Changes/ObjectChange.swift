@@ -6,7 +6,9 @@ public struct ObjectChange {
         case change
         /// The last call: the object was deleted.
         case deleted
-        /// The last call: the object can no longer be observed, for example because its class was removed.
+        /// The object could not be read in a version; the next call reports the changes since the last good one.
+        ///
+        /// If the object can no longer be observed, because its class was removed, this is the last call.
         case error(StoreError)
     }
 

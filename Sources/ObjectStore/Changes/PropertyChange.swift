@@ -19,21 +19,20 @@ public struct PropertyChange {
     public var name: String { property.name }
 
     /// The value before the change; null for lists and backlinks, which only report that they changed.
-    public var old: Value { value(in: oldView) }
+    public var old: Value { get throws { try value(in: oldView) } }
 
     /// The value after the change; null for lists and backlinks.
     ///
     /// Read it while the observer runs: afterward the store may show a later version.
-    public var new: Value { value(in: newView) }
+    public var new: Value { get throws { try value(in: newView) } }
 
-    private func value(in view: StoreView) -> Value {
+    private func value(in view: StoreView) throws -> Value {
         // After a change of type the property has another column, and after a rename the column has another name.
         guard property.isSingle, let classSchema = view.schema.find(table: object.table),
             let seen = classSchema.property(in: property.column)
                 ?? classSchema.property(named: property.name),
-            seen.isSingle, view.isPresent(object),
-            let value = try? view.value(seen, of: object.key, in: classSchema)
+            seen.isSingle, try view.isPresent(object)
         else { return .null }
-        return value
+        return try view.value(seen, of: object.key, in: classSchema)
     }
 }

@@ -5,21 +5,21 @@ import ColumnStorage
 /// The comparison is used if the history does not reach back to the old version. The result equals that of the history,
 /// except that a value that was set to an equal value does not count as changed. Reads every value of every object.
 enum VersionComparison {
-    static func changes(from old: StoreView, to new: StoreView) -> ChangeSet {
+    static func changes(from old: StoreView, to new: StoreView) throws -> ChangeSet {
         var result = ChangeSet(schemaChanged: old.schema !== new.schema)
         for classSchema in old.schema.classes {
             guard let latest = new.schema.find(table: classSchema.table) else {
-                let reader = old.table(classSchema)
-                result.tables[classSchema.table] = TableChanges(
+                let reader = try old.table(classSchema)
+                result.tables[classSchema.table] = try TableChanges(
                     deleted: KeySet(unordered: keys(reader)))
                 continue
             }
-            let changes = compare(old, classSchema, with: new, latest)
+            let changes = try compare(old, classSchema, with: new, latest)
             if !changes.isEmpty { result.tables[classSchema.table] = changes }
         }
         for classSchema in new.schema.classes where old.schema.find(table: classSchema.table) == nil
         {
-            let inserted = KeySet(unordered: keys(new.table(classSchema)))
+            let inserted = try KeySet(unordered: keys(new.table(classSchema)))
             if !inserted.isEmpty {
                 result.tables[classSchema.table] = TableChanges(inserted: inserted)
             }
@@ -29,9 +29,9 @@ enum VersionComparison {
 
     private static func compare(
         _ old: StoreView, _ oldClass: ClassSchema, with new: StoreView, _ newClass: ClassSchema
-    ) -> TableChanges {
-        let before = KeySet(unordered: keys(old.table(oldClass)))
-        let after = KeySet(unordered: keys(new.table(newClass)))
+    ) throws -> TableChanges {
+        let before = try KeySet(unordered: keys(old.table(oldClass)))
+        let after = try KeySet(unordered: keys(new.table(newClass)))
         var changes = TableChanges(
             inserted: after.subtracting(before), deleted: before.subtracting(after))
         let both = before.intersection(after)
@@ -42,8 +42,9 @@ enum VersionComparison {
                 property.isSingle ? property.isOptional ? .null : property.type.zero : .list([])
             var modified = KeySet()
             for key in both {
-                let first = oldProperty.map { try? old.value($0, of: key, in: oldClass) } ?? unset
-                let second = try? new.value(property, of: key, in: newClass)
+                let first =
+                    try oldProperty.map { try old.value($0, of: key, in: oldClass) } ?? unset
+                let second = try new.value(property, of: key, in: newClass)
                 if first != second { modified.insert(key) }
             }
             if !modified.isEmpty { changes.modified[property.column] = modified }
@@ -52,10 +53,10 @@ enum VersionComparison {
     }
 
     /// Returns all keys of a table in ascending order.
-    private static func keys(_ reader: TableReader) -> [ObjectKey] {
+    private static func keys(_ reader: TableReader) throws -> [ObjectKey] {
         var keys: [ObjectKey] = []
         for cluster in 0..<reader.clusterCount {
-            reader.presence(cluster).forEachRow { row in
+            try reader.presence(cluster).forEachRow { row in
                 keys.append(ObjectKey(rawValue: Int64(cluster * Cluster.rows + row)))
             }
         }

@@ -35,22 +35,22 @@ final class VersionStep {
     }
 
     /// Returns the touched rows of a scope, which `find` computes for the first observer.
-    func touchedRows(in scope: KeyPathFilter.Scope, _ find: () -> KeySet) -> KeySet {
-        cached(scope, in: \.touched, find)
+    func touchedRows(in scope: KeyPathFilter.Scope, _ find: () throws -> KeySet) throws -> KeySet {
+        try cached(scope, in: \.touched, find)
     }
 
     /// Returns the objects that gained or lost a link, which `find` computes for the first observer.
-    func relinkedTargets(_ links: Links, _ find: () -> KeySet) -> KeySet {
-        cached(links, in: \.relinked, find)
+    func relinkedTargets(_ links: Links, _ find: () throws -> KeySet) throws -> KeySet {
+        try cached(links, in: \.relinked, find)
     }
 
     // The cache is passed as a key path, because `find` also uses the caches.
     private func cached<Key: Hashable>(
         _ key: Key, in cache: ReferenceWritableKeyPath<VersionStep, [Key: KeySet]>,
-        _ find: () -> KeySet
-    ) -> KeySet {
+        _ find: () throws -> KeySet
+    ) throws -> KeySet {
         if let known = self[keyPath: cache][key] { return known }
-        let found = find()
+        let found = try find()
         self[keyPath: cache][key] = found
         return found
     }
@@ -81,22 +81,23 @@ final class VersionStep {
     /// observer without key paths.
     ///
     /// The result is computed once for all rows of a step.
-    func rows(touchedThrough property: Property, of classSchema: ClassSchema) -> KeySet {
+    func rows(touchedThrough property: Property, of classSchema: ClassSchema) throws -> KeySet {
         let reach = Reach(table: classSchema.table, property: property.name, path: nil)
-        return cached(reach, in: \.reached) {
+        return try cached(reach, in: \.reached) {
             // Without key paths, links are followed forwards only.
-            WatchGraph(through: property, of: classSchema, schema: new.schema).touchedRows(in: self)
+            try WatchGraph(through: property, of: classSchema, schema: new.schema).touchedRows(
+                in: self)
         }
     }
 
     /// Returns the rows from which the steps of a key path that begins with the property lead to a change.
     func rows(
         touchedThrough property: Property, of classSchema: ClassSchema, on path: KeyPathFilter.Path
-    ) -> KeySet {
+    ) throws -> KeySet {
         let reach = Reach(table: classSchema.table, property: property.name, path: path.text)
-        return cached(reach, in: \.reached) {
-            path.first.filter { $0.property.name == property.name }
-                .reduce(into: KeySet()) { $0.formUnion($1.graph.touchedRows(in: self)) }
+        return try cached(reach, in: \.reached) {
+            try path.first.filter { $0.property.name == property.name }
+                .reduce(into: KeySet()) { try $0.formUnion($1.graph.touchedRows(in: self)) }
         }
     }
 }

@@ -154,20 +154,20 @@ extension WatchGraph {
     /// Returns the rows of the root that a step touches.
     ///
     /// The result may contain rows that the step inserted, but not rows that it deleted.
-    func touchedRows(in step: VersionStep) -> KeySet {
-        if nodes.count == 1 { return ownTouchedRows(of: nodes[0], in: step) }
+    func touchedRows(in step: VersionStep) throws -> KeySet {
+        if nodes.count == 1 { return try ownTouchedRows(of: nodes[0], in: step) }
         guard step.changes.tables.keys.contains(where: tables.contains) else { return KeySet() }
-        var touched = nodes.map { ownTouchedRows(of: $0, in: step) }
+        var touched = try nodes.map { try ownTouchedRows(of: $0, in: step) }
         for index in nodes.indices.dropFirst().reversed() where !touched[index].isEmpty {
             for parent in nodes[index].parents {
-                let rows = sources(of: touched[index], index, parent, in: step.new)
+                let rows = try sources(of: touched[index], index, parent, in: step.new)
                 touched[parent.node].formUnion(rows)
             }
         }
         return touched[0]
     }
 
-    private func ownTouchedRows(of node: Node, in step: VersionStep) -> KeySet {
+    private func ownTouchedRows(of node: Node, in step: VersionStep) throws -> KeySet {
         var rows = KeySet()
         let changes = step.changes(of: node.table)
         if let changes {
@@ -176,7 +176,7 @@ extension WatchGraph {
             }
         }
         for backlinks in node.backlinks {
-            rows.formUnion(step.relinkedTargets(backlinks, in: node.table))
+            try rows.formUnion(step.relinkedTargets(backlinks, in: node.table))
         }
         // A deleted row may also have lost a link.
         if let deleted = changes?.deleted, !deleted.isEmpty { rows.subtract(deleted) }
@@ -186,20 +186,20 @@ extension WatchGraph {
     /// Returns the rows that link directly to some rows of a node.
     private func sources(
         of rows: KeySet, _ node: Int, _ parent: Parent, in view: StoreView
-    ) -> KeySet {
+    ) throws -> KeySet {
         var found: [ObjectKey] = []
         switch parent.edge {
         case .link(let column):
-            let reader = view.table(nodes[parent.node].table)
-            for row in rows { found += reader.sources(of: row, through: column) }
+            let reader = try view.table(nodes[parent.node].table)
+            for row in rows { found += try reader.sources(of: row, through: column) }
         case .mixed(let column):
-            let reader = view.table(nodes[parent.node].table)
+            let reader = try view.table(nodes[parent.node].table)
             let target = nodes[node].table
-            for row in rows { found += reader.holders(of: row, in: target, through: column) }
+            for row in rows { found += try reader.holders(of: row, in: target, through: column) }
         case .backlink(let column):
-            let reader = view.table(nodes[node].table)
+            let reader = try view.table(nodes[node].table)
             let table = nodes[parent.node].table
-            for row in rows { found += LinkTargets.of(row, column, in: reader, to: table) }
+            for row in rows { found += try LinkTargets.of(row, column, in: reader, to: table) }
         }
         return KeySet(unordered: found)
     }
@@ -207,34 +207,34 @@ extension WatchGraph {
 
 extension VersionStep {
     /// Returns the rows that gained or lost a link, computed once for all observers.
-    func relinkedTargets(_ backlinks: WatchGraph.Backlinks, in table: TableID) -> KeySet {
-        relinkedTargets(Links(backlinks: backlinks, target: table)) {
-            findRelinkedTargets(backlinks, table)
+    func relinkedTargets(_ backlinks: WatchGraph.Backlinks, in table: TableID) throws -> KeySet {
+        try relinkedTargets(Links(backlinks: backlinks, target: table)) {
+            try findRelinkedTargets(backlinks, table)
         }
     }
 
     private func findRelinkedTargets(
         _ backlinks: WatchGraph.Backlinks, _ table: TableID
-    ) -> KeySet {
+    ) throws -> KeySet {
         guard let changes = changes(of: backlinks.table) else { return KeySet() }
-        let before = old.table(backlinks.table)
-        let after = new.table(backlinks.table)
+        let before = try old.table(backlinks.table)
+        let after = try new.table(backlinks.table)
         var found: [ObjectKey] = []
-        func targets(_ row: ObjectKey, _ rows: TableReader) -> [ObjectKey] {
-            LinkTargets.of(row, backlinks.column, in: rows, to: table)
+        func targets(_ row: ObjectKey, _ rows: TableReader) throws -> [ObjectKey] {
+            try LinkTargets.of(row, backlinks.column, in: rows, to: table)
         }
-        for row in changes.inserted { found += targets(row, after) }
-        for row in changes.deleted { found += targets(row, before) }
+        for row in changes.inserted { found += try targets(row, after) }
+        for row in changes.deleted { found += try targets(row, before) }
         for row in changes.modified[backlinks.column] ?? KeySet() {
-            if let edited = editedTargets(row, backlinks) {
+            if let edited = try editedTargets(row, backlinks) {
                 found += edited.keys
                 continue
             }
             var counts: [ObjectKey: Int] = [:]
-            for target in targets(row, after) {
+            for target in try targets(row, after) {
                 counts[target, default: 0] += 1
             }
-            for target in targets(row, before) {
+            for target in try targets(row, before) {
                 counts[target, default: 0] -= 1
             }
             found += counts.filter { $0.value != 0 }.keys
@@ -250,25 +250,26 @@ extension VersionStep {
     /// Returns nil if the edits are not known.
     func editedTargets(
         _ row: ObjectKey, _ backlinks: WatchGraph.Backlinks
-    ) -> [ObjectKey: Int]? {
-        let before = self.old.table(backlinks.table)
-        let after = self.new.table(backlinks.table)
+    ) throws -> [ObjectKey: Int]? {
+        let before = try self.old.table(backlinks.table)
+        let after = try self.new.table(backlinks.table)
         let columns = before.definition.columns
         guard columns.indices.contains(backlinks.column.rawValue),
             !columns[backlinks.column.rawValue].isMixed,
             let edits = edits(backlinks.table, backlinks.column, row),
-            let sequence = EditedSequence(count: before.listCount(backlinks.column, row), edits),
-            let old = before.list(backlinks.column, row),
-            let new = after.list(backlinks.column, row)
+            let sequence = try EditedSequence(
+                count: before.listCount(backlinks.column, row), edits),
+            let old = try before.list(backlinks.column, row),
+            let new = try after.list(backlinks.column, row)
         else { return nil }
         let changes = sequence.changes()
         var counts: [ObjectKey: Int] = [:]
         for position in changes.insertions + changes.modificationsNew {
-            guard let target = (try? new.key(at: position)) ?? nil else { return nil }
+            guard let target = try new.key(at: position) else { return nil }
             counts[target, default: 0] += 1
         }
         for position in changes.deletions + changes.modifications {
-            guard let target = (try? old.key(at: position)) ?? nil else { return nil }
+            guard let target = try old.key(at: position) else { return nil }
             counts[target, default: 0] -= 1
         }
         return counts.filter { $0.value != 0 }
@@ -280,15 +281,15 @@ enum LinkTargets {
     /// Returns the targets of a link, or of all elements of a list of links; for mixed values only those in `table`.
     static func of(
         _ row: ObjectKey, _ column: ColumnID, in reader: TableReader, to table: TableID
-    ) -> [ObjectKey] {
+    ) throws -> [ObjectKey] {
         let columns = reader.definition.columns
         guard columns.indices.contains(column.rawValue) else { return [] }
         if columns[column.rawValue].isMixed {
-            return reader.mixedTargets(row, in: table, through: column)
+            return try reader.mixedTargets(row, in: table, through: column)
         }
         guard columns[column.rawValue].kind == .list else {
-            return reader.link(column, row).map { [$0] } ?? []
+            return try reader.link(column, row).map { [$0] } ?? []
         }
-        return reader.linkedKeys(column, row)
+        return try reader.linkedKeys(column, row)
     }
 }

@@ -71,20 +71,22 @@ package struct VersionChange {
     /// A change of an embedded object counts as a change of its owner. The cost is proportional to the number of runs
     /// of changed keys, and to the number of changed embedded objects.
     package var classes: [ClassChange] {
-        let owners = EmbeddedOwners(newer)
-        var embedded: [TableID: [ColumnID: [ObjectKey]]] = [:]
-        for classSchema in newer.schema.classes where classSchema.isEmbedded {
-            guard let changed = changes.tables[classSchema.table] else { continue }
-            for key in changed.modifiedRows {
-                owners.forEach(of: ObjectReference(table: classSchema.table, key: key)) {
-                    embedded[$0.table, default: [:]][$1, default: []].append($0.key)
+        get throws {
+            let owners = EmbeddedOwners(newer)
+            var embedded: [TableID: [ColumnID: [ObjectKey]]] = [:]
+            for classSchema in newer.schema.classes where classSchema.isEmbedded {
+                guard let changed = changes.tables[classSchema.table] else { continue }
+                for key in changed.modifiedRows {
+                    try owners.forEach(of: ObjectReference(table: classSchema.table, key: key)) {
+                        embedded[$0.table, default: [:]][$1, default: []].append($0.key)
+                    }
                 }
             }
-        }
-        var known = newer.schema.classes
-        known += older.schema.classes.filter { newer.schema.find(table: $0.table) == nil }
-        return known.filter { !$0.isEmbedded }.sorted { $0.name < $1.name }.compactMap {
-            change(of: $0, embedded[$0.table] ?? [:])
+            var known = newer.schema.classes
+            known += older.schema.classes.filter { newer.schema.find(table: $0.table) == nil }
+            return known.filter { !$0.isEmbedded }.sorted { $0.name < $1.name }.compactMap {
+                change(of: $0, embedded[$0.table] ?? [:])
+            }
         }
     }
 
@@ -156,11 +158,11 @@ private struct EmbeddedOwners {
     }
 
     /// Calls `body` with the outermost owner of an embedded object, and with the column that leads to that object.
-    func forEach(of embedded: ObjectReference, _ body: (ObjectReference, ColumnID) -> Void) {
+    func forEach(of embedded: ObjectReference, _ body: (ObjectReference, ColumnID) -> Void) throws {
         // The loop has a limit because owners may form a cycle in a damaged file.
         var current = embedded
         for _ in 0..<10_000 {
-            guard let (owner, column, isEmbedded) = holder(of: current) else { return }
+            guard let (owner, column, isEmbedded) = try holder(of: current) else { return }
             if !isEmbedded { return body(owner, column) }
             current = owner
         }
@@ -168,9 +170,10 @@ private struct EmbeddedOwners {
 
     private func holder(
         of embedded: ObjectReference
-    ) -> (ObjectReference, ColumnID, isEmbedded: Bool)? {
+    ) throws -> (ObjectReference, ColumnID, isEmbedded: Bool)? {
         for (classSchema, property) in holders[embedded.table] ?? [] {
-            let found = view.table(classSchema).sources(of: embedded.key, through: property.column)
+            let found = try view.table(classSchema).sources(
+                of: embedded.key, through: property.column)
             if let key = found.first {
                 return (
                     ObjectReference(table: classSchema.table, key: key), property.column,

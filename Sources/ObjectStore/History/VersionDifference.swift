@@ -79,7 +79,7 @@ extension Store {
         let recorded = try StoreError.wrapping { () throws(StorageError) in
             try view.snapshot.changes(from: min(first, second), to: max(first, second))
         }
-        let changes = recorded ?? VersionComparison.changes(from: old, to: new)
+        let changes = try recorded ?? VersionComparison.changes(from: old, to: new)
         let charge = SharedCharge()
         let classes = try new.schema.classes.compactMap { classSchema in
             try changes.tables[classSchema.table].flatMap {
@@ -102,7 +102,7 @@ extension Store {
         var differing: [VersionDifference.ObjectDifference] = []
         for key in changes.inserted.union(changes.deleted).union(modified) {
             let object = ObjectReference(table: table, key: key)
-            switch (old.isPresent(object), new.isPresent(object)) {
+            switch try (old.isPresent(object), new.isPresent(object)) {
             case (false, true):
                 try charge.add(2 * MemoryLayout<ObjectReference>.stride)
                 inserted.append(object)
@@ -111,8 +111,8 @@ extension Store {
                 deleted.append(object)
             case (false, false): break
             case (true, true):
-                let properties = classSchema.properties.compactMap { property in
-                    changes.modified[property.column]?.contains(key) == true
+                let properties = try classSchema.properties.compactMap { property in
+                    try changes.modified[property.column]?.contains(key) == true
                         ? Self.difference(property, of: key, classSchema, from: old, to: new) : nil
                 }
                 if properties.isEmpty { continue }
@@ -130,12 +130,10 @@ extension Store {
     private static func difference(
         _ property: Property, of key: ObjectKey, _ classSchema: ClassSchema, from old: StoreView,
         to new: StoreView
-    ) -> VersionDifference.PropertyDifference? {
-        // because: the object exists in both versions, whose schemas are the same.
-        guard !property.isBacklinks,
-            let before = try? old.value(property, of: key, in: classSchema),
-            let after = try? new.value(property, of: key, in: classSchema), before != after
-        else { return nil }
-        return .init(property: property, old: before, new: after)
+    ) throws -> VersionDifference.PropertyDifference? {
+        guard !property.isBacklinks else { return nil }
+        let before = try old.value(property, of: key, in: classSchema)
+        let after = try new.value(property, of: key, in: classSchema)
+        return before == after ? nil : .init(property: property, old: before, new: after)
     }
 }

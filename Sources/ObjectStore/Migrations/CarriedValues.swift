@@ -29,7 +29,7 @@ final class CarriedValues {
         open = []
         for classSchema in migration.schemas.new.classes {
             guard let stored = old.schema.find(table: classSchema.table),
-                old.table(stored).count > 0
+                try old.table(stored).count > 0
             else { continue }
             try carry(stored, classSchema, old, only: nil)
         }
@@ -63,10 +63,10 @@ final class CarriedValues {
         _ stored: ClassSchema, _ classSchema: ClassSchema, _ old: StoreView, only keys: KeySet?
     ) throws {
         let writer = try migration.store.writer(changing: "'\(classSchema.name)'")
-        let rows = old.table(stored)
+        let rows = try old.table(stored)
         func forEach(_ body: (ObjectKey) throws -> Void) throws {
             if let keys {
-                for key in keys where rows.isPresent(key) { try body(key) }
+                for key in keys where try rows.isPresent(key) { try body(key) }
             } else {
                 try old.forEachKey(of: stored, body)
             }
@@ -84,7 +84,7 @@ final class CarriedValues {
                     let value = property.defaultValue
                 else { continue }
                 try forEach { key in
-                    guard rows.isNull(property.column, key) else { return }
+                    guard try rows.isNull(property.column, key) else { return }
                     try writer.set(property, of: key, in: classSchema, to: value)
                 }
             case .typeChanged(classSchema.name, let from, let to)
@@ -144,9 +144,9 @@ final class CarriedValues {
                 !losses.covers(property: property.name, of: present.name),
                 !losses.covers(property: conversion.old.name, of: conversion.oldClass.name)
             else { continue }
-            let rows = migration.store.view.table(present)
-            let left = keys.lazy.filter { key in
-                rows.isPresent(key) && !session.hasSet(present.table, kept.column, key)
+            let rows = try migration.store.view.table(present)
+            let left = try keys.lazy.filter { key in
+                try rows.isPresent(key) && !session.hasSet(present.table, kept.column, key)
             }
             var count = 0
             var names: [String] = []

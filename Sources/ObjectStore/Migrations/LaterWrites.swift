@@ -88,7 +88,7 @@ extension Store {
     /// Returns the number of existing objects in which a property was set since a version.
     ///
     /// `qualifiedName` is `Class.property`, or the name of a class, whose objects are counted.
-    package func writtenCount(_ qualifiedName: String, in changes: ChangeSet) -> Int {
+    package func writtenCount(_ qualifiedName: String, in changes: ChangeSet) throws -> Int {
         let parts = qualifiedName.split(separator: ".", maxSplits: 1).map(String.init)
         guard let classSchema = parts.first.flatMap(view.schema.find),
             let changed = changes.tables[classSchema.table]
@@ -96,9 +96,12 @@ extension Store {
         guard parts.count > 1 else { return changed.inserted.union(changed.modifiedRows).count }
         guard let property = classSchema.property(named: parts[1]) else { return 0 }
         let keys = changed.inserted.union(changed.modified[property.column] ?? KeySet())
-        return keys.lazy.filter { key in
-            let value = try? view.value(property, of: key, in: classSchema)
-            return value != nil && value != .null && value?.isEmptyCollection != true
+        return try keys.filter { key in
+            guard try view.isPresent(ObjectReference(table: classSchema.table, key: key)) else {
+                return false
+            }
+            let value = try view.value(property, of: key, in: classSchema)
+            return value != .null && !value.isEmptyCollection
         }.count
     }
 }
@@ -157,7 +160,7 @@ private final class LaterWriting {
             pairs.append((later, earlier, changed))
         }
         for (_, earlier, changed) in pairs where !earlier.isEmbedded {
-            for key in changed.deleted where copy.view.table(earlier).isPresent(key) {
+            for key in changed.deleted where try copy.view.table(earlier).isPresent(key) {
                 try writer.delete(key, in: earlier)
                 result.deleted += 1
             }
@@ -212,7 +215,7 @@ private final class LaterWriting {
                 values[property.name] = property.defaultValue ?? property.type.zero
             }
         }
-        noteNewProperties(later, earlier, [key])
+        try noteNewProperties(later, earlier, [key])
         do {
             let made = try ObjectCreation(writer).create(earlier, .dictionary(values))
             created[ObjectReference(table: later.table, key: key)] = ObjectReference(
@@ -239,7 +242,7 @@ private final class LaterWriting {
         _ changed: TableChanges, _ later: ClassSchema, _ earlier: ClassSchema
     ) throws {
         var rows = KeySet()
-        noteNewProperties(later, earlier, changed.modified)
+        try noteNewProperties(later, earlier, changed.modified)
         for (column, keys) in changed.modified {
             guard let source = later.property(in: column),
                 let property = earlier.properties.first(where: {
@@ -248,12 +251,12 @@ private final class LaterWriting {
             else { continue }
             for key in keys {
                 let object = ObjectReference(table: later.table, key: key)
-                guard before.isPresent(object) else {
+                guard try before.isPresent(object) else {
                     if !embedded.contains(object) { unknownObjects.insert(object) }
                     continue
                 }
                 // The embedded object no longer exists if its owner has received another one since.
-                guard copy.view.table(earlier).isPresent(key) else { continue }
+                guard try copy.view.table(earlier).isPresent(key) else { continue }
                 guard !property.isPrimary else {
                     lose("\(earlier.name).\(property.name)", .refused("it is the primary key"))
                     continue
@@ -303,31 +306,34 @@ private final class LaterWriting {
     /// Counts values of properties that the earlier schema does not have.
     private func noteNewProperties(
         _ later: ClassSchema, _ earlier: ClassSchema, _ modified: SortedMap<ColumnID, KeySet>
-    ) {
+    ) throws {
         for (column, keys) in modified {
             guard let property = later.property(in: column) else { continue }
-            noteNewProperty(property, of: later, notIn: earlier, in: keys)
+            try noteNewProperty(property, of: later, notIn: earlier, in: keys)
         }
     }
 
     private func noteNewProperties(
         _ later: ClassSchema, _ earlier: ClassSchema, _ keys: KeySet
-    ) {
+    ) throws {
         for property in later.properties where !property.isBacklinks {
-            noteNewProperty(property, of: later, notIn: earlier, in: keys)
+            try noteNewProperty(property, of: later, notIn: earlier, in: keys)
         }
     }
 
     private func noteNewProperty(
         _ property: Property, of later: ClassSchema, notIn earlier: ClassSchema, in keys: KeySet
-    ) {
+    ) throws {
         let isKnown = earlier.properties.contains {
             !$0.isBacklinks && source(of: $0, later, earlier)?.column == property.column
         }
         guard !isKnown else { return }
-        let count = keys.lazy.filter { [present] key in
-            let value = try? present.value(property, of: key, in: later)
-            return value != nil && value != .null && value?.isEmptyCollection != true
+        let count = try keys.filter { key in
+            guard try present.isPresent(ObjectReference(table: later.table, key: key)) else {
+                return false
+            }
+            let value = try present.value(property, of: key, in: later)
+            return value != .null && !value.isEmptyCollection
         }.count
         lose("\(later.name).\(property.name)", .noSuchProperty, count)
     }
@@ -359,8 +365,8 @@ private final class LaterWriting {
                 return try embeddedValues(reference, classSchema).map { .dictionary($0) } ?? .null
             }
             if let made = created[reference] { return .object(made) }
-            if before.isPresent(reference) {
-                return copy.view.isPresent(reference) ? value : .null
+            if try before.isPresent(reference) {
+                return try copy.view.isPresent(reference) ? value : .null
             }
             lose(qualifiedName, .createdByMigration)
             return .null
@@ -383,8 +389,8 @@ private final class LaterWriting {
     ) throws -> [String: Value]? {
         guard let earlier = copy.view.schema.find(table: reference.table) else { return nil }
         embedded.insert(reference)
-        noteNewProperties(later, earlier, [reference.key])
-        let isKnown = before.isPresent(reference)
+        try noteNewProperties(later, earlier, [reference.key])
+        let isKnown = try before.isPresent(reference)
         var values: [String: Value] = [:]
         for property in earlier.properties where !property.isBacklinks {
             if let source = source(of: property, later, earlier) {

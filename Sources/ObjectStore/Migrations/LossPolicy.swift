@@ -63,7 +63,7 @@ enum UndeclaredLoss {
         guard !undeclared.isEmpty else { return }
         let view = try before()
         defer { view.close() }
-        let counts = Dictionary(
+        let counts = try Dictionary(
             SchemaLoss.losses(differences.filter(\.isClassRenamed) + undeclared, in: view)
                 .map { ($0.qualifiedName, $0.count) }, uniquingKeysWith: +)
         var sentences: [String] = []

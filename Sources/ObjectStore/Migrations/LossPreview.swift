@@ -43,7 +43,7 @@ package struct LossPreview: Sendable {
             (objects, rows) = (0, [])
             return
         }
-        objects = walk.oldView.table(walk.oldClass).count
+        objects = try walk.oldView.table(walk.oldClass).count
         var found: [Row] = []
         var seen = 0
         while found.count < limit, seen < Self.scanned, let key = try walk.next() {

@@ -138,8 +138,9 @@ public final class Migration {
         guard let oldClass, let newClass else { return }
         loops.append((oldClass, newClass, run))
         guard let begun else { return }
-        let walk = MigrationWalk(self, oldClass, newClass)
-        walk.commit(every: batch, after: begun.resumed) { [schemaMigration] position, done, total in
+        let walk = try MigrationWalk(self, oldClass, newClass)
+        try walk.commit(every: batch, after: begun.resumed) {
+            [schemaMigration] position, done, total in
             try schemaMigration.commitBatch(
                 loop: begun.number, position: position, done: done, total: total)
         }
@@ -170,7 +171,7 @@ public final class Migration {
         try check()
         let (oldClass, newClass) = try schemaMigration.counterparts(className)
         guard let oldClass, let newClass else { return nil }
-        return MigrationWalk(self, oldClass, newClass)
+        return try MigrationWalk(self, oldClass, newClass)
     }
 
     /// Sets new required properties whose defaults are functions in all existing objects.
@@ -292,7 +293,7 @@ extension Migration {
         guard schemaMigration.wantedClass(name) == nil else {
             throw StoreError(.invalidSchema, "\(subject): the new schema still declares '\(name)'")
         }
-        if let made = store.view.schema.find(newName), store.view.table(made).count > 0 {
+        if let made = store.view.schema.find(newName), try store.view.table(made).count > 0 {
             throw StoreError(
                 .invalidSchema, "\(subject): it already has objects; rename it before creating any")
         }

@@ -26,7 +26,7 @@ struct MigrationCheck {
             if !old.isEmbedded {
                 try checkParents(classSchema)
             } else if owners(of: old, before) != owners(of: classSchema, store.view.schema) {
-                let orphans = parentCounts(classSchema).filter { $0.count == 0 }.map(\.key)
+                let orphans = try parentCounts(classSchema).filter { $0.count == 0 }.map(\.key)
                 try store.delete(orphans, of: classSchema)
             }
         }
@@ -55,17 +55,17 @@ struct MigrationCheck {
     }
 
     /// Returns the number of links to each object.
-    private func parentCounts(_ classSchema: ClassSchema) -> [(key: ObjectKey, count: Int)] {
-        let sources = store.view.schema.links(to: classSchema.table).map {
-            (rows: store.view.table($0.classSchema), column: $0.property.column)
+    private func parentCounts(_ classSchema: ClassSchema) throws -> [(key: ObjectKey, count: Int)] {
+        let sources = try store.view.schema.links(to: classSchema.table).map {
+            try (rows: store.view.table($0.classSchema), column: $0.property.column)
         }
-        let rows = store.view.table(classSchema)
+        let rows = try store.view.table(classSchema)
         var counts: [(key: ObjectKey, count: Int)] = []
         for cluster in 0..<rows.clusterCount {
-            rows.presence(cluster).forEachRow { row in
+            try rows.presence(cluster).forEachRow { row in
                 let key = ObjectKey(rawValue: Int64(cluster * Cluster.rows + row))
-                let count = sources.reduce(0) {
-                    $0 + $1.rows.sourceCount(of: key, through: $1.column)
+                let count = try sources.reduce(0) {
+                    try $0 + $1.rows.sourceCount(of: key, through: $1.column)
                 }
                 counts.append((key, count))
             }
@@ -74,7 +74,7 @@ struct MigrationCheck {
     }
 
     private func checkParents(_ classSchema: ClassSchema) throws {
-        let wrong = parentCounts(classSchema).filter { $0.count != 1 }
+        let wrong = try parentCounts(classSchema).filter { $0.count != 1 }
         guard let first = wrong.first else { return }
         throw StoreError(
             .invalidObject,
@@ -91,14 +91,14 @@ struct MigrationCheck {
     }
 
     private func checkUnique(_ key: Property, _ classSchema: ClassSchema) throws {
-        let rows = store.view.table(classSchema)
+        let rows = try store.view.table(classSchema)
         let duplicate = try StoreError.wrapping { () throws(StorageError) in
             try rows.firstDuplicate(key.column)
         }
         var value: Value?
         if let duplicate {
             value = try store.view.value(key, of: duplicate.first, in: classSchema)
-        } else if key.isOptional, nulls(key, rows, limit: 2).found.count > 1 {
+        } else if key.isOptional, try nulls(key, rows, limit: 2).found.count > 1 {
             value = .null
         }
         guard let value else { return }
@@ -126,7 +126,7 @@ struct MigrationCheck {
     }
 
     private func checkPresent(_ property: Property, _ classSchema: ClassSchema) throws {
-        let (count, found) = nulls(property, store.view.table(classSchema), limit: 3)
+        let (count, found) = try nulls(property, store.view.table(classSchema), limit: 3)
         guard count > 0 else { return }
         let names = found.map {
             store.view.name(of: ObjectReference(table: classSchema.table, key: $0))
@@ -142,11 +142,11 @@ struct MigrationCheck {
     /// Returns the number of objects without a value, and the first of them.
     private func nulls(
         _ property: Property, _ rows: TableReader, limit: Int
-    ) -> (count: Int, found: [ObjectKey]) {
+    ) throws -> (count: Int, found: [ObjectKey]) {
         var count = 0
         var found: [ObjectKey] = []
         for cluster in 0..<rows.clusterCount {
-            let bits = rows.matches(
+            let bits = try rows.matches(
                 property.column, cluster, .isNull, among: rows.presence(cluster))
             count += bits.rowCount
             guard found.count < limit else { continue }

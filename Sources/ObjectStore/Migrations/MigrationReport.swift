@@ -62,11 +62,11 @@ package struct MigrationReport {
         let recorded = try StoreError.wrapping { () throws(StorageError) in
             try after.snapshot.changes(from: before.version, to: after.version)
         }
-        let changes = recorded ?? VersionComparison.changes(from: before, to: after)
-        classes = changes.tables.compactMap { table, change in
-            Self.report(table, change, before: before, after: after)
+        let changes = try recorded ?? VersionComparison.changes(from: before, to: after)
+        classes = try changes.tables.compactMap { table, change in
+            try Self.report(table, change, before: before, after: after)
         }.sorted { $0.name < $1.name }
-        dropped = SchemaLoss.losses(migration.differences, in: before) { className, name in
+        dropped = try SchemaLoss.losses(migration.differences, in: before) { className, name in
             if migration.resumed != nil { return KeySet(rawRange: 0...(1 << 62)) }
             guard let classSchema = after.schema.find(className),
                 let property = classSchema.property(named: name)
@@ -81,23 +81,23 @@ package struct MigrationReport {
 
     private static func report(
         _ table: TableID, _ change: TableChanges, before: StoreView, after: StoreView
-    ) -> ClassReport? {
+    ) throws -> ClassReport? {
         let old = before.schema.find(table: table)
         let new = after.schema.find(table: table)
         guard let name = new?.name ?? old?.name else { return nil }
         let changed = change.modifiedRows
         var samples: [Sample] = []
         if let old, let new {
-            samples = changed.prefix(sampleLimit).map { key in
-                Sample(
+            samples = try changed.prefix(sampleLimit).map { key in
+                try Sample(
                     key: after.name(of: ObjectReference(table: table, key: key)),
                     changes: differences(before: before, old, after: after, new, of: key),
                     before: values(before, old, key), after: values(after, new, key))
             }
         }
-        return ClassReport(
-            name: name, before: old.map { before.table($0).count } ?? 0,
-            after: new.map { after.table($0).count } ?? 0, created: change.inserted.count,
+        return try ClassReport(
+            name: name, before: old.map { try before.table($0).count } ?? 0,
+            after: new.map { try after.table($0).count } ?? 0, created: change.inserted.count,
             deleted: change.deleted.count, changed: changed.count,
             rewrittenValues: rewrites(change, old, new), samples: samples)
     }
@@ -118,11 +118,13 @@ package struct MigrationReport {
     private static func differences(
         before: StoreView, _ old: ClassSchema, after: StoreView, _ new: ClassSchema,
         of key: ObjectKey
-    ) -> [(property: String, old: String?, new: String?)] {
-        func text(_ view: StoreView, _ property: Property?, _ classSchema: ClassSchema) -> String? {
-            guard let property, !property.isBacklinks,
-                let value = try? view.value(property, of: key, in: classSchema), value != .null
-            else { return nil }
+    ) throws -> [(property: String, old: String?, new: String?)] {
+        func text(
+            _ view: StoreView, _ property: Property?, _ classSchema: ClassSchema
+        ) throws -> String? {
+            guard let property, !property.isBacklinks else { return nil }
+            let value = try view.value(property, of: key, in: classSchema)
+            if value == .null { return nil }
             if case .object(let reference) = value { return view.name(of: reference) }
             return value.summary
         }
@@ -132,12 +134,12 @@ package struct MigrationReport {
             let counterpart =
                 old.property(in: property.column) ?? old.property(named: property.name)
             if let counterpart { seen.insert(counterpart.name) }
-            let (was, now) = (text(before, counterpart, old), text(after, property, new))
+            let (was, now) = try (text(before, counterpart, old), text(after, property, new))
             if was != now { result.append((property.name, was, now)) }
         }
         for property in old.properties where !seen.contains(property.name) && !property.isBacklinks
         {
-            guard let was = text(before, property, old) else { continue }
+            guard let was = try text(before, property, old) else { continue }
             result.append((property.name, was, nil))
         }
         return result
@@ -145,9 +147,9 @@ package struct MigrationReport {
 
     private static func values(
         _ view: StoreView, _ classSchema: ClassSchema, _ key: ObjectKey
-    ) -> [(name: String, value: Value)] {
-        classSchema.properties.filter { !$0.isBacklinks }.map { property in
-            let value = (try? view.value(property, of: key, in: classSchema)) ?? .null
+    ) throws -> [(name: String, value: Value)] {
+        try classSchema.properties.filter { !$0.isBacklinks }.map { property in
+            let value = try view.value(property, of: key, in: classSchema)
             guard case .object(let reference) = value else { return (property.name, value) }
             return (property.name, .string(view.name(of: reference)))
         }

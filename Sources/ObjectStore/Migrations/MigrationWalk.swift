@@ -30,18 +30,18 @@ package final class MigrationWalk {
     init(
         _ migration: Migration, _ oldClass: ClassSchema, _ newClass: ClassSchema,
         only keys: KeySet? = nil, in view: StoreView? = nil
-    ) {
+    ) throws {
         self.migration = migration
         self.oldClass = oldClass
         self.newClass = newClass
         oldView = view ?? migration.old
-        oldRows = oldView.table(oldClass)
-        newRows = migration.store.view.table(newClass)
+        oldRows = try oldView.table(oldClass)
+        newRows = try migration.store.view.table(newClass)
         total = keys?.count ?? oldRows.count
         listed = keys?.makeIterator()
         migration.didBegin(self)
         if oldRows.clusterCount > 0 {
-            clusterBits = oldRows.presence(0)
+            clusterBits = try oldRows.presence(0)
             bits = clusterBits[0]
         }
     }
@@ -55,10 +55,10 @@ package final class MigrationWalk {
             inBatch += 1
         }
         if done & (Self.progressInterval - 1) == 0 { try report() }
-        while let key = advance() {
+        while let key = try advance() {
             done += 1
             current = key
-            if newRows.isPresent(key) { return key }
+            if try newRows.isPresent(key) { return key }
             if done & (Self.progressInterval - 1) == 0 { try report() }
         }
         if batch != nil { try commitBatch() }
@@ -72,7 +72,7 @@ package final class MigrationWalk {
     func commit(
         every batch: Int, after checkpoint: MigrationCheckpoint?,
         commit: @escaping (_ position: Int64, _ done: Int, _ total: Int) throws -> Void
-    ) {
+    ) throws {
         self.batch = batch
         self.commit = commit
         guard let checkpoint, checkpoint.position >= 0 else { return }
@@ -86,7 +86,7 @@ package final class MigrationWalk {
             bits = 0
             return
         }
-        clusterBits = oldRows.presence(cluster)
+        clusterBits = try oldRows.presence(cluster)
         for row in 0..<(start % Cluster.rows) { clusterBits.remove(row) }
         bits = clusterBits[0]
         current = ObjectKey(rawValue: checkpoint.position)
@@ -111,8 +111,8 @@ package final class MigrationWalk {
         try migration.progressHandler?(oldClass.name, done, total)
     }
 
-    private func advance() -> ObjectKey? {
-        while let key = listed?.next() { if oldRows.isPresent(key) { return key } }
+    private func advance() throws -> ObjectKey? {
+        while let key = listed?.next() { if try oldRows.isPresent(key) { return key } }
         if listed != nil { return nil }
         while bits == 0 {
             word += 1
@@ -124,7 +124,7 @@ package final class MigrationWalk {
                     word = Cluster.words - 1
                     return nil
                 }
-                clusterBits = oldRows.presence(cluster)
+                clusterBits = try oldRows.presence(cluster)
             }
             bits = clusterBits[word]
         }

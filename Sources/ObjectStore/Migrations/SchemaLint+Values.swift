@@ -3,15 +3,14 @@ import ColumnStorage
 // The findings that require reading values.
 extension SchemaLint {
     /// Finds values that do not convert exactly to the new type.
-    mutating func lookAtType(_ old: Property, _ new: Property, _ name: String) {
+    mutating func lookAtType(_ old: Property, _ new: Property, _ name: String) throws {
         guard let stored = view.schema.find(name) else { return }
         var odd = Some()
         var first: Value?
         var count = 0
-        view.forEachKey(of: stored) { key in
-            guard let value = try? view.value(old, of: key, in: stored), value != .null else {
-                return
-            }
+        try view.forEachKey(of: stored) { key in
+            let value = try view.value(old, of: key, in: stored)
+            if value == .null { return }
             count += 1
             guard ExactConversion.convert(value, to: new) == nil else { return }
             if first == nil { first = value }
@@ -29,13 +28,13 @@ extension SchemaLint {
     }
 
     /// Finds objects without a value for a property that becomes required.
-    mutating func lookAtRequired(_ property: Property, _ name: String) {
+    mutating func lookAtRequired(_ property: Property, _ name: String) throws {
         guard let stored = view.schema.find(name),
             let old = stored.property(storedAs: property.storedName)
         else { return }
         var without = Some()
-        view.forEachKey(of: stored) { key in
-            guard let value = try? view.value(old, of: key, in: stored) else { return }
+        try view.forEachKey(of: stored) { key in
+            let value = try view.value(old, of: key, in: stored)
             if old.isSingle
                 ? value == .null && property.defaultValue == nil
                 : ExactConversion.convert(value, to: property) == nil
@@ -52,11 +51,11 @@ extension SchemaLint {
                 + "required; set it with m:each, or give the property a default")
     }
 
-    mutating func lookAtAdded(_ property: Property, _ name: String) {
+    mutating func lookAtAdded(_ property: Property, _ name: String) throws {
         guard property.isSingle, !property.isOptional, !property.isPrimary,
             property.defaultValue == nil, let stored = view.schema.find(name)
         else { return }
-        let count = view.table(stored).count
+        let count = try view.table(stored).count
         guard count > 0 else { return }
         add(
             .missingValues, to: "\(name).\(property.name)", count: count, objects: [],
@@ -66,7 +65,7 @@ extension SchemaLint {
     }
 
     /// Finds objects that would share a primary key; if the values are not kept, all objects would have the same key.
-    mutating func lookAtKey(_ property: Property, _ name: String, isKept: Bool) {
+    mutating func lookAtKey(_ property: Property, _ name: String, isKept: Bool) throws {
         guard let stored = view.schema.find(name) else { return }
         let old = stored.property(storedAs: property.storedName).flatMap { old in
             let keeps =
@@ -77,9 +76,9 @@ extension SchemaLint {
         // A change of type is reported separately.
         if isKept, old == nil, stored.property(storedAs: property.storedName) != nil { return }
         var owners: [Value: [ObjectKey]] = [:]
-        view.forEachKey(of: stored) { key in
+        try view.forEachKey(of: stored) { key in
             let value =
-                old.flatMap { try? view.value($0, of: key, in: stored) } ?? property.type.zero
+                try old.map { try view.value($0, of: key, in: stored) } ?? property.type.zero
             owners[value, default: []].append(key)
         }
         let clashes = owners.filter { $0.value.count > 1 }.sorted { $0.value[0] < $1.value[0] }
@@ -101,15 +100,15 @@ extension SchemaLint {
                 + "); give each object its own with m:each")
     }
 
-    mutating func lookAtParents(_ name: String) {
+    mutating func lookAtParents(_ name: String) throws {
         guard let stored = view.schema.find(name) else { return }
-        let links = view.schema.links(to: stored.table).map {
-            (rows: view.table($0.classSchema), column: $0.property.column)
+        let links = try view.schema.links(to: stored.table).map {
+            try (rows: view.table($0.classSchema), column: $0.property.column)
         }
         var wrong = Some()
-        view.forEachKey(of: stored) { key in
-            let parents = links.reduce(0) {
-                $0 + $1.rows.sourceCount(of: key, through: $1.column)
+        try view.forEachKey(of: stored) { key in
+            let parents = try links.reduce(0) {
+                try $0 + $1.rows.sourceCount(of: key, through: $1.column)
             }
             if parents != 1 { wrong.add(key, stored) }
         }

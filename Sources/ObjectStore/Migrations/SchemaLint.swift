@@ -49,7 +49,7 @@ package struct SchemaLint {
         try SchemaValidation.check(classes)
         var lint = SchemaLint(view: store.view)
         for difference in try differences(from: store.schema, to: classes) {
-            lint.look(at: difference)
+            try lint.look(at: difference)
         }
         return lint.findings
     }
@@ -84,13 +84,13 @@ package struct SchemaLint {
     /// Returns whether a complete schema does not declare some values or objects of a store, unless they are renamed.
     package static func loses(_ store: Store, for classes: [ClassSchema]) throws -> Bool {
         let differences = try differences(from: store.schema, to: classes)
-        return !SchemaLoss.losses(differences, in: store.view).isEmpty
+        return try !SchemaLoss.losses(differences, in: store.view).isEmpty
     }
 
-    private mutating func look(at difference: SchemaDifference) {
+    private mutating func look(at difference: SchemaDifference) throws {
         switch difference {
         case .classRemoved(let name):
-            for loss in SchemaLoss.losses([difference], in: view) {
+            for loss in try SchemaLoss.losses([difference], in: view) {
                 add(
                     .lostObjects, to: name, count: loss.count, objects: loss.objects,
                     message:
@@ -99,7 +99,7 @@ package struct SchemaLint {
                         + "m:delete_class(\"\(name)\")")
             }
         case .propertyRemoved:
-            for loss in SchemaLoss.losses([difference], in: view) {
+            for loss in try SchemaLoss.losses([difference], in: view) {
                 add(
                     .lostValues, to: loss.qualifiedName, count: loss.count, objects: loss.objects,
                     message:
@@ -107,13 +107,13 @@ package struct SchemaLint {
                         + "m:rename_property, or declare the loss with drops = { \"\(loss.qualifiedName)\" }"
                 )
             }
-        case .madeRequired(let name, let property): lookAtRequired(property, name)
+        case .madeRequired(let name, let property): try lookAtRequired(property, name)
         case .typeChanged(let name, let old, let new):
-            lookAtType(old, new, name)
-            if new.isPrimary { lookAtKey(new, name, isKept: false) }
-        case .propertyAdded(let name, let property): lookAtAdded(property, name)
-        case .keyAdded(let name, let property): lookAtKey(property, name, isKept: true)
-        case .madeEmbedded(let name): lookAtParents(name)
+            try lookAtType(old, new, name)
+            if new.isPrimary { try lookAtKey(new, name, isKept: false) }
+        case .propertyAdded(let name, let property): try lookAtAdded(property, name)
+        case .keyAdded(let name, let property): try lookAtKey(property, name, isKept: true)
+        case .madeEmbedded(let name): try lookAtParents(name)
         default: break
         }
     }

@@ -17,19 +17,19 @@ struct SchemaLoss {
     static func losses(
         _ differences: [SchemaDifference], in view: StoreView,
         kept: (_ className: String, _ property: String) -> KeySet = { _, _ in KeySet() }
-    ) -> [SchemaLoss] {
+    ) throws -> [SchemaLoss] {
         var oldNames: [String: String] = [:]
         for case .classRenamed(let from, let to) in differences { oldNames[to] = from }
-        return differences.compactMap { difference -> SchemaLoss? in
+        return try differences.compactMap { difference -> SchemaLoss? in
             switch difference {
             case .classRemoved(let name):
                 guard let classSchema = view.schema.find(name) else { return nil }
-                return whole(classSchema, view)
+                return try whole(classSchema, view)
             case .propertyRemoved(let name, let old):
-                return ofProperty(
+                return try ofProperty(
                     old, of: name, oldName: oldNames[name] ?? name, in: view, except: KeySet())
             case .typeChanged(let name, let old, let new):
-                return ofProperty(
+                return try ofProperty(
                     old, of: name, oldName: oldNames[name] ?? name, in: view,
                     except: kept(name, new.name))
             default: return nil
@@ -37,11 +37,11 @@ struct SchemaLoss {
         }.filter { $0.count > 0 }
     }
 
-    private static func whole(_ classSchema: ClassSchema, _ view: StoreView) -> SchemaLoss {
+    private static func whole(_ classSchema: ClassSchema, _ view: StoreView) throws -> SchemaLoss {
         var loss = Tally()
-        let rows = view.table(classSchema)
+        let rows = try view.table(classSchema)
         for cluster in 0..<rows.clusterCount {
-            loss.add(rows.presence(cluster), cluster, classSchema.table)
+            try loss.add(rows.presence(cluster), cluster, classSchema.table)
         }
         return SchemaLoss(qualifiedName: classSchema.name, count: loss.count, objects: loss.objects)
     }
@@ -49,23 +49,23 @@ struct SchemaLoss {
     private static func ofProperty(
         _ property: Property, of name: String, oldName: String, in view: StoreView,
         except kept: KeySet
-    ) -> SchemaLoss? {
+    ) throws -> SchemaLoss? {
         guard !property.isBacklinks, let classSchema = view.schema.find(oldName) else { return nil }
         var loss = Tally()
-        let rows = view.table(classSchema)
+        let rows = try view.table(classSchema)
         // This is the usual end of a migration: every object received its value.
         if kept.count == rows.count { return nil }
         for cluster in 0..<rows.clusterCount {
-            var bits = rows.presence(cluster)
+            var bits = try rows.presence(cluster)
             if property.isSingle {
                 if property.isOptional {
-                    bits &= ~rows.matches(property.column, cluster, .isNull, among: bits)
+                    bits &= try ~rows.matches(property.column, cluster, .isNull, among: bits)
                 }
             } else {
                 let all = bits
-                all.forEachRow { row in
+                try all.forEachRow { row in
                     let key = ObjectKey(rawValue: Int64(cluster * Cluster.rows + row))
-                    if rows.listCount(property.column, key) == 0 { bits.remove(row) }
+                    if try rows.listCount(property.column, key) == 0 { bits.remove(row) }
                 }
             }
             if !kept.isEmpty {

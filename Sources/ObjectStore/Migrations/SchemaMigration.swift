@@ -176,7 +176,7 @@ package final class SchemaMigration {
         let snapshot = try StoreError.wrapping { () throws(StorageError) in
             try store.view.snapshot.frozen()
         }
-        if !hasNewColumns { snapshot.configure(schema.tableDefinitions) }
+        if !hasNewColumns { try snapshot.configure(schema.tableDefinitions) }
         return StoreView(schema: schema, snapshot: snapshot, isFrozen: true)
     }
 
@@ -320,7 +320,7 @@ package final class SchemaMigration {
         for classSchema in left {
             let isDeclared = losses.covers(className: classSchema.name)
             if isDeclared { try store.deleteAll(classSchema.name) }
-            let count = store.view.table(classSchema).count
+            let count = try store.view.table(classSchema).count
             guard isDeclared || (count == 0 && !losses.isStrict) else {
                 throw StoreError(
                     .invalidSchema,

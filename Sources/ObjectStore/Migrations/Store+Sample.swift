@@ -23,7 +23,7 @@ extension Store {
         defer { frozen.close() }
         try copy.write {
             for classSchema in schema.classes where !classSchema.isEmbedded {
-                let total = view.table(classSchema).count
+                let total = try view.table(classSchema).count
                 let step = max(1, total / max(count, 1))
                 var index = 0
                 var copied = 0

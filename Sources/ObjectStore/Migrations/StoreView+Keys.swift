@@ -2,8 +2,8 @@ import ColumnStorage
 
 extension StoreView {
     /// Calls `body` with the key of every object of a class, in the order of their creation.
-    func forEachKey(of classSchema: ClassSchema, _ body: (ObjectKey) throws -> Void) rethrows {
-        let rows = table(classSchema)
+    func forEachKey(of classSchema: ClassSchema, _ body: (ObjectKey) throws -> Void) throws {
+        let rows = try table(classSchema)
         for cluster in 0..<rows.clusterCount {
             let base = Int64(cluster * Cluster.rows)
             try rows.presence(cluster).forEachRow { row in

@@ -70,19 +70,19 @@ struct KeyPathFilter {
     }
 
     /// Returns the rows of the class that a step changes in a way that the observer receives.
-    func touchedRows(in step: VersionStep) -> KeySet {
+    func touchedRows(in step: VersionStep) throws -> KeySet {
         // For one column, reading the rows from the change set costs less than caching them.
         if graph.nodes.count == 1, step.changes(of: table)?.modified.count ?? 0 <= 1 {
-            return graph.touchedRows(in: step)
+            return try graph.touchedRows(in: step)
         }
-        return step.touchedRows(in: Scope(table: table, texts: texts)) {
-            graph.touchedRows(in: step)
+        return try step.touchedRows(in: Scope(table: table, texts: texts)) {
+            try graph.touchedRows(in: step)
         }
     }
 
     /// Returns the first key path that matches a change of the given rows; nil without a filter.
-    func matchingPath(for rows: KeySet, in step: VersionStep) -> String? {
-        paths.first { $0.graph.touchedRows(in: step).intersects(rows) }?.text
+    func matchingPath(for rows: KeySet, in step: VersionStep) throws -> String? {
+        try paths.first { try $0.graph.touchedRows(in: step).intersects(rows) }?.text
     }
 }
 

@@ -44,9 +44,9 @@ extension NotificationToken {
     /// Returns the conditions under which the observer is called for an object.
     ///
     /// The result is nil for observers that do not observe objects or results.
-    package func coverage(of object: LiveObject) -> ObserverCoverage? {
+    package func coverage(of object: LiveObject) throws -> ObserverCoverage? {
         guard observer.isActive, let dispatcher = observer.dispatcher else { return nil }
-        return observer.coverage(of: object.reference, in: dispatcher.store.view)
+        return try observer.coverage(of: object.reference, in: dispatcher.store.view)
     }
 }
 
@@ -55,37 +55,36 @@ extension ObserverCoverage {
     init(
         _ common: ObserverCoverage, _ query: Query, of className: String, _ object: ObjectReference,
         in view: StoreView
-    ) {
+    ) throws {
         self = common
         guard object.table == query.table else {
             otherClass = className
             return
         }
-        conditions = query.conditions(for: object.key, in: view)
+        conditions = try query.conditions(for: object.key, in: view)
         if conditions.allSatisfy(\.holds) {
-            isCutOff = !QueryEvaluator.keys(of: query, in: view).contains(object.key)
+            isCutOff = try !QueryEvaluator.keys(of: query, in: view).contains(object.key)
         }
     }
 }
 
 extension Query {
     /// Returns the conditions of a query, evaluated for an object.
-    func conditions(for key: ObjectKey, in view: StoreView) -> [ObserverCoverage.Condition] {
-        steps.flatMap { step -> [ObserverCoverage.Condition] in
+    func conditions(for key: ObjectKey, in view: StoreView) throws -> [ObserverCoverage.Condition] {
+        try steps.flatMap { step -> [ObserverCoverage.Condition] in
             guard case .filter(let predicate) = step else { return [] }
             let elements = view.schema.find(table: table)
-            return predicate.parts.map { part in
-                let tables = BoundTables(part.tables, in: view)
-                let values = predicate.dependencies.compactMap {
+            return try predicate.parts.map { part in
+                let tables = try BoundTables(part.tables, in: view)
+                let values = try predicate.dependencies.compactMap {
                     path -> (path: String, value: Value)? in
                     guard path.components.count == 1,
                         let property = path.components.first?.property,
-                        !property.isBacklinks, part.text.contains(property.name), let elements,
-                        let value = try? view.value(property, of: key, in: elements)
+                        !property.isBacklinks, part.text.contains(property.name), let elements
                     else { return nil }
-                    return (property.name, value)
+                    return (property.name, try view.value(property, of: key, in: elements))
                 }
-                return ObserverCoverage.Condition(
+                return try ObserverCoverage.Condition(
                     text: part.text, holds: part.node.matches(tables, key), values: values)
             }
         }

@@ -11,7 +11,7 @@ extension EmbeddedWriter {
             for (key, value) in sorted(entries) { try merge(value, key, of: owner) }
             return
         }
-        var movable = Set(children(of: owner))
+        var movable = try Set(children(of: owner))
         let named = sorted(entries).filter { $0.value != .null }
         let made = try make(named.map(\.value)) { reference in
             // An object of this map may be used again, also under another key, but only once.
@@ -21,8 +21,8 @@ extension EmbeddedWriter {
         try checkOwner(owner)
         for key in made { try writer.checkPresent(key, in: target) }
         let kept = Set(made)
-        let removed = children(of: owner).filter { !kept.contains($0.key) }
-        let map = writer.session.map(classSchema.table, property.column, owner)
+        let removed = try children(of: owner).filter { !kept.contains($0.key) }
+        let map = try writer.session.map(classSchema.table, property.column, owner)
         let keys = Dictionary(
             zip(named.map(\.key), made), uniquingKeysWith: { first, _ in first })
         try StoreError.wrapping { () throws(StorageError) in
@@ -43,7 +43,7 @@ extension EmbeddedWriter {
         let made = try make(value)
         try checkOwner(owner)
         let old = try child(key, of: owner)
-        let map = writer.session.map(classSchema.table, property.column, owner)
+        let map = try writer.session.map(classSchema.table, property.column, owner)
         try StoreError.wrapping { () throws(StorageError) in
             _ = try map.set(made.map { .int($0.rawValue) } ?? .null, for: Array(key.utf8))
         }
@@ -51,7 +51,7 @@ extension EmbeddedWriter {
     }
 
     private func child(_ key: String, of owner: ObjectKey) throws -> ObjectReference? {
-        let map = writer.session.map(classSchema.table, property.column, owner)
+        let map = try writer.session.map(classSchema.table, property.column, owner)
         let found = try StoreError.wrapping { () throws(StorageError) in
             try map.reader.value(Array(key.utf8))
         }

@@ -20,7 +20,7 @@ struct EmbeddedWriter {
     init?(
         _ writer: ObjectWriter, _ property: Property, _ classSchema: ClassSchema,
         of owner: ObjectKey? = nil, mode: UpdateMode = .error, depth: Int = 0
-    ) {
+    ) throws {
         guard writer.owns(property), let target = writer.store.view.schema.target(of: property)
         else { return nil }
         self.writer = writer
@@ -28,11 +28,11 @@ struct EmbeddedWriter {
         self.classSchema = classSchema
         self.target = target
         self.mode = mode
-        let around = owner.map { writer.embeddingDepth(of: $0, in: classSchema) } ?? 0
+        let around = try owner.map { try writer.embeddingDepth(of: $0, in: classSchema) } ?? 0
         creation = ObjectCreation(writer, mode: mode, depth: max(depth, around) + 1)
     }
 
-    private var rows: TableReader { writer.store.view.table(classSchema) }
+    private var rows: TableReader { get throws { try writer.store.view.table(classSchema) } }
 
     /// Sets the property to nil, to an object created from values, or to a list or map of such objects.
     ///
@@ -47,7 +47,7 @@ struct EmbeddedWriter {
     }
 
     private func setLink(_ value: Value, of owner: ObjectKey) throws {
-        if mode == .modified, let old = rows.link(property.column, owner), !value.isObject,
+        if mode == .modified, let old = try rows.link(property.column, owner), !value.isObject,
             value != .null
         {
             return try creation.update(old, target, with: value)
@@ -56,14 +56,14 @@ struct EmbeddedWriter {
         switch value {
         case .null: new = nil
         case .object(let reference):
-            guard reference == rows.link(property.column, owner).map(reference(to:)) else {
+            guard try reference == rows.link(property.column, owner).map(reference(to:)) else {
                 throw owned()
             }
             new = reference.key
         default: new = try creation.create(target, value)
         }
         try checkOwner(owner)
-        let old = rows.link(property.column, owner)
+        let old = try rows.link(property.column, owner)
         if mode == .modified, new == old { return }
         writer.session.set(classSchema.table, property.column, owner, link: new)
         if let old, old != new { try writer.deleteTree(reference(to: old)) }
@@ -73,7 +73,7 @@ struct EmbeddedWriter {
         if mode == .modified, !elements.contains(where: \.isObject) {
             return try updateList(elements, of: owner)
         }
-        var movable = Set(Self.keys(in: property, of: owner, rows))
+        var movable = try Set(Self.keys(in: property, of: owner, rows))
         let new = try make(elements) { reference in
             // An object of this list may be used again, also at another index, but only once.
             guard reference.table == target.table, movable.remove(reference.key) != nil else {
@@ -83,8 +83,8 @@ struct EmbeddedWriter {
         }
         try checkOwner(owner)
         for key in new { try writer.checkPresent(key, in: target) }
-        let removed = Set(Self.keys(in: property, of: owner, rows)).subtracting(new)
-        let list = writer.session.list(classSchema.table, property.column, owner)
+        let removed = try Set(Self.keys(in: property, of: owner, rows)).subtracting(new)
+        let list = try writer.session.list(classSchema.table, property.column, owner)
         try StoreError.wrapping { () throws(StorageError) in
             try list.removeAll()
             try list.append(contentsOf: new.map { .int($0.rawValue) })
@@ -97,17 +97,17 @@ struct EmbeddedWriter {
             guard let key = try key(at: index, of: owner) else { break }
             try creation.update(key, target, with: value)
         }
-        let count = rows.listCount(property.column, owner)
+        let count = try rows.listCount(property.column, owner)
         if elements.count > count {
             let made = try make(Array(elements[count...])) { _ in throw owned() }
             try checkOwner(owner)
-            let list = writer.session.list(classSchema.table, property.column, owner)
+            let list = try writer.session.list(classSchema.table, property.column, owner)
             try StoreError.wrapping { () throws(StorageError) in
                 try list.append(contentsOf: made.map { .int($0.rawValue) })
             }
         }
-        let old = Self.keys(in: property, of: owner, rows)
-        let list = writer.session.list(classSchema.table, property.column, owner)
+        let old = try Self.keys(in: property, of: owner, rows)
+        let list = try writer.session.list(classSchema.table, property.column, owner)
         for index in (elements.count..<max(elements.count, old.count)).reversed() {
             try StoreError.wrapping { () throws(StorageError) in try list.remove(at: index) }
             try writer.deleteTree(reference(to: old[index]))
@@ -115,9 +115,7 @@ struct EmbeddedWriter {
     }
 
     private func key(at index: Int, of owner: ObjectKey) throws -> ObjectKey? {
-        let element = try StoreError.wrapping { () throws(StorageError) in
-            try rows.list(property.column, owner)?.element(at: index)
-        }
+        let element = try rows.list(property.column, owner)?.element(at: index)
         guard case .int(let key)? = element else { return nil }
         return ObjectKey(rawValue: key)
     }
@@ -160,18 +158,18 @@ struct EmbeddedWriter {
     }
 
     /// Returns the embedded objects in the property of an object.
-    func children(of owner: ObjectKey) -> [ObjectReference] {
-        Self.keys(in: property, of: owner, writer.store.view.table(classSchema)).map(reference)
+    func children(of owner: ObjectKey) throws -> [ObjectReference] {
+        try Self.keys(in: property, of: owner, writer.store.view.table(classSchema)).map(reference)
     }
 
     /// Returns the keys of the embedded objects in a property of an object.
     static func keys(
         in property: Property, of owner: ObjectKey, _ rows: TableReader
-    ) -> [ObjectKey] {
+    ) throws -> [ObjectKey] {
         guard property.collection != nil else {
-            return rows.link(property.column, owner).map { [$0] } ?? []
+            return try rows.link(property.column, owner).map { [$0] } ?? []
         }
-        return rows.linkedKeys(property.column, owner)
+        return try rows.linkedKeys(property.column, owner)
     }
 }
 
@@ -181,11 +179,11 @@ extension ObjectWriter {
         let view = store.view
         var pending = [root]
         while let next = pending.popLast() {
-            guard view.isPresent(next) else { continue }
-            let rows = view.table(next.table)
+            guard try view.isPresent(next) else { continue }
+            let rows = try view.table(next.table)
             for property in view.schema.embeddingProperties(of: next.table) {
                 guard let target = view.schema.target(of: property)?.table else { continue }
-                pending += EmbeddedWriter.keys(in: property, of: next.key, rows).map {
+                pending += try EmbeddedWriter.keys(in: property, of: next.key, rows).map {
                     ObjectReference(table: target, key: $0)
                 }
             }

@@ -4,17 +4,17 @@ extension ObjectWriter {
     /// Returns the number of objects around an embedded one; 0 for an object that is not embedded.
     ///
     /// Takes one index lookup for each of these objects. Stops counting beyond the allowed depth.
-    func embeddingDepth(of key: ObjectKey, in classSchema: ClassSchema) -> Int {
+    func embeddingDepth(of key: ObjectKey, in classSchema: ClassSchema) throws -> Int {
         var object = ObjectReference(table: classSchema.table, key: key)
         var depth = 0
-        while depth <= ObjectCreation.deepestNesting, let owner = owner(of: object) {
+        while depth <= ObjectCreation.deepestNesting, let owner = try owner(of: object) {
             object = owner
             depth += 1
         }
         return depth
     }
 
-    private func owner(of object: ObjectReference) -> ObjectReference? {
+    private func owner(of object: ObjectReference) throws -> ObjectReference? {
         let schema = store.view.schema
         guard let embedded = schema.find(table: object.table), embedded.isEmbedded else {
             return nil
@@ -22,7 +22,7 @@ extension ObjectWriter {
         for candidate in schema.classes {
             for property in schema.embeddingProperties(of: candidate.table)
             where property.target == embedded.name {
-                let owners = store.view.table(candidate)
+                let owners = try store.view.table(candidate)
                     .sources(of: object.key, through: property.column)
                 if let owner = owners.first {
                     return ObjectReference(table: candidate.table, key: owner)

@@ -20,8 +20,9 @@ extension LiveCollection {
     package var isValid: Bool {
         guard source.isOpen else { return false }
         source.noteRead(classSchema, owner, property.column)
-        let rows = source.view.table(classSchema)
-        return rows.isPresent(owner) && rows.kind(of: property.column) == .list
+        guard let rows = try? source.view.table(classSchema), (try? rows.isPresent(owner)) == true
+        else { return false }
+        return rows.kind(of: property.column) == .list
     }
 
     /// Returns the number of elements.
@@ -30,7 +31,7 @@ extension LiveCollection {
     /// type now, `closed`, `wrong_thread`.
     package func count() throws -> Int {
         let rows = try rows()
-        let count = rows.listCount(property.column, owner)
+        let count = try rows.listCount(property.column, owner)
         guard count > 0 || rows.kind(of: property.column) == .list else { throw removed }
         return count
     }
@@ -45,14 +46,13 @@ extension LiveCollection {
     func rows() throws -> TableReader {
         let rows = try source.openView().table(classSchema)
         source.noteRead(classSchema, owner, property.column)
-        guard rows.isPresent(owner) else { throw StoreError.deleted(classSchema.name) }
+        guard try rows.isPresent(owner) else { throw StoreError.deleted(classSchema.name) }
         return rows
     }
 
     /// Returns a reader of the elements; for a map, of its values.
     func reader() throws -> ListReader {
         guard let elements = try rows().list(property.column, owner) else { throw removed }
-        try source.view.requireSound()
         return elements
     }
 
@@ -71,8 +71,8 @@ extension LiveCollection {
     func objectWriter() throws -> ObjectWriter {
         let kind = property.collection?.name ?? "property"
         let writer = try source.writableStore().writer(changing: "\(kind) '\(property.name)'")
-        let rows = source.view.table(classSchema)
-        guard rows.isPresent(owner) else { throw StoreError.deleted(classSchema.name) }
+        let rows = try source.view.table(classSchema)
+        guard try rows.isPresent(owner) else { throw StoreError.deleted(classSchema.name) }
         guard rows.kind(of: property.column) == .list else { throw removed }
         return writer
     }
@@ -80,7 +80,8 @@ extension LiveCollection {
     /// Converts a value to an element of the collection, and creates linked objects from nested values.
     func element(_ value: Value, _ writer: ObjectWriter) throws -> ListElement {
         let converted = try ValueConversion.single(value, property, classSchema)
-        let depth = classSchema.isEmbedded ? writer.embeddingDepth(of: owner, in: classSchema) : 0
+        let depth =
+            try classSchema.isEmbedded ? writer.embeddingDepth(of: owner, in: classSchema) : 0
         return try ObjectCreation(writer, depth: depth)
             .resolveElement(converted, property, classSchema).listElement(of: property)
     }

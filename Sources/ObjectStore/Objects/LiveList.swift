@@ -22,9 +22,9 @@ public struct LiveList: LiveCollection {
     /// Throws `invalid_object` if the owner was deleted.
     public func values() throws -> [Value] {
         _ = try reader()
-        let rows = source.view.table(classSchema)
+        let rows = try source.view.table(classSchema)
         try source.view.requireMemory(toCopy: property, of: owner, in: rows)
-        return source.view.listValues(property, of: owner, in: rows)
+        return try source.view.listValues(property, of: owner, in: rows)
     }
 
     /// Returns the first index of a value; nil if the list does not contain the value.
@@ -37,10 +37,8 @@ public struct LiveList: LiveCollection {
             return try values().firstIndex { ValueOrder.isEqual($0, value) }
         }
         guard let element = elementToFind(value) else { return nil }
-        do {
-            return try list.firstIndex(of: element)
-        } catch let error as StorageError {
-            throw StoreError(error)
+        return try StoreError.wrapping { () throws(StorageError) in
+            try list.firstIndex(of: element)
         }
     }
 
@@ -62,7 +60,7 @@ extension LiveList {
     /// Throws `not_in_write`, `type_mismatch`, `missing_value`, `invalid_object`, `frozen`.
     public func append(_ values: [Value]) throws {
         let writer = try objectWriter()
-        let list = editor(writer)
+        let list = try editor(writer)
         let elements = try elements(values, writer)
         try StoreError.wrapping { () throws(StorageError) in try list.append(contentsOf: elements) }
     }
@@ -72,7 +70,7 @@ extension LiveList {
     /// Throws the errors of ``append(_:)``, and `out_of_range`.
     public func insert(_ value: Value, at index: Int) throws {
         let writer = try objectWriter()
-        let list = editor(writer)
+        let list = try editor(writer)
         try checkRange(index, list.count + 1, list.count)
         let element = try element(value, writer)
         try StoreError.wrapping { () throws(StorageError) in try list.insert(element, at: index) }
@@ -85,7 +83,7 @@ extension LiveList {
     /// Throws the errors of ``append(_:)``, and `out_of_range`.
     public func set(_ value: Value, at index: Int) throws {
         let writer = try objectWriter()
-        let list = editor(writer)
+        let list = try editor(writer)
         try checkRange(index, list.count, list.count)
         let old = try embedded(at: index, writer)
         if let old, value == .object(old) { return }
@@ -99,7 +97,7 @@ extension LiveList {
     /// Throws the errors of ``append(_:)``, and `out_of_range`.
     public func remove(at index: Int) throws {
         let writer = try objectWriter()
-        let list = editor(writer)
+        let list = try editor(writer)
         try checkRange(index, list.count, list.count)
         let old = try embedded(at: index, writer)
         try StoreError.wrapping { () throws(StorageError) in try list.remove(at: index) }
@@ -110,7 +108,7 @@ extension LiveList {
     ///
     /// Throws the errors of ``append(_:)``, and `out_of_range`.
     public func move(from: Int, to destination: Int) throws {
-        let list = editor(try objectWriter())
+        let list = try editor(objectWriter())
         try checkRange(from, list.count, list.count)
         try checkRange(destination, list.count, list.count)
         guard from != destination else { return }
@@ -123,7 +121,7 @@ extension LiveList {
     ///
     /// Throws the errors of ``append(_:)``, and `out_of_range`.
     public func swap(_ first: Int, _ second: Int) throws {
-        let list = editor(try objectWriter())
+        let list = try editor(objectWriter())
         try checkRange(first, list.count, list.count)
         try checkRange(second, list.count, list.count)
         guard first != second else { return }
@@ -135,14 +133,14 @@ extension LiveList {
     /// Throws the errors of ``append(_:)``.
     public func removeAll() throws {
         let writer = try objectWriter()
-        let list = editor(writer)
-        let children = EmbeddedWriter(writer, property, classSchema)?.children(of: owner) ?? []
+        let list = try editor(writer)
+        let children = try EmbeddedWriter(writer, property, classSchema)?.children(of: owner) ?? []
         try StoreError.wrapping { () throws(StorageError) in try list.removeAll() }
         for child in children { try writer.deleteTree(child) }
     }
 
-    private func editor(_ writer: ObjectWriter) -> ListEditor {
-        writer.session.list(classSchema.table, property.column, owner)
+    private func editor(_ writer: ObjectWriter) throws -> ListEditor {
+        try writer.session.list(classSchema.table, property.column, owner)
     }
 
     private func elements(
@@ -150,7 +148,7 @@ extension LiveList {
     ) throws -> [ListElement] {
         guard property.type == .object else { return try values.map { try element($0, writer) } }
         return try writer.undoingCreation { writer in
-            guard let embedded = EmbeddedWriter(writer, property, classSchema, of: owner) else {
+            guard let embedded = try EmbeddedWriter(writer, property, classSchema, of: owner) else {
                 return try values.map { try element($0, writer) }
             }
             let converted = try values.map { try ValueConversion.single($0, property, classSchema) }
@@ -161,7 +159,7 @@ extension LiveList {
 
     /// Returns the embedded object at an index, which is deleted with its element; nil for other objects.
     private func embedded(at index: Int, _ writer: ObjectWriter) throws -> ObjectReference? {
-        guard EmbeddedWriter(writer, property, classSchema) != nil,
+        guard try EmbeddedWriter(writer, property, classSchema) != nil,
             case .object(let reference)? = try element(at: index)
         else { return nil }
         return reference

@@ -44,7 +44,7 @@ public struct LiveMap: LiveCollection {
     public func entries() throws -> [(key: String, value: Value)] {
         let rows = try rows()
         try source.view.requireMemory(toCopy: property, of: owner, in: rows)
-        return source.view.mapEntries(property, of: owner, in: rows)
+        return try source.view.mapEntries(property, of: owner, in: rows)
     }
 
     /// Sets the value of a key, and adds the key if it is new.
@@ -57,7 +57,7 @@ public struct LiveMap: LiveCollection {
         let old = try embedded(forKey: key, writer)
         if let old, value == .object(old) { return }
         let element = try element(value, writer)
-        let map = editor(writer)
+        let map = try editor(writer)
         _ = try StoreError.wrapping { () throws(StorageError) in
             try map.set(element, for: Array(key.utf8))
         }
@@ -71,7 +71,7 @@ public struct LiveMap: LiveCollection {
     public func removeValue(forKey key: String) throws -> Bool {
         let writer = try objectWriter()
         let old = try embedded(forKey: key, writer)
-        let map = editor(writer)
+        let map = try editor(writer)
         let wasThere = try StoreError.wrapping { () throws(StorageError) in
             try map.remove(Array(key.utf8))
         }
@@ -84,8 +84,8 @@ public struct LiveMap: LiveCollection {
     /// Throws `not_in_write`, `invalid_object`, `frozen`.
     public func removeAll() throws {
         let writer = try objectWriter()
-        let children = EmbeddedWriter(writer, property, classSchema)?.children(of: owner) ?? []
-        let map = editor(writer)
+        let children = try EmbeddedWriter(writer, property, classSchema)?.children(of: owner) ?? []
+        let map = try editor(writer)
         try StoreError.wrapping { () throws(StorageError) in try map.removeAll() }
         for child in children { try writer.deleteTree(child) }
     }
@@ -94,7 +94,7 @@ public struct LiveMap: LiveCollection {
     private func embedded(
         forKey key: String, _ writer: ObjectWriter
     ) throws -> ObjectReference? {
-        guard EmbeddedWriter(writer, property, classSchema) != nil,
+        guard try EmbeddedWriter(writer, property, classSchema) != nil,
             case .object(let reference)? = try value(forKey: key)
         else { return nil }
         return reference
@@ -107,7 +107,7 @@ public struct LiveMap: LiveCollection {
         return map
     }
 
-    private func editor(_ writer: ObjectWriter) -> MapEditor {
-        writer.session.map(classSchema.table, property.column, owner)
+    private func editor(_ writer: ObjectWriter) throws -> MapEditor {
+        try writer.session.map(classSchema.table, property.column, owner)
     }
 }

@@ -23,13 +23,13 @@ public struct LiveObject {
         ObjectReference(table: classSchema.table, key: key)
     }
 
-    /// Whether the object exists in the version that the handle reads.
+    /// Whether the object exists in the version that the handle reads; false if the file is damaged there.
     public var isValid: Bool {
         guard source.isOpen else { return false }
         if let (store, reader) = source.tracked {
             reader.noteRead(of: store, existenceOf: reference)
         }
-        return source.view.isPresent(reference)
+        return (try? source.view.isPresent(reference)) ?? false
     }
 
     /// Returns the value of a property.

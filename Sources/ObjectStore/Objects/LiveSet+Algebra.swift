@@ -62,7 +62,7 @@ extension LiveSet {
     @discardableResult  // because: most callers only need the values to be present afterward
     package func formUnion(_ others: [Value]) throws -> Bool {
         let writer = try objectWriter()
-        let set = editor(writer)
+        let set = try editor(writer)
         var isChanged = false
         for element in try elements(others, writer) {
             isChanged = try insert(element, set) || isChanged
@@ -74,7 +74,7 @@ extension LiveSet {
     ///
     /// Throws the errors of ``insert(_:)``.
     package func formIntersection(_ others: [Value]) throws {
-        let set = editor(try objectWriter())
+        let set = try editor(objectWriter())
         for element in try partition(others).onlyHere { _ = try remove(element, set) }
     }
 
@@ -82,7 +82,7 @@ extension LiveSet {
     ///
     /// Throws the errors of ``insert(_:)``.
     package func subtract(_ others: [Value]) throws {
-        let set = editor(try objectWriter())
+        let set = try editor(objectWriter())
         for element in others.compactMap(elementToFind) { _ = try remove(element, set) }
     }
 
@@ -92,7 +92,7 @@ extension LiveSet {
     /// ``insert(_:)``.
     package func formSymmetricDifference(_ others: [Value]) throws {
         let writer = try objectWriter()
-        let set = editor(writer)
+        let set = try editor(writer)
         let added = order.normalized(try elements(others, writer))
         for element in added where try !insert(element, set) {
             _ = try remove(element, set)

@@ -72,11 +72,11 @@ public struct LiveSet: LiveCollection {
     func elements() throws -> [ListElement] {
         let rows = try rows()
         try source.view.requireMemory(toCopy: property, of: owner, in: rows)
-        return rows.listElements(property.column, owner)
+        return try rows.listElements(property.column, owner)
     }
 
-    func editor(_ writer: ObjectWriter) -> ListEditor {
-        writer.session.list(classSchema.table, property.column, owner)
+    func editor(_ writer: ObjectWriter) throws -> ListEditor {
+        try writer.session.list(classSchema.table, property.column, owner)
     }
 
     func insert(_ element: ListElement, _ set: ListEditor) throws -> Bool {

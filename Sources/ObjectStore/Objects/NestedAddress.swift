@@ -14,8 +14,8 @@ package struct NestedAddress: Hashable, Sendable {
 
     /// Returns the collection in a version: a list or a dictionary; nil if the version has no collection of this kind
     /// at the address.
-    func value(in view: StoreView) -> Value? {
-        guard let root = Self.root(owner, column, in: view) else { return nil }
+    func value(in view: StoreView) throws -> Value? {
+        guard let root = try Self.root(owner, column, in: view) else { return nil }
         let found = path.reduce(root as Value?) { value, step in value?.element(at: step) }
         return found.flatMap { $0.isNested(kind) ? $0 : nil }
     }
@@ -23,9 +23,9 @@ package struct NestedAddress: Hashable, Sendable {
     /// Returns the address of the same collection after a step, and its value there; nil if it no longer exists.
     ///
     /// Insertions and removals before a collection inside a list change its address.
-    func followed(along step: VersionStep) -> (address: NestedAddress, value: Value)? {
-        guard var old = Self.root(owner, column, in: step.old),
-            var new = Self.root(owner, column, in: step.new)
+    func followed(along step: VersionStep) throws -> (address: NestedAddress, value: Value)? {
+        guard var old = try Self.root(owner, column, in: step.old),
+            var new = try Self.root(owner, column, in: step.new)
         else { return nil }
         var moved = self
         for (position, part) in path.enumerated() {
@@ -51,13 +51,12 @@ package struct NestedAddress: Hashable, Sendable {
     /// Returns the value of the property, with a list or map of mixed values as one value.
     private static func root(
         _ owner: ObjectReference, _ column: ColumnID, in view: StoreView
-    ) -> Value? {
+    ) throws -> Value? {
         guard let classSchema = view.schema.find(table: owner.table),
             let property = classSchema.property(in: column), property.type == .mixed,
-            view.isPresent(owner)
+            try view.isPresent(owner)
         else { return nil }
-        // because: a value that cannot be read appears as nil.
-        return try? view.value(property, of: owner.key, in: classSchema)
+        return try view.value(property, of: owner.key, in: classSchema)
     }
 }
 

@@ -245,10 +245,10 @@ extension NestedCollection {
         case .property(let object, let property):
             let rows = try object.source.openView().table(object.classSchema)
             object.source.noteRead(object.classSchema, object.key, property.column)
-            guard rows.isPresent(object.key) else {
+            guard try rows.isPresent(object.key) else {
                 throw StoreError.deleted(object.classSchema.name)
             }
-            return rows.bytes(property.column, object.key)
+            return try rows.bytes(property.column, object.key)
         case .element(let list, let index):
             return try list.bytes(at: index)
         case .entry(let map, let key):

@@ -83,7 +83,7 @@ struct ObjectCreation {
     func create(_ classSchema: ClassSchema, positional given: [Value?]) throws -> ObjectKey {
         try checkDepth()
         if mode == .error || classSchema.primaryKeyPosition != nil,
-            let key = writer.inserter(of: classSchema).create(given)
+            let key = try writer.inserter(of: classSchema).create(given)
         {
             writer.created?.note(ObjectReference(table: classSchema.table, key: key))
             return key
@@ -281,7 +281,7 @@ struct ObjectCreation {
         }
         let property = classSchema.properties[position]
         let value = try initialValue(given[position], property, classSchema)
-        return writer.store.view.find(value, in: property, of: classSchema)
+        return try writer.store.view.find(value, in: property, of: classSchema)
     }
 
     private func duplicate(_ classSchema: ClassSchema, _ given: [Value?]) -> StoreError {
@@ -366,7 +366,7 @@ struct ObjectCreation {
         _ target: ObjectReference, className: String, _ property: Property,
         _ classSchema: ClassSchema
     ) throws {
-        guard !writer.store.view.isPresent(target) else { return }
+        guard try !writer.store.view.isPresent(target) else { return }
         throw StoreError(
             .invalidObject,
             "property '\(property.name)' of '\(classSchema.name)' cannot link to a deleted "
@@ -376,7 +376,7 @@ struct ObjectCreation {
     private func resolveLink(
         _ value: Value, to target: ClassSchema, in property: Property, of classSchema: ClassSchema
     ) throws -> Value {
-        if let embedded = EmbeddedWriter(
+        if let embedded = try EmbeddedWriter(
             writer, property, classSchema, mode: nestedMode, depth: depth)
         {
             return try embedded.make(value).map { .object(embedded.reference(to: $0)) } ?? .null

@@ -46,7 +46,7 @@ package final class ObjectInserter {
         fileprivate let hasCollectionDefaults: Bool
         fileprivate let primaryKey: ColumnID?
 
-        init(_ classSchema: ClassSchema, _ view: StoreView) {
+        init(_ classSchema: ClassSchema, _ view: StoreView) throws {
             self.classSchema = classSchema
             var fields: [Field] = []
             var links: [(position: Int, target: TableReader)] = []
@@ -57,7 +57,7 @@ package final class ObjectInserter {
                     let target = view.schema.target(of: property), !target.isEmbedded
                 {
                     linked = target.table
-                    links.append((position, view.table(target)))
+                    try links.append((position, view.table(target)))
                 }
                 fields.append(
                     Field(
@@ -198,7 +198,7 @@ package final class ObjectInserter {
         {
             try ReadOnlySection.check()
             view.noteChange()
-            if let key = finish() {
+            if let key = try finish() {
                 writer.beginRow()
                 return key
             }
@@ -225,29 +225,29 @@ package final class ObjectInserter {
     /// Creates an object from values in schema order, nil for missing ones.
     ///
     /// Returns nil, without any change, if the values cannot be stored directly.
-    func create(_ given: [Value?]) -> ObjectKey? {
+    func create(_ given: [Value?]) throws -> ObjectKey? {
         guard given.count == plan.fields.count else { return nil }
         writer.beginRow()
         for position in plan.fields.indices {
             if let value = given[position], !stage(value, plan.fields[position]) { return nil }
         }
-        return finish()
+        return try finish()
     }
 
     /// Stores the object; returns nil if it cannot be stored directly.
-    private func finish() -> ObjectKey? {
+    private func finish() throws -> ObjectKey? {
         if writer.setCount < plan.singleCount || plan.hasCollectionDefaults || !functions.isEmpty {
             guard complete() else { return nil }
         }
         if !plan.links.isEmpty {
             for (position, target) in plan.links {
-                if let key = writer.link(plan.fields[position].column), !target.isPresent(key) {
+                if let key = writer.link(plan.fields[position].column), try !target.isPresent(key) {
                     return nil
                 }
             }
         }
         if let column = plan.primaryKey {
-            guard writer.isNew(column) else { return nil }
+            guard try writer.isNew(column) else { return nil }
         }
         return writer.endRow()
     }
@@ -321,12 +321,12 @@ extension Store {
     package func inserter(of classSchema: ClassSchema) throws -> ObjectInserter {
         let session = try writer(changing: "'\(classSchema.name)'").session
         try checkTopLevel(classSchema)
-        return ObjectInserter(plan(of: classSchema), self, session)
+        return try ObjectInserter(plan(of: classSchema), self, session)
     }
 
-    fileprivate func plan(of classSchema: ClassSchema) -> ObjectInserter.Plan {
+    fileprivate func plan(of classSchema: ClassSchema) throws -> ObjectInserter.Plan {
         if let known = inserterCache.plan, known.classSchema === classSchema { return known }
-        let plan = ObjectInserter.Plan(classSchema, view)
+        let plan = try ObjectInserter.Plan(classSchema, view)
         inserterCache.plan = plan
         return plan
     }
@@ -357,11 +357,11 @@ struct InserterCache {
 
 extension ObjectWriter {
     /// Returns the inserter for single objects of a class in this transaction; the last one is cached.
-    func inserter(of classSchema: ClassSchema) -> ObjectInserter {
+    func inserter(of classSchema: ClassSchema) throws -> ObjectInserter {
         if let known = store.inserterCache.inserter, known.classSchema === classSchema {
             return known
         }
-        let inserter = ObjectInserter(store.plan(of: classSchema), store, session)
+        let inserter = try ObjectInserter(store.plan(of: classSchema), store, session)
         store.inserterCache.inserter = inserter
         return inserter
     }

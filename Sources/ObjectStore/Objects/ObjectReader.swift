@@ -12,41 +12,48 @@ package struct ObjectReader {
     private let columns: [ColumnID]
 
     /// Creates a reader of the objects of a class in a view.
-    package init(_ view: StoreView, _ classSchema: ClassSchema) {
+    package init(_ view: StoreView, _ classSchema: ClassSchema) throws {
         self.classSchema = classSchema
-        rows = view.table(classSchema)
+        rows = try view.table(classSchema)
         columns = classSchema.properties.map { $0.isSingle ? $0.column : .unassigned }
     }
 
     /// Returns the value of an int property.
-    package func int(_ position: Int, _ key: ObjectKey) -> Int64? {
-        rows.int(columns[position], key)
+    package func int(_ position: Int, _ key: ObjectKey) throws -> Int64? {
+        try StoreError.wrapping { () throws(StorageError) in try rows.int(columns[position], key) }
     }
 
     /// Returns the value of a double property.
-    package func double(_ position: Int, _ key: ObjectKey) -> Double? {
-        rows.double(columns[position], key)
+    package func double(_ position: Int, _ key: ObjectKey) throws -> Double? {
+        try StoreError.wrapping { () throws(StorageError) in try rows.double(columns[position], key)
+        }
     }
 
     /// Returns the value of a bool property.
-    package func bool(_ position: Int, _ key: ObjectKey) -> Bool? {
-        rows.bool(columns[position], key)
+    package func bool(_ position: Int, _ key: ObjectKey) throws -> Bool? {
+        try StoreError.wrapping { () throws(StorageError) in try rows.bool(columns[position], key) }
     }
 
     /// Returns the value of a date property.
-    package func date(_ position: Int, _ key: ObjectKey) -> Timestamp? {
-        rows.int(columns[position], key).map(Timestamp.init(microseconds:))
+    package func date(_ position: Int, _ key: ObjectKey) throws -> Timestamp? {
+        try StoreError.wrapping { () throws(StorageError) in
+            try rows.int(columns[position], key).map(Timestamp.init(microseconds:))
+        }
     }
 
     /// Returns the value of a decimal property.
-    package func decimal(_ position: Int, _ key: ObjectKey) -> DecimalValue? {
-        rows.withBytes(columns[position], key, DecimalValue.init(bytes:)) ?? nil
+    package func decimal(_ position: Int, _ key: ObjectKey) throws -> DecimalValue? {
+        try StoreError.wrapping { () throws(StorageError) in
+            try rows.withBytes(columns[position], key, DecimalValue.init(bytes:)) ?? nil
+        }
     }
 
     /// Calls `body` with the UTF-8 bytes of a string property; `body` must not write.
     package func withText<Result>(
-        _ position: Int, _ key: ObjectKey, _ body: (RawSpan) throws -> Result
-    ) rethrows -> Result? {
-        try rows.withBytes(columns[position], key, body)
+        _ position: Int, _ key: ObjectKey, _ body: (RawSpan) -> Result
+    ) throws -> Result? {
+        try StoreError.wrapping { () throws(StorageError) in
+            try rows.withBytes(columns[position], key, body)
+        }
     }
 }

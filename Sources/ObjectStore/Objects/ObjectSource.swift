@@ -28,13 +28,11 @@ package enum ObjectSource {
         switch self {
         case .store(let store):
             try store.check()
-            try store.view.requireSound()
         case .frozen(let view):
             guard !view.isClosed else {
                 throw StoreError(
                     .closed, "this frozen version was closed; freeze the live store again")
             }
-            try view.requireSound()
         }
         return view
     }

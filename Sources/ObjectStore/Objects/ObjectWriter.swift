@@ -14,7 +14,7 @@ package struct ObjectWriter {
 
     /// Throws `invalid_object` for a deleted object.
     func checkPresent(_ key: ObjectKey, in classSchema: ClassSchema) throws {
-        guard store.view.table(classSchema).isPresent(key) else {
+        guard try store.view.table(classSchema).isPresent(key) else {
             throw StoreError.deleted(classSchema.name)
         }
     }
@@ -51,13 +51,13 @@ package struct ObjectWriter {
         _ property: Property, of key: ObjectKey, in classSchema: ClassSchema,
         to links: [ObjectKey], of target: ClassSchema
     ) throws -> Bool {
-        guard store.view.table(classSchema).isPresent(key) else {
+        guard try store.view.table(classSchema).isPresent(key) else {
             throw StoreError.deleted(classSchema.name)
         }
-        let targets = store.view.table(target)
-        for link in links where !targets.isPresent(link) { return false }
+        let targets = try store.view.table(target)
+        for link in links where try !targets.isPresent(link) { return false }
         try StoreError.wrapping { () throws(StorageError) in
-            let list = session.list(classSchema.table, property.column, key)
+            let list = try session.list(classSchema.table, property.column, key)
             try list.removeAll()
             try list.append(links: links)
         }
@@ -113,7 +113,7 @@ package struct ObjectWriter {
         case .list(let values):
             // The elements of a set are already sorted.
             try StoreError.wrapping { () throws(StorageError) in
-                let list = session.list(table, column, key)
+                let list = try session.list(table, column, key)
                 try list.removeAll()
                 try list.append(contentsOf: values.map { $0.listElement(of: property) })
             }
@@ -136,7 +136,7 @@ package struct ObjectWriter {
         }
         .sorted { $0.key.lexicographicallyPrecedes($1.key) }
         try StoreError.wrapping { () throws(StorageError) in
-            let map = session.map(classSchema.table, property.column, key)
+            let map = try session.map(classSchema.table, property.column, key)
             for entry in elements { try map.set(entry.element, for: entry.key) }
         }
     }
@@ -146,7 +146,7 @@ package struct ObjectWriter {
     /// Links to the object become nil, lists and sets lose these elements, and maps keep the keys with nil. Embedded
     /// objects are deleted too; other linked objects are kept.
     func delete(_ key: ObjectKey, in classSchema: ClassSchema) throws {
-        guard store.view.table(classSchema).isPresent(key) else {
+        guard try store.view.table(classSchema).isPresent(key) else {
             throw StoreError.deleted(classSchema.name)
         }
         guard !store.view.schema.embeddingProperties(of: classSchema.table).isEmpty else {

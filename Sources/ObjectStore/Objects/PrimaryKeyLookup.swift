@@ -4,19 +4,21 @@ extension StoreView {
     /// Returns the object whose indexed property has a value.
     ///
     /// Uses the index, or a scan for null.
-    func find(_ value: Value, in property: Property, of classSchema: ClassSchema) -> ObjectKey? {
-        let rows = table(classSchema)
+    func find(_ value: Value, in property: Property, of classSchema: ClassSchema) throws
+        -> ObjectKey?
+    {
+        let rows = try table(classSchema)
         switch value {
-        case .int(let number): return rows.find(property.column, int: number)
-        case .bool(let flag): return rows.find(property.column, int: flag ? 1 : 0)
-        case .date(let moment): return rows.find(property.column, int: moment.microseconds)
+        case .int(let number): return try rows.find(property.column, int: number)
+        case .bool(let flag): return try rows.find(property.column, int: flag ? 1 : 0)
+        case .date(let moment): return try rows.find(property.column, int: moment.microseconds)
         case .string(let text):
-            return rows.find(property.column, bytes: Array(text.utf8))
+            return try rows.find(property.column, bytes: Array(text.utf8))
         case .uuid(let identifier):
-            return rows.find(property.column, bytes: identifier.bytes)
+            return try rows.find(property.column, bytes: identifier.bytes)
         case .objectID(let identifier):
-            return rows.find(property.column, bytes: identifier.bytes)
-        case .null: return findNull(property.column, in: rows)
+            return try rows.find(property.column, bytes: identifier.bytes)
+        case .null: return try findNull(property.column, in: rows)
         default: return nil
         }
     }
@@ -24,9 +26,9 @@ extension StoreView {
     /// Returns the object with a null primary key.
     ///
     /// A class has at most one such object. Indexes do not contain null.
-    private func findNull(_ column: ColumnID, in rows: TableReader) -> ObjectKey? {
+    private func findNull(_ column: ColumnID, in rows: TableReader) throws -> ObjectKey? {
         for cluster in 0..<rows.clusterCount {
-            let bits = rows.matches(column, cluster, .isNull, among: rows.presence(cluster))
+            let bits = try rows.matches(column, cluster, .isNull, among: rows.presence(cluster))
             for word in 0..<Cluster.words where bits[word] != 0 {
                 let row = cluster * Cluster.rows + word * 64 + bits[word].trailingZeroBitCount
                 return ObjectKey(rawValue: Int64(row))
@@ -43,18 +45,20 @@ extension StoreView {
     package func find(
         _ className: String, primaryKey value: Value
     ) throws -> (classSchema: ClassSchema, key: ObjectKey)? {
-        let classSchema = try schema.require(className)
-        if let column = classSchema.intKeyColumn, case .int(let number) = value {
-            return table(classSchema).find(column, int: number).map { (classSchema, $0) }
+        try StoreError.evaluating {
+            let classSchema = try schema.require(className)
+            if let column = classSchema.intKeyColumn, case .int(let number) = value {
+                return try table(classSchema).find(column, int: number).map { (classSchema, $0) }
+            }
+            guard let property = classSchema.primaryKey else {
+                throw StoreError(
+                    .invalidArgument,
+                    "'\(className)' has no primary key to look up; query it with objects(\"\(className)\")"
+                )
+            }
+            let key = try ValueConversion.stored(value, property, classSchema)
+            return try find(key, in: property, of: classSchema).map { (classSchema, $0) }
         }
-        guard let property = classSchema.primaryKey else {
-            throw StoreError(
-                .invalidArgument,
-                "'\(className)' has no primary key to look up; query it with objects(\"\(className)\")"
-            )
-        }
-        let key = try ValueConversion.stored(value, property, classSchema)
-        return find(key, in: property, of: classSchema).map { (classSchema, $0) }
     }
 }
 
@@ -70,7 +74,7 @@ extension Store {
         let found = try view.find(className, primaryKey: value)
         if let reader, let table = view.schema.find(className)?.table {
             let lookup = StoreReads.Lookup(table: table, result: found?.key) { view in
-                (try? view.find(className, primaryKey: value))?.key
+                try view.find(className, primaryKey: value)?.key
             }
             reader.noteLookup(of: self, lookup, by: value)
         }

@@ -85,8 +85,10 @@ extension Store {
     package func delete(_ keys: [ObjectKey], of classSchema: ClassSchema) throws {
         let writer = try writer(changing: "'\(classSchema.name)'")
         guard view.schema.embeddingProperties(of: classSchema.table).isEmpty else {
-            let rows = view.table(classSchema)
-            for key in keys where rows.isPresent(key) { try writer.delete(key, in: classSchema) }
+            let rows = try view.table(classSchema)
+            for key in keys where try rows.isPresent(key) {
+                try writer.delete(key, in: classSchema)
+            }
             return
         }
         try StoreError.wrapping { () throws(StorageError) in

@@ -146,7 +146,7 @@ package struct ProjectedPath: Sendable {
         note: (Property, ClassSchema, ObjectKey) throws -> Void = { _, _, _ in }
     ) throws -> Value {
         if let aggregate {
-            let value = aggregate.value(aggregate.bound(to: view).value(key))
+            let value = try aggregate.value(aggregate.bound(to: view).value(key))
             return value == .null && isTotal ? .int(0) : value
         }
         guard case .property(let property, let owner)? = steps.first else { return .null }
@@ -188,7 +188,7 @@ extension Store {
         along path: ArraySlice<PropertyPath.Component>, from key: ObjectKey, _ reader: ReadRecorder
     ) throws {
         guard let component = path.first, let owner = view.schema.find(table: component.table),
-            view.isPresent(ObjectReference(table: component.table, key: key))
+            try view.isPresent(ObjectReference(table: component.table, key: key))
         else { return }
         try noteRead(of: component.property, owner, key, reader)
         guard path.count > 1 else { return }

@@ -29,8 +29,7 @@ final class LiveRows: LiveNode {
 
     override func start(in view: StoreView) throws {
         try watchValues(view.schema)
-        rows = ValuedRows(query, in: view)
-        try Interruption.check()
+        rows = try ValuedRows(query, in: view)
     }
 
     private func watchValues(_ schema: Schema) throws {
@@ -49,15 +48,15 @@ final class LiveRows: LiveNode {
         }
         guard var rows else { return nil }
         self.rows = nil  // makes `rows` the only copy, which is then changed in place
-        defer { if isActive { self.rows = rows } }
         if step.changes.schemaChanged {
             try rows.follow(step)
             query = rows.query
             try watchValues(step.new.schema)
         }
-        let change = rows.advance(
+        let change = try rows.advance(
             along: step, touched: values?.touchedRows(in: step) ?? KeySet())
         if !change.isEmpty { noteChange(in: step.new.version) }
+        self.rows = rows
         return nil
     }
 }

@@ -135,10 +135,10 @@ package class Reaction: ReadRecorder {
     }
 
     override func noteRead(of store: Store, existenceOf reference: ObjectReference) {
-        guard store.view.isPresent(reference) else {
+        guard (try? store.view.isPresent(reference)) == true else {
             // An object may exist under the key later: after an undo, or if another object is created under the key.
             let lookup = StoreReads.Lookup(table: reference.table, result: nil) { view in
-                view.isPresent(reference) ? reference.key : nil
+                try view.isPresent(reference) ? reference.key : nil
             }
             return update(store) { $0.add(lookup) }
         }
@@ -230,6 +230,9 @@ final class ReactionObserver: Observer {
 
     override var subject: String { "the reads of an effect" }
 
+    /// False, because the reaction runs again in the current version and throws the error there.
+    override var staysAfterError: Bool { false }
+
     override var interests: ObserverInterests {
         guard let reaction, let store = dispatcher?.store else { return ObserverInterests() }
         return reaction.interests(in: store, reads)
@@ -255,7 +258,7 @@ final class ReactionObserver: Observer {
         guard let reaction, let dispatcher else { return nil }
         reaction.catchUpParents()
         guard isActive else { return nil }
-        let change = reads.change(in: step)
+        let change = try reads.change(in: step)
         var isChanged = change != nil
         let seen = step.old.version
         for hold in reads.nodes.values {

@@ -18,7 +18,7 @@ struct StoreReads {
     struct Lookup {
         let table: TableID
         let result: ObjectKey?
-        let find: (StoreView) -> ObjectKey?
+        let find: (StoreView) throws -> ObjectKey?
     }
 
     /// The maximum number of recorded objects of a column; with more, the whole column counts as read.
@@ -121,20 +121,20 @@ struct ReadChange {
 }
 
 extension StoreReads {
-    /// Returns whether a read value has changed since a version; true if the history does not reach back.
+    /// Returns whether a read value has changed since a version; true if that cannot be determined.
     func hasChanged(since version: UInt64, in store: Store) -> Bool {
         if nodes.values.contains(where: { $0.node.changedAt > version }) { return true }
         // because: if the history cannot be read, the changes are unknown.
         let changes = try? store.view.snapshot.changes(from: version, to: store.version)
         guard let changes = changes ?? nil else { return true }
         let step = VersionStep(from: store.view, to: store.view, changes: changes)
-        return change(in: step, comparingValues: false) != nil
+        return (try? change(in: step, comparingValues: false) == nil) != true
     }
 
     /// Returns the read objects and lookups that a step has changed; nil if there are none.
     ///
     /// If values are compared, a value that was set to an equal one does not count as changed.
-    func change(in step: VersionStep, comparingValues: Bool = true) -> ReadChange? {
+    func change(in step: VersionStep, comparingValues: Bool = true) throws -> ReadChange? {
         if step.changes.schemaChanged { return ReadChange() }
         var change = ReadChange()
         var isChanged = false
@@ -157,7 +157,7 @@ extension StoreReads {
             guard let changes = step.changes(of: lookup.table),
                 !changes.inserted.isEmpty || !changes.deleted.isEmpty
             else { continue }
-            if lookup.find(step.new) != lookup.result { isChanged = true }
+            if try lookup.find(step.new) != lookup.result { isChanged = true }
         }
         return isChanged ? change : nil
     }

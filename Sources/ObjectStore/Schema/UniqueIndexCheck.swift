@@ -21,10 +21,12 @@ struct UniqueIndexCheck {
         where session.hasTouched(classSchema.table) {
             for index in classSchema.indexes where index.isUnique {
                 let properties = index.properties.compactMap(classSchema.property(named:))
-                let touched = session.touchedKeys(classSchema.table, properties.map(\.column))
+                let touched = try session.touchedKeys(classSchema.table, properties.map(\.column))
                 guard !touched.isEmpty else { continue }
                 // Above this fraction, comparing all objects takes less time than a lookup for each touched one.
-                if touched.count > 1000, touched.count > store.view.table(classSchema).count / 10 {
+                if touched.count > 1000,
+                    try touched.count > store.view.table(classSchema).count / 10
+                {
                     try checkAll(classSchema, index)
                 } else {
                     try check(touched, of: classSchema, index: index, properties: properties)
@@ -38,7 +40,7 @@ struct UniqueIndexCheck {
         properties: [Property]
     ) throws {
         let all = try store.objects(classSchema.name)
-        for key in touched where store.view.table(classSchema).isPresent(key) {
+        for key in touched where try store.view.table(classSchema).isPresent(key) {
             guard let values = try values(of: key, classSchema, properties) else { continue }
             let same = try all.filtered(equal: zip(properties, values).map { ($0.name, $1) })
             guard try same.count() > 1 else { continue }

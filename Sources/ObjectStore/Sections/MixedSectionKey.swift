@@ -30,8 +30,8 @@ struct ExpressionTestNode: RowPredicateNode {
     let test: ValueTest
     var cost: Int { expression.cost + test.cost }
 
-    func matches(_ tables: BoundTables, _ key: ObjectKey) -> Bool {
-        let value = expression.value(tables, key)
-        return test.matches(value == .nothing ? .null : value)
+    func matches(_ tables: BoundTables, _ key: ObjectKey) throws -> Bool {
+        let value = try expression.value(tables, key)
+        return try test.matches(value == .nothing ? .null : value)
     }
 }

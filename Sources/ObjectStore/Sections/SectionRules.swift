@@ -74,10 +74,10 @@ struct SectionRules {
     }
 
     /// Returns a function that reads the section key of objects in a view; it can be called any number of times.
-    func reader(in view: StoreView) -> (ObjectKey) -> Scalar {
-        let bound = sortKey.bound(to: view)
+    func reader(in view: StoreView) throws -> (ObjectKey) throws -> Scalar {
+        let bound = try sortKey.bound(to: view)
         return { key in
-            let value = bound.value(key)
+            let value = try bound.value(key)
             if bound.isMixed { return value.mixedSectionKey }
             // Equal values have one key, so the key of a section does not depend on the order of its objects.
             if case .double(let number) = value { return .double(RealOrder.canonical(number)) }
@@ -92,17 +92,19 @@ struct SectionRules {
     }
 
     /// Returns the sections of some objects in order, with their sizes.
-    func keys(of objects: ResultKeys, in view: StoreView) -> [(key: Scalar, count: Int)] {
-        let read = reader(in: view)
-        var counts: [Scalar: Int] = [:]
-        var memory = ScalarMemory()
-        for object in objects {
-            let key = read(object)
-            let count = counts.count
-            counts[key, default: 0] += 1
-            guard counts.count == count || memory.grants(key) else { return [] }
+    func keys(of objects: ResultKeys, in view: StoreView) throws -> [(key: Scalar, count: Int)] {
+        try StoreError.evaluating {
+            let read = try reader(in: view)
+            let interruption = Interruption.current
+            var counts: [Scalar: Int] = [:]
+            for object in objects {
+                try interruption?.step()
+                counts[try read(object), default: 0] += 1
+            }
+            return counts.map { (key: $0.key, count: $0.value) }.sorted {
+                order($0.key, $1.key) < 0
+            }
         }
-        return counts.map { (key: $0.key, count: $0.value) }.sorted { order($0.key, $1.key) < 0 }
     }
 
     /// Returns the position of a section among sorted ones; nil if it is not one of them.

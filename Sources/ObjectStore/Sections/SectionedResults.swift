@@ -68,8 +68,7 @@ package final class SectionedResults {
     /// Reads the value of every object.
     package func counts() throws -> [(key: Value, count: Int)] {
         _ = try scalars()
-        let sections = rules.keys(of: try results.keys(), in: results.source.view)
-        try Interruption.check()
+        let sections = try rules.keys(of: results.keys(), in: results.source.view)
         return sections.map { (rules.value($0.key), $0.count) }
     }
 
@@ -118,8 +117,7 @@ package final class SectionedResults {
             rules = try rules.remade(for: view.schema)
             made = view.schema
         }
-        let keys = rules.keys(of: try results.keys(), in: view).map(\.key)
-        try Interruption.check()
+        let keys = try rules.keys(of: results.keys(), in: view).map(\.key)
         kept = nil
         if charge.isLimited {
             try charge.set(keys.reduce(0) { $0 + Self.memoryOfKey + $1.textMemory })

@@ -12,16 +12,16 @@ struct OrderVerifier {
     }
 
     /// Returns at most `limit` errors, ordered by class, property and object.
-    func faults(atMost limit: Int) -> [StoreFault] {
+    func faults(atMost limit: Int) throws -> [StoreFault] {
         var found: [StoreFault] = []
         for classSchema in view.schema.classes {
-            let rows = view.table(classSchema)
+            let rows = try view.table(classSchema)
             for property in classSchema.properties {
                 guard let collection = property.collection, collection != .list else { continue }
                 for cluster in 0..<rows.clusterCount {
-                    rows.presence(cluster).forEachRow { row in
+                    try rows.presence(cluster).forEachRow { row in
                         let key = ObjectKey(rawValue: Int64(cluster * Cluster.rows + row))
-                        guard found.count < limit, rows.listCount(property.column, key) > 1,
+                        guard found.count < limit, try rows.listCount(property.column, key) > 1,
                             let what = fault(of: property, key, rows)
                         else { return }
                         found.append(
@@ -47,7 +47,7 @@ struct OrderVerifier {
                 }.map { "its keys are not in order from number \($0) on" }
             }
             let order = ElementOrder(property)
-            let elements = rows.listElements(property.column, key)
+            let elements = try rows.listElements(property.column, key)
             return position(in: elements) { order.compare($0, $1) < 0 }
                 .map { "its elements are not in order from number \($0) on" }
         } catch {

@@ -34,7 +34,7 @@ extension Store {
             throw StoreError.deleted(object.classSchema.name)
         }
         let frozen = try frozenView(for: holder)
-        guard frozen.isPresent(object.reference) else {
+        guard try frozen.isPresent(object.reference) else {
             throw StoreError(
                 .alreadyInWrite,
                 "this '\(object.classSchema.name)' was created in the open write transaction; "
@@ -49,7 +49,7 @@ extension Store {
     /// The store's version may be older or newer than that of the object. Throws `closed`, `wrong_thread`.
     package func thaw(_ object: LiveObject) throws -> LiveObject? {
         try check()
-        guard view.isPresent(object.reference) else { return nil }
+        guard try view.isPresent(object.reference) else { return nil }
         return LiveObject(.store(self), object.classSchema, object.key)
     }
 

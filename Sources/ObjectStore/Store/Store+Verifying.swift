@@ -39,7 +39,7 @@ extension Store {
         let faults = try StoreError.wrapping { () throws(StorageError) in
             try view.snapshot.verify(atMost: limit)
         }
-        return faults.map { fault in
+        return try faults.map { fault in
             let classSchema = fault.table.flatMap { view.schema.find(table: $0) }
             let property = fault.column.flatMap { column in
                 classSchema.map { $0.property(in: column)?.name ?? "column \(column.rawValue)" }

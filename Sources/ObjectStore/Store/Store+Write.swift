@@ -45,7 +45,6 @@ extension Store {
                     + "change objects in it without a new write",
                 program: "or write later, in a task", script: "or write later, with write_async")
         }
-        try view.requireSound()
         try notifications.checkRounds()
         try openWrite()
         notifications.deliver()
@@ -122,7 +121,6 @@ extension Store {
     /// error that made the write fail.
     package func writer(changing what: @autoclosure () -> String) throws -> ObjectWriter {
         let session = try requireWrite(what())
-        try view.requireSound()
         // A failed write is rolled back, so further changes would only take memory.
         if session.hasFailed { try throwFailure(of: session) }
         view.noteChange()

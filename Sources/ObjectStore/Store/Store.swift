@@ -115,7 +115,7 @@ public final class Store {
             try Snapshot(file)
         }
         let schema = try SchemaCatalog.read(snapshot)
-        snapshot.configure(schema.tableDefinitions)
+        try snapshot.configure(schema.tableDefinitions)
         view = StoreView(schema: schema, snapshot: snapshot, isFrozen: false)
         coordinator = StoreCoordinator.of(file)
         pin = coordinator.pins.add(.store, configuration.holder, version: snapshot.version)
@@ -327,7 +327,7 @@ extension Store {
         schemaBeforeWrite = nil
         inserterCache.didChangeSchema()
         view.schema = schema
-        view.snapshot.configure(
+        try view.snapshot.configure(
             schema.tableDefinitions + removed.map { TableDefinition(id: $0.table, columns: []) })
         schemaHandler?()
     }

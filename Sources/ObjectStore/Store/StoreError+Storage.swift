@@ -1,4 +1,5 @@
 import ColumnStorage
+import MemoryAccounts
 
 extension StoreError {
     /// Runs a call of the storage, and converts its errors to store errors.
@@ -11,6 +12,28 @@ extension StoreError {
             throw StoreError(error)
         }
     }
+
+    /// Runs an evaluation, and converts errors of the storage to store errors.
+    package static func evaluating<Result>(_ body: () throws -> Result) throws -> Result {
+        do {
+            return try body()
+        } catch let error as StorageError {
+            throw StoreError(error)
+        }
+    }
+
+    /// Converts an error of an evaluation.
+    package init(_ error: any Error) {
+        switch error {
+        case let error as StoreError: self = error
+        case let error as StorageError: self.init(error)
+        case let error as MemoryLimitReached: self.init(.limitExceeded, error.description)
+        default: self.init(.invalidQuery, String(describing: error))
+        }
+    }
+
+    /// Whether an evaluation could not be done, so that the same evaluation may succeed in another version.
+    var isOfEvaluation: Bool { [.limitExceeded, .fileCorrupt, .interrupted].contains(code) }
 
     /// Converts an error of the storage; the message names the file.
     package init(_ error: StorageError) {

@@ -48,13 +48,6 @@ package final class StoreView {
     /// Records a change, or the rollback of changes, inside a write transaction.
     func noteChange() { changeCount &+= 1 }
 
-    /// Throws `file_corrupt` if data that was read from the file was damaged.
-    ///
-    /// Damaged values are read as null or empty, so this is called after reads that cannot throw. Takes two loads.
-    package func requireSound() throws {
-        if let damage = snapshot.damage { throw StoreError(damage) }
-    }
-
     /// Releases a frozen version now, instead of with the last reference to its objects.
     ///
     /// A live view is closed with its store.
@@ -71,21 +64,39 @@ package final class StoreView {
     /// Returns the reader of a class's rows.
     ///
     /// Each call returns the same reader, which follows the view.
-    package func table(_ classSchema: ClassSchema) -> TableReader {
-        snapshot.table(classSchema.table)
+    ///
+    /// Throws `file_corrupt` if the table cannot be read.
+    package func table(_ classSchema: ClassSchema) throws -> TableReader {
+        try table(classSchema.table)
     }
 
     /// Returns the reader of a table's rows.
     ///
     /// Each call returns the same reader, which follows the view.
-    package func table(_ table: TableID) -> TableReader {
-        snapshot.table(table)
+    ///
+    /// Throws `file_corrupt` if the table cannot be read.
+    package func table(_ table: TableID) throws -> TableReader {
+        try StoreError.wrapping { () throws(StorageError) in try snapshot.table(table) }
     }
 
+    /// Returns the reader of a table's rows, for callers that keep it and use ``table(_:)-(TableID)`` for missing rows.
+    ///
+    /// If the table cannot be read, the reader is closed, and reads an empty table.
+    package func reader(of table: TableID) -> TableReader {
+        (try? snapshot.table(table)) ?? snapshot.reader(table)
+    }
+
+    /// Returns the number of objects of a class.
+    ///
+    /// Throws `file_corrupt` if the table cannot be read.
+    package func count(of classSchema: ClassSchema) throws -> Int { try table(classSchema).count }
+
     /// Returns whether the object exists in this view.
-    package func isPresent(_ reference: ObjectReference) -> Bool {
-        schema.find(table: reference.table) != nil
-            && table(reference.table).isPresent(reference.key)
+    package func isPresent(_ reference: ObjectReference) throws -> Bool {
+        try StoreError.evaluating {
+            try schema.find(table: reference.table) != nil
+                && table(reference.table).isPresent(reference.key)
+        }
     }
 
     /// Returns the value of one property.
@@ -97,66 +108,71 @@ package final class StoreView {
     package func value(
         _ property: Property, of key: ObjectKey, in classSchema: ClassSchema
     ) throws -> Value {
-        let rows = table(classSchema)
-        if !property.isSingle {
-            guard rows.isPresent(key) else {
-                try requireSound()
-                throw StoreError.deleted(classSchema.name)
-            }
-            try requireMemory(toCopy: property, of: key, in: rows)
-            let value: Value =
-                switch property.collection {
-                case nil: .list(backlinks(property, of: key).map(Value.object))
-                case .list, .set: .list(listValues(property, of: key, in: rows))
-                case .map:
-                    .dictionary(
-                        Dictionary(
-                            mapEntries(property, of: key, in: rows).map { ($0.key, $0.value) },
-                            uniquingKeysWith: { first, _ in first }))
+        try StoreError.evaluating {
+            let rows = try table(classSchema)
+            if !property.isSingle {
+                guard try rows.isPresent(key) else {
+                    throw StoreError.deleted(classSchema.name)
                 }
-            try requireSound()
-            return value
+                try requireMemory(toCopy: property, of: key, in: rows)
+                let value: Value =
+                    switch property.collection {
+                    case nil: try .list(backlinks(property, of: key).map(Value.object))
+                    case .list, .set: try .list(listValues(property, of: key, in: rows))
+                    case .map:
+                        try .dictionary(
+                            Dictionary(
+                                mapEntries(property, of: key, in: rows).map { ($0.key, $0.value) },
+                                uniquingKeysWith: { first, _ in first }))
+                    }
+                return value
+            }
+            if property.type == .mixed { try requireMemory(toDecode: property, of: key, in: rows) }
+            if let value = try single(property, of: key, in: rows) { return value }
+            guard try rows.isPresent(key) else { throw StoreError.deleted(classSchema.name) }
+            return .null
         }
-        if property.type == .mixed { try requireMemory(toDecode: property, of: key, in: rows) }
-        if let value = single(property, of: key, in: rows) { return value }
-        try requireSound()
-        guard rows.isPresent(key) else { throw StoreError.deleted(classSchema.name) }
-        return .null
     }
 
     /// Returns the objects that link to an object through the origin of a backlinks property, in the order of their
     /// creation; an object occurs once for each of its links.
-    package func backlinks(_ property: Property, of key: ObjectKey) -> [ObjectReference] {
-        guard let origin = property.origin, let source = schema.find(origin.className),
-            let link = source.property(named: origin.property)
-        else { return [] }
-        return table(source).sources(of: key, through: link.column).map {
-            ObjectReference(table: source.table, key: $0)
+    package func backlinks(_ property: Property, of key: ObjectKey) throws -> [ObjectReference] {
+        try StoreError.evaluating {
+            guard let origin = property.origin, let source = schema.find(origin.className),
+                let link = source.property(named: origin.property)
+            else { return [] }
+            return try table(source).sources(of: key, through: link.column).map {
+                ObjectReference(table: source.table, key: $0)
+            }
         }
     }
 
     /// Returns a single value; nil for a null value and for a missing row.
-    private func single(_ property: Property, of key: ObjectKey, in rows: TableReader) -> Value? {
+    private func single(_ property: Property, of key: ObjectKey, in rows: TableReader) throws
+        -> Value?
+    {
         let column = property.column
         switch property.type {
-        case .bool: return rows.bool(column, key).map(Value.bool)
-        case .int: return rows.int(column, key).map(Value.int)
-        case .float: return rows.float(column, key).map(Value.float)
-        case .double: return rows.double(column, key).map(Value.double)
-        case .string: return rows.string(column, key).map(Value.string)
-        case .data: return rows.bytes(column, key).map(Value.data)
+        case .bool: return try rows.bool(column, key).map(Value.bool)
+        case .int: return try rows.int(column, key).map(Value.int)
+        case .float: return try rows.float(column, key).map(Value.float)
+        case .double: return try rows.double(column, key).map(Value.double)
+        case .string: return try rows.string(column, key).map(Value.string)
+        case .data: return try rows.bytes(column, key).map(Value.data)
         case .date:
-            return rows.int(column, key).map { .date(Timestamp(microseconds: $0)) }
-        case .uuid: return rows.bytes(column, key).flatMap(UUIDValue.init(bytes:)).map(Value.uuid)
+            return try rows.int(column, key).map { .date(Timestamp(microseconds: $0)) }
+        case .uuid:
+            return try rows.bytes(column, key).flatMap(UUIDValue.init(bytes:)).map(Value.uuid)
         case .objectID:
-            return rows.bytes(column, key).flatMap(ObjectIDValue.init(bytes:)).map(Value.objectID)
+            return try rows.bytes(column, key).flatMap(ObjectIDValue.init(bytes:)).map(
+                Value.objectID)
         case .object:
-            guard let target = schema.target(of: property), let linked = rows.link(column, key)
+            guard let target = schema.target(of: property), let linked = try rows.link(column, key)
             else { return nil }
             return .object(ObjectReference(table: target.table, key: linked))
         case .decimal:
-            return rows.bytes(column, key).flatMap(DecimalValue.init(bytes:)).map(Value.decimal)
-        case .mixed: return rows.bytes(column, key).map(MixedCoding.decode)
+            return try rows.bytes(column, key).flatMap(DecimalValue.init(bytes:)).map(Value.decimal)
+        case .mixed: return try rows.bytes(column, key).map(MixedCoding.decode)
         case .backlinks: return nil
         }
     }
@@ -166,14 +182,14 @@ package final class StoreView {
     /// Short collections are not checked, so the cost is a load for most.
     func requireMemory(toCopy property: Property, of key: ObjectKey, in rows: TableReader) throws {
         guard let account = MemoryAccount.current, property.collection != nil,
-            rows.listCount(property.column, key) > 256
+            try rows.listCount(property.column, key) > 256
         else { return }
-        let list = rows.list(property.column, key)
-        let keys = property.collection == .map ? rows.map(property.column, key)?.keys : nil
+        let list = try rows.list(property.column, key)
+        let keys = try property.collection == .map ? rows.map(property.column, key)?.keys : nil
         let bytes = try StoreError.wrapping { () throws(StorageError) in
             try (list?.memoryOfCopy() ?? 0) + (keys?.memoryOfCopy() ?? 0)
         }
-        let values = rows.listCount(property.column, key) * MemoryLayout<Value>.stride
+        let values = try rows.listCount(property.column, key) * MemoryLayout<Value>.stride
         // A value of text is another copy.
         try account.requireSpace(for: 2 * bytes + values)
     }
@@ -183,7 +199,7 @@ package final class StoreView {
         toDecode property: Property, of key: ObjectKey, in rows: TableReader
     ) throws {
         guard let account = MemoryAccount.current,
-            let count = rows.withBytes(property.column, key, { $0.byteCount }), count > 1 << 16
+            let count = try rows.withBytes(property.column, key, { $0.byteCount }), count > 1 << 16
         else { return }
         // The bytes, the values, and arrays that grow; small numbers take much more space than their bytes.
         try account.requireSpace(for: 8 * count)
@@ -192,18 +208,23 @@ package final class StoreView {
     /// Returns all entries of a map, in byte order of the keys.
     func mapEntries(
         _ property: Property, of key: ObjectKey, in rows: TableReader
-    ) -> [(key: String, value: Value)] {
-        let target = schema.target(of: property)?.table
-        return rows.mapEntries(property.column, key).map {
-            ($0.key, Value($0.value, of: property.type, target: target))
+    ) throws -> [(key: String, value: Value)] {
+        try StoreError.evaluating {
+            let target = schema.target(of: property)?.table
+            return try rows.mapEntries(property.column, key).map {
+                ($0.key, Value($0.value, of: property.type, target: target))
+            }
         }
     }
 
     /// Returns all elements of a list or a set in its order; for a map, the values in the order of the keys.
-    func listValues(_ property: Property, of key: ObjectKey, in rows: TableReader) -> [Value] {
-        let target = schema.target(of: property)?.table
-        return rows.listElements(property.column, key).map {
-            Value($0, of: property.type, target: target)
+    func listValues(_ property: Property, of key: ObjectKey, in rows: TableReader) throws -> [Value]
+    {
+        try StoreError.evaluating {
+            let target = schema.target(of: property)?.table
+            return try rows.listElements(property.column, key).map {
+                Value($0, of: property.type, target: target)
+            }
         }
     }
 

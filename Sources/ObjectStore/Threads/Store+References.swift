@@ -26,7 +26,7 @@ extension Store {
         var outcome: WriteOutcome?
         if let owner = Self.owner(of: Self.content(of: value), in: view) {
             let name = view.schema.find(table: owner.table)?.name ?? "object"
-            guard view.isPresent(owner) else {
+            guard try view.isPresent(owner) else {
                 throw StoreError.deleted(name)
             }
             if isInWrite, !view.isFrozen, try !frozenView().isPresent(owner) {
@@ -152,14 +152,14 @@ extension Store {
         _ content: ThreadSafeReference.Content, in source: ObjectSource
     ) throws -> ReferencedValue? {
         let view = source.view
-        func header(_ owner: ObjectReference, _ column: ColumnID) -> CollectionHeader? {
-            guard view.isPresent(owner), let object = source.object(owner),
+        func header(_ owner: ObjectReference, _ column: ColumnID) throws -> CollectionHeader? {
+            guard try view.isPresent(owner), let object = source.object(owner),
                 let property = object.classSchema.property(in: column)
             else { return nil }
             return object.header(of: property)
         }
-        func nested(_ address: NestedAddress) -> NestedCollection? {
-            guard let header = header(address.owner, address.column),
+        func nested(_ address: NestedAddress) throws -> NestedCollection? {
+            guard let header = try header(address.owner, address.column),
                 let found = NestedCollection(
                     at: address.path, of: header.property, in: header.object, kind: address.kind)
             else { return nil }
@@ -168,19 +168,19 @@ extension Store {
         switch content {
         case .store: return .store(source)
         case .object(let reference):
-            guard view.isPresent(reference) else { return nil }
+            guard try view.isPresent(reference) else { return nil }
             return source.object(reference).map(ReferencedValue.object)
         case .list(let owner, let column):
-            return header(owner, column).map { .list(LiveList($0)) }
+            return try header(owner, column).map { .list(LiveList($0)) }
         case .set(let owner, let column):
-            return header(owner, column).map { .set(LiveSet($0)) }
+            return try header(owner, column).map { .set(LiveSet($0)) }
         case .map(let owner, let column):
-            return header(owner, column).map { .map(LiveMap($0)) }
+            return try header(owner, column).map { .map(LiveMap($0)) }
         case .values(let owner, let column, let steps):
-            return header(owner, column).map { .values(CollectionValues($0, steps)) }
-        case .nested(let address): return nested(address).map(ReferencedValue.nested)
+            return try header(owner, column).map { .values(CollectionValues($0, steps)) }
+        case .nested(let address): return try nested(address).map(ReferencedValue.nested)
         case .nestedValues(let address, let steps):
-            return nested(address).map { .values(CollectionValues(.nested($0), steps)) }
+            return try nested(address).map { .values(CollectionValues(.nested($0), steps)) }
         case .results(let query):
             // Results over a collection whose owner was deleted are empty, as in the original store.
             let results = Results(source, query)

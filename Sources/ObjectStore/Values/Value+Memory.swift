@@ -23,3 +23,8 @@ extension String {
     /// The estimated bytes that the text takes besides the string itself, which has space for 15 bytes.
     var memory: Int { utf8.count > 15 ? 48 + utf8.count : 0 }
 }
+
+extension Scalar {
+    /// The bytes that the text of the value takes besides the value itself.
+    var textMemory: Int { if case .bytes(let text) = self { 48 + text.count } else { 0 } }
+}

@@ -25,9 +25,9 @@ extension MetaCommand {
             let found = store.isInWrite ? [] : try store.statistics().classes
             let bytes = Dictionary(
                 found.map { ($0.name, $0.bytes) }, uniquingKeysWith: { first, _ in first })
-            let rows = view.schema.classes.map { found in
+            let rows = try view.schema.classes.map { found in
                 [
-                    found.name, ValueText.count(view.table(found).count),
+                    found.name, ValueText.count(try view.count(of: found)),
                     bytes[found.name].map { ValueText.count($0) } ?? "-",
                     found.properties.map(\.name).joined(separator: ", "),
                 ]
@@ -130,17 +130,16 @@ extension Session {
             write(document.text(as: format))
         case nil where name == nil && !isTree && classes.count <= SchemaDiagram.mostClasses:
             let view = store.view
-            let diagram = SchemaDiagram(schema: schema) { view.table($0).count }.diagram
+            let diagram = try SchemaDiagram(schema: schema, count: view.count).diagram
             if screen.isPicture { screen.draw(diagram.svg) }
             let chart = style.chart(columns: max(20, window.columns - 1), rows: window.rows)
             for line in diagram.lines(chart) { write(line + "\n") }
         case nil:
             let view = store.view
-            let tree = SchemaTree(
-                schema: schema, style: style, count: { view.table($0).count })
+            let tree = SchemaTree(schema: schema, style: style, count: view.count)
             // Embedded classes appear inside the classes that use them.
             for found in classes where !found.isEmbedded || name != nil {
-                write(tree.lines(of: found).map { $0 + "\n" }.joined())
+                write(try tree.lines(of: found).map { $0 + "\n" }.joined())
             }
         }
     }

@@ -87,7 +87,7 @@ extension Session {
                         "  \(ValueText.count(Int(clamping: commits))) commits, after \(reason.previousVersion)",
                         .dim) : "")
                 + (origin.isEmpty ? "" : style.paint("  \(origin)", .dim)))
-        let objects = reasonLines(reason, handle, texts)
+        let objects = try reasonLines(reason, handle, texts)
         if !objects.isEmpty { tree.beside(objects) }
         if let path = reason.keyPath {
             tree.down("key path " + style.paint(path, .key))
@@ -119,7 +119,7 @@ extension Session {
     /// Returns the first objects of a reason, with their changed properties.
     private func reasonLines(
         _ reason: DeliveryReason, _ handle: StoreHandle, _ texts: VersionText
-    ) -> [String] {
+    ) throws -> [String] {
         let difference = try? handle.store.difference(
             from: reason.previousVersion, to: reason.version, for: holder)
         let view = handle.store.view
@@ -142,7 +142,7 @@ extension Session {
                 lines.append(
                     texts.label(object, classSchema, view) + "  "
                         + parts.joined(separator: ", "))
-            } else if view.isPresent(object) {
+            } else if try view.isPresent(object) {
                 lines.append(
                     texts.label(object, classSchema, view)
                         + style.paint("  set to equal values, or changed in a linked object", .dim))
@@ -168,7 +168,7 @@ extension Session {
         let handle = try requireLiveStore()
         let texts = VersionText(style: style)
         let label = texts.label(object.reference, object.classSchema, object.source.view)
-        guard let coverage = token.coverage(of: object) else {
+        guard let coverage = try token.coverage(of: object) else {
             return try writeDependencies(token, object, label)
         }
         var lines = ["\(style.paint(token.title, .type)) and \(style.paint(label, .strong)):"]

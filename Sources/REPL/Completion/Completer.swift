@@ -106,10 +106,10 @@ struct Completer {
 
     /// Returns `3 objects` for the name of a class; the number is part of the snapshot.
     private func objectCount(_ name: String) -> String? {
-        guard let store = session.store?.store, let found = store.schema.find(name) else {
-            return nil
-        }
-        return ValueText.count(store.view.table(found).count, "object")
+        guard let store = session.store?.store, let found = store.schema.find(name),
+            let count = try? store.view.count(of: found)
+        else { return nil }
+        return ValueText.count(count, "object")
     }
 
     // MARK: - Strings

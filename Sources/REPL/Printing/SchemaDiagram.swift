@@ -5,17 +5,19 @@ import ObjectStore
 struct SchemaDiagram {
     let schema: Schema
     /// Returns the number of objects of a class.
-    let count: (ClassSchema) -> Int
+    let count: (ClassSchema) throws -> Int
 
     /// The maximum number of classes in a diagram; a tree shows more classes better.
     static let mostClasses = 40
 
     var diagram: BoxDiagram {
-        BoxDiagram(boxes: schema.classes.map(box))
+        get throws {
+            try BoxDiagram(boxes: schema.classes.map(box))
+        }
     }
 
-    private func box(_ found: ClassSchema) -> BoxDiagram.Box {
-        let objects = ValueText.count(count(found))
+    private func box(_ found: ClassSchema) throws -> BoxDiagram.Box {
+        let objects = try ValueText.count(count(found))
         return BoxDiagram.Box(
             title: found.name, remark: found.isEmbedded ? "embedded \(objects)" : objects,
             rows: found.properties.map { property in

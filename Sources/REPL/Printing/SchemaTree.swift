@@ -6,13 +6,13 @@ struct SchemaTree {
     let schema: Schema
     let style: Style
     /// Returns the number of objects of a class.
-    let count: (ClassSchema) -> Int
+    let count: (ClassSchema) throws -> Int
 
     private static let deepest = 6
 
     /// Returns the lines of one class.
-    func lines(of found: ClassSchema) -> [String] {
-        let objects = ValueText.count(count(found), "object")
+    func lines(of found: ClassSchema) throws -> [String] {
+        let objects = try ValueText.count(count(found), "object")
         let kind = found.isEmbedded ? "embedded, " : ""
         let title = style.paint(found.name, .type) + " " + style.paint("(\(kind)\(objects))", .dim)
         return [title] + properties(of: found, indent: "", path: [found.name])

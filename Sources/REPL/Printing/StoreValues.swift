@@ -104,13 +104,13 @@ struct StoreValues {
         -> Cell
     {
         if property.isBacklinks {
-            let count = object.source.view.backlinks(property, of: object.key).count
+            let count = try object.source.view.backlinks(property, of: object.key).count
             let name = property.origin?.className ?? "object"
             return Cell(text: ValueText.count(count, name, name), role: .dim)
         }
         if let collection = property.collection {
-            let rows = object.source.view.table(object.classSchema)
-            let count = rows.listCount(property.column, object.key)
+            let rows = try object.source.view.table(object.classSchema)
+            let count = try rows.listCount(property.column, object.key)
             if property.type == .object || count > 6 {
                 let name = property.target ?? property.type.rawValue
                 return Cell(text: ValueText.count(count, name, name), role: .dim)

@@ -116,7 +116,7 @@ struct Tutorial {
 extension Session {
     fileprivate func count(of name: String) -> Int {
         guard let view = store?.store.view, let found = view.schema.find(name) else { return 0 }
-        return view.table(found).count
+        return (try? view.count(of: found)) ?? 0
     }
 
     fileprivate func isResults(_ name: String) -> Bool {

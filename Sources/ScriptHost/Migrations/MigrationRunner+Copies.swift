@@ -42,7 +42,7 @@ extension MigrationRunner {
     ///
     /// Renames and additions cannot lose data; any other code may.
     private func mayOverwrite(_ script: MigrationScript, _ store: Store) throws -> Bool {
-        guard store.hasObjects else { return false }
+        guard try store.hasObjects else { return false }
         if script.up != nil, !script.onlyRenames { return true }
         let differences = try SchemaLint.differences(from: store.schema, to: script.schema)
         let isSuspect =
@@ -150,5 +150,7 @@ extension MigrationScript {
 }
 
 extension Store {
-    fileprivate var hasObjects: Bool { schema.classes.contains { view.table($0).count > 0 } }
+    fileprivate var hasObjects: Bool {
+        get throws { try schema.classes.contains { try view.count(of: $0) > 0 } }
+    }
 }

@@ -120,7 +120,7 @@ extension MigrationRunner {
             case .classRemoved(let name): qualifiedName = name
             default: continue
             }
-            counts[qualifiedName] = store.writtenCount(qualifiedName, in: changes)
+            counts[qualifiedName] = try store.writtenCount(qualifiedName, in: changes)
         }
         return counts
     }

@@ -22,7 +22,7 @@ extension MigrationRunner {
             let borrowed = try borrowExisting(isReadOnly: true)
             defer { borrowed.end() }
             if let sample {
-                objects = borrowed.store.objectCount
+                objects = try borrowed.store.objectCount
                 try borrowed.store.copySample(of: sample, to: path)
             } else {
                 try borrowed.store.backup(to: path)
@@ -52,7 +52,7 @@ extension MigrationRunner {
     private func objectCount(at path: String) throws -> Int {
         let borrowed = try module.borrow(StoreConfiguration(.file(path), isReadOnly: true))
         defer { borrowed.end() }
-        return borrowed.store.objectCount
+        return try borrowed.store.objectCount
     }
 
     /// Returns the state of a store for `check`; pending files are compiled and rehearsed on a copy.
@@ -108,6 +108,6 @@ extension MigrationRunner {
 
 extension Store {
     fileprivate var objectCount: Int {
-        schema.classes.reduce(0) { $0 + view.table($1).count }
+        get throws { try schema.classes.reduce(0) { try $0 + view.count(of: $1) } }
     }
 }

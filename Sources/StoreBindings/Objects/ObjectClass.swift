@@ -28,7 +28,7 @@ final class ObjectClass: LuaLiveClass {
         store = handle.store
         readScope = handle.readScope
         table = classSchema.table
-        rows = source.view.table(classSchema)
+        rows = source.view.reader(of: classSchema.table)
         super.init()
         primaryInt = Self.primaryInt(of: classSchema)
     }
@@ -57,27 +57,31 @@ final class ObjectClass: LuaLiveClass {
         // A closed store has no rows; the slow path reports the closed store.
         let column = slot.column
         let object = ObjectKey(rawValue: key)
-        switch slot.kind {
-        case .int:
-            if let value = rows.int(column, object) { return result.set(value) }
-        case .double:
-            if let value = rows.double(column, object) { return result.set(value) }
-        case .bool:
-            if let value = rows.bool(column, object) { return result.set(value) }
-        case .float:
-            if let value = rows.float(column, object) { return result.set(Double(value)) }
-        case .string, .data:
-            if rows.withBytes(column, object, { result.set($0) }) != nil { return }
-        case .date:
-            if let value = rows.int(column, object) {
-                return result.set(handle.dates, value)
+        do {
+            switch slot.kind {
+            case .int:
+                if let value = try rows.int(column, object) { return result.set(value) }
+            case .double:
+                if let value = try rows.double(column, object) { return result.set(value) }
+            case .bool:
+                if let value = try rows.bool(column, object) { return result.set(value) }
+            case .float:
+                if let value = try rows.float(column, object) { return result.set(Double(value)) }
+            case .string, .data:
+                if try rows.withBytes(column, object, { result.set($0) }) != nil { return }
+            case .date:
+                if let value = try rows.int(column, object) {
+                    return result.set(handle.dates, value)
+                }
+            case .link:
+                if let target = try rows.link(column, object) {
+                    return try setLink(target, property(at: slot), result)
+                }
+            default:
+                return try getSlowly(key, slot, result)
             }
-        case .link:
-            if let target = rows.link(column, object) {
-                return try setLink(target, property(at: slot), result)
-            }
-        default:
-            return try getSlowly(key, slot, result)
+        } catch let error as StorageError {
+            throw StoreError(error)
         }
         try checkPresent(object)
         result.setNil()
@@ -96,7 +100,7 @@ final class ObjectClass: LuaLiveClass {
     /// Throws an error with a suggested fix if the object does not exist.
     func checkPresent(_ key: ObjectKey) throws {
         _ = try source.openView()
-        guard rows.isPresent(key) else {
+        guard try source.view.isPresent(reference(key.rawValue)) else {
             throw StoreError(
                 .invalidObject,
                 "this '\(classSchema.name)' was deleted; check is_valid() before you use an object that may be deleted"
@@ -315,8 +319,10 @@ final class ObjectClass: LuaLiveClass {
     ///
     /// Returns `.some(nil)` if no object has the key, and nil if the caller must use the general path.
     func find(_ key: LuaValue) -> ObjectKey?? {
-        guard let column = primaryInt, case .integer(let number) = key else { return nil }
-        return .some(rows.find(column, int: number))
+        guard let column = primaryInt, case .integer(let number) = key, !rows.isClosed else {
+            return nil
+        }
+        do { return .some(try rows.find(column, int: number)) } catch { return nil }
     }
 
     // MARK: Handles

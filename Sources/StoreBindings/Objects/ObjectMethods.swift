@@ -62,7 +62,7 @@ extension ObjectClass {
         metamethods: [
             LuaMethod("__tostring") { object, call in
                 let (type, live) = try stored(object, call)
-                return call.answer(.text(type.describe(live)))
+                return try call.answer(.text(type.describe(live)))
             },
             LuaMethod("__pairs") { object, call in
                 let (type, live) = try stored(object, call)
@@ -79,20 +79,21 @@ extension ObjectClass {
     }
 
     /// Returns the object on one line, without following links: `Dog { id = 1, name = "Rex", … }`.
-    func describe(_ object: LiveObject) -> String {
+    func describe(_ object: LiveObject) throws -> String {
         let name = classSchema.name
         if !object.source.isOpen { return "\(name) (of a closed store)" }
         guard object.isValid else { return "\(name) (deleted)" }
-        let parts = classSchema.properties.filter { !$0.isBacklinks }.map { property in
-            "\(property.name) = \(describe(property, of: object))"
+        let parts = try classSchema.properties.filter { !$0.isBacklinks }.map { property in
+            try "\(property.name) = \(describe(property, of: object))"
         }
         return parts.isEmpty ? "\(name) {}" : "\(name) { \(parts.joined(separator: ", ")) }"
     }
 
-    private func describe(_ property: Property, of object: LiveObject) -> String {
+    private func describe(_ property: Property, of object: LiveObject) throws -> String {
         if property.collection != nil {
             object.source.noteRead(object.classSchema, object.key, property.column)
-            let count = object.source.view.table(classSchema).listCount(property.column, object.key)
+            let count = try object.source.view.table(classSchema).listCount(
+                property.column, object.key)
             return "\(property.typeName)(\(count))"
         }
         guard let value = try? object.value(property.name) else { return "?" }

@@ -7,7 +7,7 @@ struct ObjectChangeTable {
 
     init(_ handle: StoreHandle) { self.handle = handle }
 
-    func table(_ change: ObjectChange) -> LuaTable {
+    func table(_ change: ObjectChange) throws -> LuaTable {
         let state = handle.state
         let table = state.makeTable(fields: 4)
         table["object"] = handle.userdata(change.object)
@@ -18,34 +18,36 @@ struct ObjectChangeTable {
             table["type"] = "error"
             table["error"] = state.value(of: error)
         }
-        table["properties"] = .table(properties(change.properties))
+        table["properties"] = try .table(properties(change.properties))
         // The error is ignored: it occurs only after the script has ended, when no code prints the table.
         table.metatable = try? handle.module.changeMetatables.ofObjects
         return table
     }
 
-    func properties(_ changes: [PropertyChange], frozen: FrozenSpace? = nil) -> LuaTable {
-        handle.state.makeTable(
+    func properties(_ changes: [PropertyChange], frozen: FrozenSpace? = nil) throws -> LuaTable {
+        try handle.state.makeTable(
             changes.map { change in
                 let entry = handle.state.makeTable(fields: 3)
                 entry["name"] = .text(change.name)
-                entry["old"] = old(change)
-                entry["new"] = new(change, of: .store(handle.store))
+                entry["old"] = try old(change)
+                entry["new"] = try new(change, of: .store(handle.store))
                 return .table(entry)
             })
     }
 
-    func old(_ change: PropertyChange) -> LuaValue { ValueBridge(handle, nil).lua(change.old) }
-
-    /// Returns the new value; for a list or backlinks, the collection itself.
-    func new(_ change: PropertyChange, of source: ObjectSource) -> LuaValue {
-        guard !change.property.isSingle, let object = source.object(change.object) else {
-            return ValueBridge(handle, nil).lua(change.new)
-        }
-        return new(change, of: object)
+    func old(_ change: PropertyChange) throws -> LuaValue {
+        try ValueBridge(handle, nil).lua(change.old)
     }
 
-    func new(_ change: PropertyChange, of object: LiveObject) -> LuaValue {
+    /// Returns the new value; for a list or backlinks, the collection itself.
+    func new(_ change: PropertyChange, of source: ObjectSource) throws -> LuaValue {
+        guard !change.property.isSingle, let object = source.object(change.object) else {
+            return try ValueBridge(handle, nil).lua(change.new)
+        }
+        return try new(change, of: object)
+    }
+
+    func new(_ change: PropertyChange, of object: LiveObject) throws -> LuaValue {
         let property = change.property
         if property.isBacklinks {
             guard let results = try? Results(backlinks: property, of: object) else { return .nil }
@@ -54,6 +56,6 @@ struct ObjectChangeTable {
         if property.collection != nil {
             return (try? ValueBridge(handle, nil).collection(property, of: object)) ?? .nil
         }
-        return ValueBridge(handle, nil).lua(change.new)
+        return try ValueBridge(handle, nil).lua(change.new)
     }
 }

@@ -24,7 +24,7 @@ enum ChangedPositions {
     case keys(deletions: [String], insertions: [String], modifications: [String])
 
     /// Creates the indexes of a change; with `rows`, only those modifications that are in `rows`.
-    init(_ change: CollectionChange, _ rows: ProjectedRows? = nil) {
+    init(_ change: CollectionChange, _ rows: ProjectedRows? = nil) throws {
         if let rows {
             self = .positions(
                 deletions: change.deletions, insertions: change.insertions,
@@ -33,7 +33,7 @@ enum ChangedPositions {
             return
         }
         if change.isOfMap {
-            self = .keys(
+            self = try .keys(
                 deletions: change.deletedKeys, insertions: change.insertedKeys,
                 modifications: change.modifiedKeys)
         } else {

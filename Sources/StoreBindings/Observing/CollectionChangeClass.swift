@@ -34,12 +34,12 @@ final class ChangeHandle {
     private var space: FrozenSpace?
 
     /// Creates the change; with `rows`, the change of projections, which contains only the modifications in `rows`.
-    init(_ change: CollectionChange, _ collection: Collection, rows: ProjectedRows? = nil) {
+    init(_ change: CollectionChange, _ collection: Collection, rows: ProjectedRows? = nil) throws {
         self.rows = rows
         self.change = change
         self.collection = collection
         kind = change.kind
-        positions = ChangedPositions(change, rows)
+        positions = try ChangedPositions(change, rows)
     }
 
     /// Calls the observer with the change.
@@ -112,7 +112,7 @@ final class ChangeHandle {
                 }
                 let entries = try present.properties(ofModification: Int(index) - 1)
                 let tables = ObjectChangeTable(change.handle)
-                return call.answer(.table(tables.properties(entries)))
+                return try call.answer(.table(tables.properties(entries)))
             },
         ],
         properties: [

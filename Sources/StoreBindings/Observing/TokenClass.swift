@@ -65,8 +65,8 @@ package final class TokenHandle {
 
     /// Returns which properties of an object the observer depends on; nil for effects, aggregates, and observers that
     /// other threads call.
-    package func coverage(of object: LiveObject) -> ObserverCoverage? {
-        (token as? NotificationToken)?.coverage(of: object)
+    package func coverage(of object: LiveObject) throws -> ObserverCoverage? {
+        try (token as? NotificationToken)?.coverage(of: object)
     }
 
     /// Ends the observation.
@@ -91,13 +91,14 @@ package final class TokenHandle {
     private static let shownObjects = 100
 
     /// Returns the first objects that caused the last call, without deleted ones.
-    package func reasonObjects(atMost count: Int) -> [LuaValue] {
+    package func reasonObjects(atMost count: Int) throws -> [LuaValue] {
         guard let store, !store.store.isClosed, let reason = token.reason else { return [] }
-        return reason.objects.prefix(count).filter(store.store.view.isPresent).map(store.userdata)
+        return try reason.objects.prefix(count).filter(store.store.view.isPresent).map(
+            store.userdata)
     }
 
     /// Returns the reason as a table; nil before the first call that reported a change.
-    fileprivate func reasonTable(_ state: LuaState) -> LuaTable? {
+    fileprivate func reasonTable(_ state: LuaState) throws -> LuaTable? {
         guard let reason = token.reason else { return nil }
         let table = state.makeTable(fields: 7)
         table["version"] = .integer(Int64(clamping: reason.version))
@@ -105,7 +106,7 @@ package final class TokenHandle {
         // A version is created by one transaction and has the same number.
         table["transaction"] = .integer(Int64(clamping: reason.version))
         table["count"] = .integer(Int64(reason.objects.count))
-        table["objects"] = .table(state.makeTable(reasonObjects(atMost: Self.shownObjects)))
+        table["objects"] = try .table(state.makeTable(reasonObjects(atMost: Self.shownObjects)))
         table["properties"] = .table(state.makeTable(reason.properties.map(LuaValue.text)))
         table["keypath"] = reason.keyPath.map(LuaValue.text) ?? .nil
         return table
@@ -123,7 +124,7 @@ package final class TokenHandle {
                 return .none
             },
             LuaMethod("why") { token, call in
-                call.answer(token.reasonTable(call.state).map(LuaValue.table) ?? .nil)
+                try call.answer(token.reasonTable(call.state).map(LuaValue.table) ?? .nil)
             },
             LuaMethod("stats") { token, call in
                 let statistics = token.statistics

@@ -19,7 +19,7 @@ struct CSVRows {
     private let encoder: RowEncoder
     private let separator: Character
 
-    init(_ view: StoreView, _ classSchema: ClassSchema, separator: Character = ",") {
+    init(_ view: StoreView, _ classSchema: ClassSchema, separator: Character = ",") throws {
         self.separator = separator
         self.view = view
         self.classSchema = classSchema
@@ -29,7 +29,7 @@ struct CSVRows {
             let isPlain = property.isSingle && plain.contains(property.type)
             return Column(position: position, plain: isPlain ? property.type : nil)
         }
-        reader = ObjectReader(view, classSchema)
+        reader = try ObjectReader(view, classSchema)
         encoder = RowEncoder(view: view)
     }
 
@@ -43,7 +43,7 @@ struct CSVRows {
         try header(csv.bytes)
         csv.removeAll()
         for key in keys {
-            for column in columns where !write(column, key, to: &csv) {
+            for column in columns where try !write(column, key, to: &csv) {
                 csv.field(try text(of: classSchema.properties[column.position], key))
             }
             csv.endRecord()
@@ -53,25 +53,25 @@ struct CSVRows {
     }
 
     /// Writes a plain value; returns false for nil and for other values.
-    private func write(_ column: Column, _ key: ObjectKey, to csv: inout CSVWriter) -> Bool {
+    private func write(_ column: Column, _ key: ObjectKey, to csv: inout CSVWriter) throws -> Bool {
         switch column.plain {
         case .int:
-            guard let number = reader.int(column.position, key) else { return false }
+            guard let number = try reader.int(column.position, key) else { return false }
             csv.field(plain: { $0.append(contentsOf: number.description.utf8) })
         case .double:
-            guard let number = reader.double(column.position, key) else { return false }
+            guard let number = try reader.double(column.position, key) else { return false }
             csv.field(plain: { $0.append(contentsOf: number.description.utf8) })
         case .bool:
-            guard let flag = reader.bool(column.position, key) else { return false }
+            guard let flag = try reader.bool(column.position, key) else { return false }
             csv.field(plain: { $0.append(contentsOf: (flag ? "true" : "false").utf8) })
         case .date:
-            guard let moment = reader.date(column.position, key) else { return false }
+            guard let moment = try reader.date(column.position, key) else { return false }
             csv.field(plain: moment.append(to:))
         case .decimal:
-            guard let number = reader.decimal(column.position, key) else { return false }
+            guard let number = try reader.decimal(column.position, key) else { return false }
             csv.field(plain: number.append(to:))
         case .string:
-            let wasText: Void? = reader.withText(column.position, key) { csv.field(utf8: $0) }
+            let wasText: Void? = try reader.withText(column.position, key) { csv.field(utf8: $0) }
             return wasText != nil
         default: return false
         }

@@ -98,7 +98,7 @@ package struct ChangeLines {
             try schema(change.newer)
             end()
         }
-        let classes = change.classes
+        let classes = try change.classes
         var count = 0
         for entry in classes {
             for object in entry.deleted {

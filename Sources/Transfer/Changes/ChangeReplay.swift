@@ -48,7 +48,7 @@ package final class ChangeReplay {
                 "moonpool.replay cannot run in a write transaction; call it outside of one")
         }
         let lines = JSONLineReader(try FileReader(path))
-        importer.links.takeOwnNumbers()
+        try importer.links.takeOwnNumbers()
         do {
             while try lines.advance() {
                 try located(lines.line, path) {
@@ -228,7 +228,7 @@ package final class ChangeReplay {
         guard let number = Self.number(of: key) else {
             throw FormatError("'\(name)' has no primary key; identify its objects by {\"$key\":n}")
         }
-        guard let found = importer.links.known(number, classSchema).flatMap(store.object) else {
+        guard let found = try importer.links.known(number, classSchema).flatMap(store.object) else {
             throw FormatError("the store has no '\(name)' with the number \(number)")
         }
         return found
@@ -245,7 +245,7 @@ package final class ChangeReplay {
     }
 
     private func commit() throws {
-        if let missing = importer.links.missing.first { throw FormatError(missing.reason) }
+        if let missing = try importer.links.missing.first { throw FormatError(missing.reason) }
         try store.commitWrite()
         steps += 1
     }

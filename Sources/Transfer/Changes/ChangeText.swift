@@ -16,7 +16,7 @@ package struct ChangeText {
     package static func lines(for change: VersionChange) throws -> [String] {
         var text = ChangeText()
         if change.changesSchema { text.lines.append("  schema changed") }
-        for entry in change.classes {
+        for entry in try change.classes {
             try text.add(
                 entry.classSchema, deleted: entry.deleted, inserted: entry.inserted,
                 modified: entry.modified.lazy.map { ($0.object, $0.properties) },

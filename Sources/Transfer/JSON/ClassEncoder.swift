@@ -16,7 +16,7 @@ struct ClassEncoder {
     private let reader: ObjectReader
     private let encoder: RowEncoder
 
-    init(_ view: StoreView, _ classSchema: ClassSchema, _ syntax: JSONWriter.Syntax) {
+    init(_ view: StoreView, _ classSchema: ClassSchema, _ syntax: JSONWriter.Syntax) throws {
         self.view = view
         self.classSchema = classSchema
         let writer = JSONWriter(syntax)
@@ -28,7 +28,7 @@ struct ClassEncoder {
                 key: writer.makeKey(property.name), position: position,
                 plain: isPlain ? property.type : nil)
         }
-        reader = ObjectReader(view, classSchema)
+        reader = try ObjectReader(view, classSchema)
         encoder = RowEncoder(view: view)
     }
 
@@ -38,30 +38,32 @@ struct ClassEncoder {
             json.key(member.key)
             switch member.plain {
             case .int:
-                if let number = reader.int(member.position, key) {
+                if let number = try reader.int(member.position, key) {
                     json.int(number)
                     continue
                 }
             case .double:
-                if let number = reader.double(member.position, key) {
+                if let number = try reader.double(member.position, key) {
                     json.double(number)
                     continue
                 }
             case .bool:
-                if let flag = reader.bool(member.position, key) {
+                if let flag = try reader.bool(member.position, key) {
                     json.bool(flag)
                     continue
                 }
             case .string:
-                let wasText: Void? = reader.withText(member.position, key) { json.string(utf8: $0) }
+                let wasText: Void? = try reader.withText(member.position, key) {
+                    json.string(utf8: $0)
+                }
                 if wasText != nil { continue }
             case .date:
-                if let moment = reader.date(member.position, key) {
+                if let moment = try reader.date(member.position, key) {
                     json.string(ascii: moment.append(to:))
                     continue
                 }
             case .decimal:
-                if let number = reader.decimal(member.position, key) {
+                if let number = try reader.decimal(member.position, key) {
                     json.string(ascii: number.append(to:))
                     continue
                 }

@@ -21,9 +21,9 @@ struct JSONRows {
     private let isNumbered: Bool
 
     /// Creates a writer; with `isNumbered`, rows of a class without a primary key contain the number of their object.
-    init(_ view: StoreView, _ classSchema: ClassSchema, _ form: Form, isNumbered: Bool) {
+    init(_ view: StoreView, _ classSchema: ClassSchema, _ form: Form, isNumbered: Bool) throws {
         self.isNumbered = isNumbered && classSchema.primaryKey == nil
-        encoder = ClassEncoder(view, classSchema, form == .calls ? .lua : .json)
+        encoder = try ClassEncoder(view, classSchema, form == .calls ? .lua : .json)
         self.classSchema = classSchema
         self.form = form
     }

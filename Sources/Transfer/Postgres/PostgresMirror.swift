@@ -124,7 +124,7 @@ package final class PostgresMirror {
                 WHERE schema_name = $1 AND store = $2 AND lineage = $3 AND version = $4 RETURNING 1
                 """, [schemaName, identity, lineage, String(since), String(view.version)])
             guard moved.count == 1 else { throw Fenced() }
-            let classes = change.classes
+            let classes = try change.classes
             for entry in classes where !entry.deleted.isEmpty {
                 guard let table = layout.table(of: entry.classSchema) else { continue }
                 let view = table.isNumbered ? view : try older()

@@ -42,7 +42,7 @@ package struct ReplicationLines {
         json.member("since", since)
         try end()
         if change.changesSchema { try schema(view, catalog) }
-        let classes = change.classes
+        let classes = try change.classes
         for entry in classes where view.schema.find(table: entry.classSchema.table) != nil {
             for object in entry.deleted {
                 line("deleted", entry.classSchema, object)

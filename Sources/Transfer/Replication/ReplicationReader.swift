@@ -64,8 +64,10 @@ package final class ReplicationReader {
             }
             hasHeader = true
             isSnapshot = members["snapshot"] != nil
-            wasEmpty = store.view.schema.classes.allSatisfy { store.view.table($0).count == 0 }
-            importer.links.takeOwnNumbers()
+            wasEmpty = try store.view.schema.classes.allSatisfy {
+                try store.view.table($0).count == 0
+            }
+            try importer.links.takeOwnNumbers()
             return
         }
         guard hasHeader else { throw FormatError("the first line is not {\"$replica\":1,…}") }
@@ -74,7 +76,7 @@ package final class ReplicationReader {
                 let bytes = Base64.decode(catalog.text)
             else { throw FormatError("the schema has no catalog") }
             if bytes != store.schemaCatalog() { try store.adoptSchemaCatalog(bytes) }
-            importer.links.takeOwnNumbers()
+            try importer.links.takeOwnNumbers()
             return
         }
         guard let number = members["object"], number.kind == .int else {
@@ -122,7 +124,7 @@ package final class ReplicationReader {
         }
         let classSchema = fields.classSchema
         let key = tape.int(4)
-        guard isPlain(classSchema), key == store.view.table(classSchema).keyBound,
+        guard isPlain(classSchema), try key == store.view.table(classSchema).keyBound,
             try JSONRowDecoder(importer, RowLocation(table: nil, line: 0)).insert(tape, fields, 7)
         else { return false }
         importer.links.noteOwn(ObjectKey(rawValue: key), classSchema)
@@ -179,7 +181,7 @@ package final class ReplicationReader {
                 named[name] = try decoder.value(node, property, classSchema)
             }
         }
-        if let missing = importer.links.missing.first { throw FormatError(missing.reason) }
+        if let missing = try importer.links.missing.first { throw FormatError(missing.reason) }
         try update(key, in: classSchema, values: named, mode: isSnapshot ? .modified : .all)
     }
 
@@ -187,7 +189,7 @@ package final class ReplicationReader {
         _ key: ObjectKey, in classSchema: ClassSchema, values: [String: Value], mode: UpdateMode
     ) throws {
         let reference = ObjectReference(table: classSchema.table, key: key)
-        guard store.view.isPresent(reference), let object = store.object(reference) else {
+        guard try store.view.isPresent(reference), let object = store.object(reference) else {
             throw FormatError("the store has no '\(classSchema.name)' \(key.rawValue)")
         }
         try store.update(object, values, mode: mode)

@@ -184,8 +184,8 @@ struct HistoryWorld {
 func expectSame(
     _ first: StoreView, _ second: StoreView, _ what: String = "",
     sourceLocation: SourceLocation = #_sourceLocation
-) {
-    let changes = VersionComparison.changes(from: first, to: second)
+) throws {
+    let changes = try VersionComparison.changes(from: first, to: second)
     let isSame = changes.tables.values.allSatisfy { $0.isEmpty }
     #expect(isSame, "\(what): \(changes)", sourceLocation: sourceLocation)
 }

@@ -18,7 +18,7 @@ import Testing
         for view in kept {
             let past = try world.store.at(view.version)
             #expect(past.version == view.version)
-            expectSame(view, past, "version \(view.version)")
+            try expectSame(view, past, "version \(view.version)")
             if past.version != world.store.version {
                 let faults = try past.snapshot.verify()
                 #expect(faults.isEmpty, "\(faults)")

@@ -40,8 +40,8 @@ import Testing
     private func expectSame(_ left: StoreView, _ right: StoreView) throws {
         for classSchema in left.schema.classes {
             let query = Query(all: classSchema)
-            let keys = QueryEvaluator.keys(of: query, in: left).array
-            #expect(keys == QueryEvaluator.keys(of: query, in: right).array)
+            let keys = try QueryEvaluator.keys(of: query, in: left).array
+            #expect(try keys == QueryEvaluator.keys(of: query, in: right).array)
             for key in keys {
                 for property in classSchema.properties where !property.isBacklinks {
                     #expect(

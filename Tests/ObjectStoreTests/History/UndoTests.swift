@@ -50,7 +50,7 @@ import Testing
                 present = try frozen(store)
             }
             world.stores.settle()
-            expectSame(try frozen(world.store), present)
+            try expectSame(frozen(world.store), present)
             #expect(!world.store.isInWrite && !world.stores.other.isInWrite)
         }
         let faults = try world.store.verify()
@@ -98,7 +98,7 @@ import Testing
         }
         let object = try store.observe(two.reference) { change in
             if case .deleted = change.kind { observed.append("deleted") }
-            observed += change.properties.map { "\($0.name) \($0.old) \($0.new)" }
+            observed += try change.properties.map { try "\($0.name) \($0.old) \($0.new)" }
         }
         scheduler.settle()
         observed = []

@@ -82,7 +82,7 @@ import Testing
         let values = try CollectionValues(list).filtered("SELF < 3").sorted(ascending: false)
         var observed: [[Value]] = []
         let token = try values.observe { change in
-            observed += [change.deletedValues, change.insertedValues, change.modifiedValues]
+            observed += try [change.deletedValues, change.insertedValues, change.modifiedValues]
             #expect(change.isOfValues && !change.isOfMap)
             for index in change.modifications.indices {
                 let properties = try change.properties(ofModification: index)
@@ -114,8 +114,8 @@ import Testing
         #expect(try news { try map.removeValue(forKey: "b") } == ["del[1]"])
         var last: [Value] = []
         let other = try CollectionValues(map).sorted(ascending: false).observe {
-            last = $0.deletedValues
-            #expect($0.deletedKeys == [])
+            last = try $0.deletedValues
+            #expect(try $0.deletedKeys == [])
         }
         world.stores.settle()
         #expect(try news { try store.delete(bag) } == ["del[0, 1] gone"])
@@ -128,7 +128,7 @@ import Testing
         var gone: [Value] = []
         let token = try values.observe(pace: .debounce(.seconds(10))) { change in
             received.receive(change)
-            gone += change.deletedValues
+            gone += try change.deletedValues
         }
         func write(silently isSilent: Bool = false, _ body: () throws -> Void) throws {
             try store.write(withoutNotifying: isSilent ? [token] : [], body)
@@ -332,10 +332,13 @@ import Testing
         _ change: CollectionChange, from old: [Value], to new: [Value], _ steps: String
     ) throws {
         func text(_ values: [Value]) -> [String] { values.map { "\($0)" } }
-        #expect(text(change.deletedValues) == text(change.deletions.map { old[$0] }), "\(steps)")
-        #expect(text(change.insertedValues) == text(change.insertions.map { new[$0] }), "\(steps)")
         #expect(
-            text(change.modifiedValues) == text(change.modificationsNew.map { new[$0] }), "\(steps)"
+            try text(change.deletedValues) == text(change.deletions.map { old[$0] }), "\(steps)")
+        #expect(
+            try text(change.insertedValues) == text(change.insertions.map { new[$0] }), "\(steps)")
+        #expect(
+            try text(change.modifiedValues) == text(change.modificationsNew.map { new[$0] }),
+            "\(steps)"
         )
         let modified = Set(change.modifications)
         let gone = Set(change.deletions)

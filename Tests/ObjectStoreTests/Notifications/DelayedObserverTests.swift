@@ -137,7 +137,7 @@ import Testing
         var gone: [Value] = []
         let token = try list.observe(pace: .debounce(.seconds(10))) { change in
             received.receive(change)
-            gone += change.deletedValues
+            gone += try change.deletedValues
         }
         func write(silently isSilent: Bool = false, _ body: () throws -> Void) throws {
             try world.store.write(withoutNotifying: isSilent ? [token] : [], body)
@@ -165,7 +165,7 @@ import Testing
         let map = try bag.map("names")
         var observed: [[String]] = []
         let token = try map.observe(pace: .throttle(.seconds(10))) { change in
-            observed += [change.deletedKeys, change.insertedKeys, change.modifiedKeys]
+            observed += try [change.deletedKeys, change.insertedKeys, change.modifiedKeys]
         }
         func write(silently isSilent: Bool = false, _ body: () throws -> Void) throws {
             try world.store.write(withoutNotifying: isSilent ? [token] : [], body)

@@ -128,13 +128,13 @@ final class ReceivedCalls {
         return calls
     }
 
-    func receive(_ change: ObjectChange) {
+    func receive(_ change: ObjectChange) throws {
         switch change.kind {
         case .deleted: calls.append("deleted")
         case .error(let error): calls.append("error \(error.code.rawValue)")
         case .change:
-            calls.append(
-                change.properties.map { "\($0.name) \($0.old.summary)>\($0.new.summary)" }
+            try calls.append(
+                change.properties.map { try "\($0.name) \($0.old.summary)>\($0.new.summary)" }
                     .joined(separator: ", "))
         }
     }

@@ -93,7 +93,7 @@ import Testing
             }
         }
         let now = try frozen(world.store)
-        let compared = VersionComparison.changes(from: before, to: now)
+        let compared = try VersionComparison.changes(from: before, to: now)
         let recorded = try #require(
             try world.store.view.snapshot.changes(from: before.version, to: now.version))
         for classSchema in now.schema.classes {

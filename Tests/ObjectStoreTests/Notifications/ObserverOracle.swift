@@ -9,10 +9,10 @@ struct Oracle {
     let changes: ChangeSet
     let paths: [PropertyPath]
 
-    func isTouched(_ classSchema: ClassSchema, _ key: ObjectKey) -> Bool {
-        paths.isEmpty
+    func isTouched(_ classSchema: ClassSchema, _ key: ObjectKey) throws -> Bool {
+        try paths.isEmpty
             ? isTouched(classSchema, key, hops: 3)
-            : paths.contains { isTouched($0.components[...], key) }
+            : paths.contains { try isTouched($0.components[...], key) }
     }
 
     private func isModified(_ table: TableID, _ column: ColumnID, _ key: ObjectKey) -> Bool {
@@ -46,21 +46,21 @@ struct Oracle {
 
     func isTouched(
         _ components: ArraySlice<PropertyPath.Component>, _ key: ObjectKey
-    ) -> Bool {
+    ) throws -> Bool {
         guard let component = components.first else { return false }
         if let origin = component.origin {
             // All links to a new object are newer than the previous version.
             let old =
-                before.table(component.table).isPresent(key)
+                try before.table(component.table).isPresent(key)
                 ? before.table(origin.table).sources(of: key, through: origin.column) : []
-            if old != now.table(origin.table).sources(of: key, through: origin.column) {
+            if try old != now.table(origin.table).sources(of: key, through: origin.column) {
                 return true
             }
         } else if isModified(component.table, component.property.column, key) {
             return true
         }
-        return targets(component.property, component.table, key).contains {
-            isTouched(components.dropFirst(), $0)
+        return try targets(component.property, component.table, key).contains {
+            try isTouched(components.dropFirst(), $0)
         }
     }
 }

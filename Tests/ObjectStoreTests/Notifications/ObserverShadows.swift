@@ -72,13 +72,13 @@ final class QueryShadow: Shadow {
             calls += 1
             if case .initial = change.kind {
                 #expect(calls == 1)
-                keys = QueryEvaluator.keys(of: query, in: store.view).array
+                keys = try QueryEvaluator.keys(of: query, in: store.view).array
                 seen = try frozen(store)
                 isOver = !change.isCollectionValid
             } else {
                 received.append(change)
                 if !change.isCollectionValid {
-                    let keys = QueryEvaluator.keys(of: query, in: store.view).array
+                    let keys = try QueryEvaluator.keys(of: query, in: store.view).array
                     #expect(keys.isEmpty, "\(description)")
                 }
             }
@@ -98,7 +98,7 @@ final class QueryShadow: Shadow {
             isOver = true
             return
         }
-        let new = QueryEvaluator.keys(of: query, in: now).array
+        let new = try QueryEvaluator.keys(of: query, in: now).array
         // A throttled observer can receive two reports, at the beginning and at the end of its pause.
         guard received.count < 2 else {
             keys = received.reduce(keys) { keys(after: $1, $0) }
@@ -109,7 +109,7 @@ final class QueryShadow: Shadow {
         let oracle = Oracle(before: seen, now: now, changes: changes, paths: paths)
         let obj = try now.schema.require("Obj")
         let both = Set(keys).intersection(new)
-        let touched = both.filter { oracle.isTouched(obj, $0) }
+        let touched = try both.filter { try oracle.isTouched(obj, $0) }
         let expected = SequenceDifference.changes(from: keys, to: new, isTouched: touched.contains)
         guard let received = received.first else {
             return #expect(expected.isEmpty, "\(description) received no report")
@@ -216,7 +216,7 @@ final class ListShadow: Shadow {
         let store = world.store
         let name = ["Holder", "Bag"].randomElement(using: &random)!
         let classSchema = try store.schema.require(name)
-        let keys = QueryEvaluator.keys(of: Query(all: classSchema), in: store.view).array
+        let keys = try QueryEvaluator.keys(of: Query(all: classSchema), in: store.view).array
         guard let key = keys.randomElement(using: &random) else { return nil }
         let owner = LiveObject(.store(store), classSchema, key)
         let isOfObjects = Bool.random(using: &random)
@@ -239,7 +239,7 @@ final class ListShadow: Shadow {
             } else {
                 received.append(change)
                 if change.isCollectionValid {
-                    apply(change, try read())
+                    try apply(change, read())
                 } else {
                     #expect(!list.isValid)
                 }
@@ -248,7 +248,7 @@ final class ListShadow: Shadow {
     }
 
     /// Applies a change to the known state; everything that the change does not contain must be unchanged.
-    private func apply(_ change: CollectionChange, _ new: [Value]) {
+    private func apply(_ change: CollectionChange, _ new: [Value]) throws {
         for position in change.deletions.reversed() { values.remove(at: position) }
         for position in change.insertions { values.insert(new[position], at: position) }
         for position in change.modificationsNew { values[position] = new[position] }
@@ -256,7 +256,7 @@ final class ListShadow: Shadow {
         #expect(change.modifications == change.modifications.sorted())
         #expect(change.modificationsNew == change.modificationsNew.sorted())
         if change.isOfValues {
-            #expect(change.insertedValues == change.insertions.map { new[$0] })
+            #expect(try change.insertedValues == change.insertions.map { new[$0] })
         } else {
             #expect(change.insertedObjects.map(Value.object) == change.insertions.map { new[$0] })
             #expect(
@@ -284,8 +284,8 @@ final class ListShadow: Shadow {
         let named = Set(received.first?.modificationsNew ?? []).union(
             received.first?.insertions ?? [])
         for (position, value) in new.enumerated() {
-            guard case .object(let object) = value, seen.isPresent(object) else { continue }
-            if oracle.isTouched(target, object.key) {
+            guard case .object(let object) = value, try seen.isPresent(object) else { continue }
+            if try oracle.isTouched(target, object.key) {
                 #expect(named.contains(position), "a modified element was not reported")
             }
         }
@@ -312,7 +312,7 @@ final class ObjectShadow: Shadow {
     init?(_ world: ObservedWorld, using random: inout SplitMix) throws {
         let store = world.store
         let obj = try store.schema.require("Obj")
-        let keys = QueryEvaluator.keys(of: Query(all: obj), in: store.view).array
+        let keys = try QueryEvaluator.keys(of: Query(all: obj), in: store.view).array
         guard let key = keys.randomElement(using: &random) else { return nil }
         object = LiveObject(.store(store), obj, key)
         let texts = (0..<Int.random(in: 0...2, using: &random)).map { _ in
@@ -332,7 +332,7 @@ final class ObjectShadow: Shadow {
             seen = now
             received = []
         }
-        guard now.isPresent(object.reference) else {
+        guard try now.isPresent(object.reference) else {
             isOver = true
             if case .deleted? = received.last?.kind { return }
             Issue.record("the deletion was not reported")
@@ -355,7 +355,7 @@ final class ObjectShadow: Shadow {
                 }
             }
         } else {
-            for path in paths where oracle.isTouched(path.components[...], object.key) {
+            for path in paths where try oracle.isTouched(path.components[...], object.key) {
                 expected.insert(path.components[0].property.name)
             }
         }

@@ -7,7 +7,7 @@ enum RandomChange {
     static func make(in store: Store, using random: inout SplitMix) throws {
         func any(_ className: String) throws -> LiveObject? {
             let classSchema = try store.schema.require(className)
-            let keys = QueryEvaluator.keys(of: Query(all: classSchema), in: store.view).array
+            let keys = try QueryEvaluator.keys(of: Query(all: classSchema), in: store.view).array
             return keys.randomElement(using: &random).map {
                 LiveObject(.store(store), classSchema, $0)
             }

@@ -84,7 +84,7 @@ struct RandomRows {
         let classSchema = try schema.require(choice.className)
         let column = try classSchema.requireProperty(choice.property).column
         let owners = Query(all: try schema.require(choice.owner))
-        let owner = QueryEvaluator.keys(of: owners, in: world.store.view).array
+        let owner = try QueryEvaluator.keys(of: owners, in: world.store.view).array
             .randomElement(using: &random)
         return owner.map {
             choice.owner == "Target"

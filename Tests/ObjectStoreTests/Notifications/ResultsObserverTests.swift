@@ -338,7 +338,7 @@ import Testing
             }
             for index in change.modifications.indices {
                 modified += try change.properties(ofModification: index).map {
-                    "\($0.name) \($0.old.summary)>\($0.new.summary)"
+                    try "\($0.name) \($0.old.summary)>\($0.new.summary)"
                 }
             }
         }

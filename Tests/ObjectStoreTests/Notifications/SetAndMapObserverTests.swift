@@ -95,7 +95,7 @@ import Testing
         let received = received
         let token = try map.observe(keyPaths: keyPaths) { change in
             if case .initial = change.kind { return }
-            let parts = [
+            let parts = try [
                 ("del", change.deletedKeys), ("ins", change.insertedKeys),
                 ("mod", change.modifiedKeys),
             ].filter { !$0.1.isEmpty }.map { "\($0.0) \($0.1.joined(separator: ","))" }

@@ -9,7 +9,7 @@ import Testing
         var seen: [Int] = []
         let token = try world.store.observe { notification, store in
             received.receive(notification, store)
-            seen.append(store.view.table(try store.schema.require("Other")).count)
+            try seen.append(store.view.table(store.schema.require("Other")).count)
         }
         try world.remotely { try $0.create("Other") }
         try world.remotely { try $0.create("Other") }
@@ -39,7 +39,7 @@ import Testing
         try world.remotely { try $0.create("Other") }
         world.stores.settle()
         #expect(received.news() == ["refresh_required"])
-        #expect(world.store.view.table(try world.store.schema.require("Other")).count == 0)
+        #expect(try world.store.view.table(world.store.schema.require("Other")).count == 0)
         #expect(try world.store.refresh())
         #expect(received.news() == ["did_change"])
         token.invalidate()
@@ -79,7 +79,7 @@ import Testing
         var counts: [Int] = []
         let token = try world.store.observe { notification, store in
             received.receive(notification, store)
-            let others = store.view.table(try store.schema.require("Other"))
+            let others = try store.view.table(store.schema.require("Other"))
             counts.append(others.count)
             try store.beginWrite()
             counts.append(others.count)

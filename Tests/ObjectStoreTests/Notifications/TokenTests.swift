@@ -161,7 +161,7 @@ import Testing
         }
         world.stores.settle()
         #expect(!store.isInWrite)
-        #expect(store.view.table(try store.schema.require("Other")).count == 0)
+        #expect(try store.view.table(store.schema.require("Other")).count == 0)
         #expect(world.errors.errors.count == 1)
         token.invalidate()
     }

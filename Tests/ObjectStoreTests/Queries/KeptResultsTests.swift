@@ -8,8 +8,8 @@ import Testing
 @Suite struct KeptResultsTests {
     private func check(_ kept: [(name: String, results: Results)], _ when: String) throws {
         for (name, results) in kept {
-            let expected = QueryEvaluator.keys(
-                of: results.query, in: try results.source.openView()
+            let expected = try QueryEvaluator.keys(
+                of: results.query, in: results.source.openView()
             ).array
             let keys = try results.keys().array
             let count = try results.count()

@@ -28,7 +28,7 @@ import Testing
         guard case .filter(let predicate)? = results.query.steps.first else { return }
         let references = world.references[className]!
         for index in stride(from: 0, to: references.count, by: max(1, references.count / 20)) {
-            let matches = predicate.matches(world.world.store.view, references[index].key)
+            let matches = try predicate.matches(world.world.store.view, references[index].key)
             #expect(matches == members.contains(index), "\(predicate.text) alone")
         }
     }

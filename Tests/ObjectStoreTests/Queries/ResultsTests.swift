@@ -145,17 +145,17 @@ import Testing
                     .parse($0.path, class: world.person, schema: world.store.schema),
                     ascending: $0.ascending)
             }
-            let comparator = SortComparator(sortKeys, in: world.store.view)
-            let expected = try world.all().keys().sorted { comparator.order($0, $1) < 0 }
+            let comparator = try SortComparator(sortKeys, in: world.store.view)
+            let expected = try world.all().keys().sorted { try comparator.order($0, $1) < 0 }
             #expect(keys == expected)
-            let codes = expected.map(comparator.code)
+            let codes = try expected.map(comparator.code)
             #expect(zip(codes, codes.dropFirst()).allSatisfy { $0 <= $1 })
-            let sorter = QuerySorter(sortKeys, table: world.person.table, in: world.store.view)
+            let sorter = try QuerySorter(sortKeys, table: world.person.table, in: world.store.view)
             #expect(try sorter.coded(world.all().keys()).map(\.code) == codes)
             if sortKeys.count == 1, sortKeys[0].isExactlyCoded {
                 for (left, right) in zip(expected, expected.dropFirst())
-                where comparator.code(of: left) == comparator.code(of: right) {
-                    #expect(comparator.orderByValues(left, right) == 0)
+                where try comparator.code(of: left) == comparator.code(of: right) {
+                    #expect(try comparator.orderByValues(left, right) == 0)
                 }
             }
             for limit in [1, 7, 100, 700] {

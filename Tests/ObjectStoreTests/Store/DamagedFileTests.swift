@@ -86,7 +86,7 @@ import Testing
         if let token = try? store.objects("Thing").filtered("int > 0").sorted([
             (path: "string", ascending: true)
         ]).observe({ change in
-            _ = (change.insertions, change.deletedValues, change.modifiedObjects)
+            _ = try (change.insertions, change.deletedValues, change.modifiedObjects)
             for index in change.modifications.indices {
                 _ = try? change.properties(ofModification: index)
             }
@@ -94,7 +94,8 @@ import Testing
             tokens.append(token)
         }
         if let first = try? store.objects("Thing").first(),
-            let token = try? first.observe({ change in _ = change.properties.map(\.old) })
+            let token = try? first.observe({ change in _ = try change.properties.map { try $0.old }
+            })
         {
             tokens.append(token)
         }

@@ -15,7 +15,7 @@ import Testing
     private func store() throws -> Store { try Store.temporary(Self.classes) }
 
     private func count(_ store: Store) throws -> Int {
-        store.view.table(try store.schema.require("Dog")).count
+        try store.view.table(store.schema.require("Dog")).count
     }
 
     @Test func `nested begin is an error and the outer write continues`() throws {
@@ -226,8 +226,8 @@ import Testing
         var validity: [Bool] = []
         for key in try dogs.keys().array {
             try stores.store.refresh()
-            validity.append(
-                stores.store.view.table(try stores.store.schema.require("Dog")).isPresent(key))
+            try validity.append(
+                stores.store.view.table(stores.store.schema.require("Dog")).isPresent(key))
         }
         #expect(validity == Array(repeating: false, count: 40))
     }

@@ -120,7 +120,7 @@ final class SwiftContestant: Contestant {
         let rows = try store().view.table(classSchema)
         let age = try classSchema.requireProperty("age").column
         var sum: Int64 = 0
-        for key in try people().keys() { sum += rows.int(age, key) ?? 0 }
+        for key in try people().keys() { sum += try rows.int(age, key) ?? 0 }
         return sum
     }
 
@@ -131,7 +131,7 @@ final class SwiftContestant: Contestant {
         let rows = try store().view.table(classSchema)
         let age = try classSchema.requireProperty("age").column
         var sum: Int64 = 0
-        for object in held { sum += rows.int(age, object.key) ?? 0 }
+        for object in held { sum += try rows.int(age, object.key) ?? 0 }
         return sum
     }
 
@@ -140,7 +140,7 @@ final class SwiftContestant: Contestant {
         let rows = try store().view.table(classSchema)
         let age = try classSchema.requireProperty("age").column
         var sum: Int64 = 0
-        for key in keys { sum += rows.int(age, try object(key).key) ?? 0 }
+        for key in keys { sum += try rows.int(age, object(key).key) ?? 0 }
         return sum
     }
 
@@ -184,7 +184,7 @@ final class SwiftContestant: Contestant {
         let classSchema = try person()
         let column = try classSchema.requireProperty("id").column
         let rows = try store().view.table(classSchema)
-        return positions.map { rows.int(column, keys[$0]) ?? -1 }
+        return try positions.map { try rows.int(column, keys[$0]) ?? -1 }
     }
 
     func deleteYounger(than age: Int64) throws -> Int {

@@ -52,9 +52,9 @@ enum PostgresWorkload {
             }
         }
         try add(exporting) { _ in
-            var options = PostgresOptions()
-            options.existingTables = .replace
-            _ = try Exporter(.store(full), as: .postgres, postgres: options).write(to: address)
+            var options = ExportOptions()
+            options.postgres.existingTables = .replace
+            _ = try Exporter(.store(full), as: .postgres, options).write(to: address)
         }
         try add(importing) { number in
             let path = "\(bench.folder)/postgres-\(number).moonpool"

@@ -45,7 +45,7 @@ final class Soak {
         followers = try SoakFollowers.make(store, counter)
         clock = try SoakWorld.only("Clock", in: store).observe { [unowned self] change in
             for property in change.properties {
-                guard case .int(let number) = property.new else { continue }
+                guard case .int(let number) = try property.new else { continue }
                 if property.name == "moment" {
                     note(UInt64(number))
                 } else {

@@ -27,7 +27,7 @@ final class CollectionFollower: SoakFollower {
             counter.calls += 1
             switch change.kind {
             case .initial: values = try read()
-            case .update: if fits(change) { apply(change) } else { isBroken = true }
+            case .update: if fits(change) { try apply(change) } else { isBroken = true }
             case .error(let error): throw error
             }
         }
@@ -51,16 +51,16 @@ final class CollectionFollower: SoakFollower {
         return fits
     }
 
-    private func apply(_ change: CollectionChange) {
+    private func apply(_ change: CollectionChange) throws {
         func elements(_ objects: [ObjectReference], _ plain: [Value]) -> [Value] {
             change.isOfValues ? plain : objects.map(Value.object)
         }
         for position in change.deletions.reversed() { values.remove(at: position) }
-        let inserted = elements(change.insertedObjects, change.insertedValues)
+        let inserted = try elements(change.insertedObjects, change.insertedValues)
         for (position, value) in zip(change.insertions, inserted) {
             values.insert(value, at: position)
         }
-        let modified = elements(change.modifiedObjects, change.modifiedValues)
+        let modified = try elements(change.modifiedObjects, change.modifiedValues)
         for (position, value) in zip(change.modificationsNew, modified) { values[position] = value }
     }
 
@@ -87,7 +87,7 @@ final class ObjectFollower: SoakFollower {
             counter.calls += 1
             // Lists, sets and maps have other followers.
             for property in change.properties where told[property.name] != nil {
-                told[property.name] = property.new
+                told[property.name] = try property.new
             }
         }
         if !keyPaths.isEmpty { told = told.filter { keyPaths.contains($0.key) } }

@@ -12,30 +12,30 @@ struct CodedKey {
 /// that it looks up and of the keys with equal codes. (PostgreSQL calls such codes abbreviated keys.)
 struct CodedOrder {
     /// Returns the code of a key; the key with the smaller code comes first.
-    let code: (ObjectKey) -> UInt64
+    let code: (ObjectKey) throws -> UInt64
     /// Whether one of two keys with equal codes precedes the other.
-    let precedesAmongEqual: (ObjectKey, ObjectKey) -> Bool
+    let precedesAmongEqual: (ObjectKey, ObjectKey) throws -> Bool
 
     /// The ascending order of keys, from the oldest to the newest object.
     static var byKey: CodedOrder {
         CodedOrder(code: { SortCode.of($0.rawValue) }, precedesAmongEqual: { _, _ in false })
     }
 
-    func coded(_ key: ObjectKey) -> CodedKey { CodedKey(code: code(key), key: key) }
+    func coded(_ key: ObjectKey) throws -> CodedKey { try CodedKey(code: code(key), key: key) }
 
     /// Returns whether one key precedes another.
-    func precedes(_ left: CodedKey, _ right: CodedKey) -> Bool {
-        left.code == right.code
+    func precedes(_ left: CodedKey, _ right: CodedKey) throws -> Bool {
+        try left.code == right.code
             ? precedesAmongEqual(left.key, right.key) : left.code < right.code
     }
 
     /// Returns whether one key precedes another.
-    func precedes(_ left: ObjectKey, _ right: ObjectKey) -> Bool {
-        precedes(coded(left), coded(right))
+    func precedes(_ left: ObjectKey, _ right: ObjectKey) throws -> Bool {
+        try precedes(coded(left), coded(right))
     }
 
     /// Sorts keys; each value is read once if no codes are equal.
-    func sorted(_ keys: [ObjectKey]) -> [CodedKey] {
-        keys.map(coded).sorted(by: precedes)
+    func sorted(_ keys: [ObjectKey]) throws -> [CodedKey] {
+        try keys.map(coded).sorted(by: precedes)
     }
 }

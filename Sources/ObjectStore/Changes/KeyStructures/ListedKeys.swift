@@ -141,19 +141,20 @@ struct ListedKeys {
     /// `key` reads one element of the new list; `all` reads all elements, which costs less after many changes. Returns
     /// false if an element cannot be read; the keys are then not valid.
     mutating func follow(
-        _ changes: CollectionChangeSet, key: (Int) -> ObjectKey?, all: () -> [ObjectKey]
-    ) -> Bool {
+        _ changes: CollectionChangeSet, key: (Int) throws -> ObjectKey?,
+        all: () throws -> [ObjectKey]
+    ) throws -> Bool {
         if changes.insertions.count + changes.deletions.count > 64 + count / 8 {
-            self = ListedKeys(all())
+            self = try ListedKeys(all())
             return true
         }
         for position in changes.deletions.reversed() { remove(at: position) }
         for position in changes.insertions {
-            guard let key = key(position) else { return false }
+            guard let key = try key(position) else { return false }
             insert(key, at: position)
         }
         for position in changes.modificationsNew {
-            guard let key = key(position) else { return false }
+            guard let key = try key(position) else { return false }
             self[position] = key
         }
         return true

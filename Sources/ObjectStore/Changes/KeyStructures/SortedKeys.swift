@@ -35,8 +35,8 @@ struct SortedKeys {
     }
 
     /// Returns the position of a member; nil if the key is not in the sequence.
-    func position(of key: ObjectKey, by order: CodedOrder) -> Int? {
-        let location = location(of: order.coded(key), by: order)
+    func position(of key: ObjectKey, by order: CodedOrder) throws -> Int? {
+        let location = try location(of: order.coded(key), by: order)
         guard location.chunk < chunks.count, location.offset < chunks[location.chunk].count,
             chunks[location.chunk][location.offset].key == key
         else { return nil }
@@ -51,14 +51,14 @@ struct SortedKeys {
 
     /// Inserts a key, and returns its position.
     @discardableResult  // because: later insertions may change it
-    mutating func insert(_ key: ObjectKey, by order: CodedOrder) -> Int {
-        let key = order.coded(key)
+    mutating func insert(_ key: ObjectKey, by order: CodedOrder) throws -> Int {
+        let key = try order.coded(key)
         guard !chunks.isEmpty else {
             chunks = [[key]]
             counts = FenwickTree([1])
             return 0
         }
-        var location = location(of: key, by: order)
+        var location = try location(of: key, by: order)
         if location.chunk == chunks.count {
             location = (chunks.count - 1, chunks[chunks.count - 1].count)
         }
@@ -115,12 +115,14 @@ struct SortedKeys {
     }
 
     /// Returns the position of the first key that does not precede `key`.
-    private func location(of key: CodedKey, by order: CodedOrder) -> (chunk: Int, offset: Int) {
+    private func location(of key: CodedKey, by order: CodedOrder) throws -> (
+        chunk: Int, offset: Int
+    ) {
         var low = 0
         var high = chunks.count
         while low < high {
             let middle = (low + high) / 2
-            if order.precedes(chunks[middle][chunks[middle].count - 1], key) {
+            if try order.precedes(chunks[middle][chunks[middle].count - 1], key) {
                 low = middle + 1
             } else {
                 high = middle
@@ -131,7 +133,7 @@ struct SortedKeys {
         var last = chunks[low].count
         while first < last {
             let middle = (first + last) / 2
-            if order.precedes(chunks[low][middle], key) {
+            if try order.precedes(chunks[low][middle], key) {
                 first = middle + 1
             } else {
                 last = middle

@@ -59,26 +59,36 @@ extension NotificationDispatcher {
         do {
             call = try prepare(observer)
         } catch {
-            move(observer)
             call = failure(of: observer, error)
         }
         if observer.isFinished { observer.end() }
         if let call { run(call, of: observer) }
     }
 
-    /// Returns the last call of an observer that cannot be updated.
+    /// Returns the call of an observer that cannot be updated to the current version.
+    ///
+    /// If the evaluation could not be done, the observer stays at the version that it has seen, and the next version is
+    /// compared with that one. If the observed data no longer exists, the observation ends.
     func failure(of observer: Observer, _ error: any Error) -> Observer.Call? {
+        let error = StoreError(error)
         if !observer.isProbe { report(error, observer) }
-        return observer.failed(
-            error as? StoreError ?? StoreError(.invalidQuery, String(describing: error)))
+        if !error.isOfEvaluation { observer.isFinished = true }
+        if observer.isFinished || !observer.staysAfterError {
+            move(observer)
+        } else {
+            observer.didFail(at: store.view.version)
+        }
+        return observer.failed(error)
     }
 
     /// Moves the observer to the current version, and returns the call to make.
     private func prepare(_ observer: Observer) throws -> Observer.Call? {
         let target = try presentView()
-        guard let base = observer.base, let step = step(from: base) else {
+        guard let base = observer.base, let step = try step(from: base) else {
+            // After an error, the observer still waits for its first call.
+            let call = try observer.begin(in: target)
             move(observer)
-            return try observer.begin(in: target)
+            return call
         }
         let watch = Stopwatch()
         let call = try observer.advance(along: step)

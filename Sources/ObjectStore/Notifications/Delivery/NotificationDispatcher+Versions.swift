@@ -112,11 +112,12 @@ extension NotificationDispatcher {
     }
 
     /// Returns the step from a seen version to the current one; nil if the seen version is no longer readable.
-    func step(from base: UInt64) -> VersionStep? {
-        guard let old = pending.view(of: base), let new = try? presentView() else { return nil }
+    func step(from base: UInt64) throws -> VersionStep? {
+        guard let old = pending.view(of: base) else { return nil }
+        let new = try presentView()
         // The cached step may end in a view that a handler has changed since.
         if let known = pending.step(from: base), known.new === new { return known }
-        let changes = recorded(from: base) ?? VersionComparison.changes(from: old, to: new)
+        let changes = try recorded(from: base) ?? VersionComparison.changes(from: old, to: new)
         let step = VersionStep(from: old, to: new, changes: changes)
         pending.keep(step)
         return step

@@ -162,11 +162,12 @@ extension NotificationDispatcher {
     ) {
         guard observer.isActive, observer.isTracked, observer.base == left.version else { return }
         var call: Observer.Call?
-        if let step = step(from: left.version) {
-            do { try use(observer.advance(along: step)) } catch {
-                // An observer cannot be updated further after an update failed half-way.
-                call = failure(of: observer, error)
-            }
+        do {
+            if let step = try step(from: left.version) { try use(observer.advance(along: step)) }
+        } catch {
+            // After an error, the observer reads its state again in the version to which it is moved here.
+            let last = failure(of: observer, error)
+            if observer.isFinished { call = last }
         }
         move(observer)
         if observer.isFinished { observer.end() }

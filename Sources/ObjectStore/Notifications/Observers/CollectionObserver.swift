@@ -83,15 +83,14 @@ final class CollectionObserver: Observer {
 
     override func begin(in view: StoreView) throws -> Call? {
         guard let handler else { return nil }
-        let isValid = owner.map(view.isPresent) ?? true
+        let isValid = try owner.map(view.isPresent) ?? true
         let change = CollectionChange(
             .initial, isCollectionValid: isValid, table: table, values: collection.values)
         if isValid {
             if case .values(let owner, let property, _) = collection {
                 try view.requireMemory(toCopy: property, of: owner.key, in: view.table(owner.table))
             }
-            let rows = makeRows(view)
-            try Interruption.check()
+            let rows = try makeRows(view)
             try charge.set(rows.memory)
             self.rows = rows
             return { try handler(change) }
@@ -101,44 +100,53 @@ final class CollectionObserver: Observer {
     }
 
     override func advance(along step: VersionStep) throws -> Call? {
-        if step.removes(table, owner: owner) { return lastCall(step) }
+        if step.removes(table, owner: owner) { return try lastCall(step) }
         if step.changes.schemaChanged { try follow(step) }
-        guard var rows else { return nil }
+        // After an error, the rows are read again in the version that the observer has seen.
+        var rows = try rows ?? makeRows(step.old)
         self.rows = nil  // makes `rows` the only copy, which is then changed in place
-        defer { if isActive { self.rows = rows } }
-        var positions = rows.advance(
-            along: step, modified: filter?.touchedRows(in: step) ?? KeySet())
-        try Interruption.check()
-        charge.record(rows.memory)
+        let call = try advance(&rows, along: step)
+        if !isFinished { self.rows = rows }
         if case .nested(_, let property, let steps) = collection, let nested = rows as? NestedRows {
             collection = .nested(nested.address, property, steps)
         }
-        if rows.isRemoved { return lastCall(step, positions, rows.lostDetails) }
+        return call
+    }
+
+    private func advance(_ rows: inout any ObservedRows, along step: VersionStep) throws -> Call? {
+        var positions = try rows.advance(
+            along: step, modified: filter?.touchedRows(in: step) ?? KeySet())
+        charge.record(rows.memory)
+        if rows.isRemoved { return try lastCall(step, positions, rows.lostDetails) }
         var lost = rows.lostDetails
         if let coalesced = delay?.coalescedChanges { (positions, lost) = coalesced.reported() }
         guard !positions.isEmpty, let handler else { return nil }
+        let mapKeys = try rows.mapKeys(at: positions.insertions).flatMap { inserted in
+            try rows.mapKeys(at: positions.modificationsNew).map { (inserted, $0) }
+        }
+        var values = collection.values
+        if let nested = rows as? NestedRows { values?.nested = nested.address }
         let change = CollectionChange(
             .update, positions: positions, lost: lost, table: table, filter: filter,
-            values: collection.values,
-            inserted: rows.values(at: positions.insertions),
-            modified: rows.values(at: positions.modificationsNew),
-            mapKeys: rows.mapKeys(at: positions.insertions).flatMap { inserted in
-                rows.mapKeys(at: positions.modificationsNew).map { (inserted, $0) }
-            }, step: step)
-        explain(positions, step)
+            values: values,
+            inserted: try rows.values(at: positions.insertions),
+            modified: try rows.values(at: positions.modificationsNew),
+            mapKeys: mapKeys, step: step)
+        try explain(positions, step)
         return { try handler(change) }
     }
 
     override func failed(_ error: StoreError) -> Call? {
         guard let handler else { return nil }
         let change = CollectionChange(.error(error), table: table, values: collection.values)
-        isFinished = true
         return { try handler(change) }
     }
 
-    override func coverage(of object: ObjectReference, in view: StoreView) -> ObserverCoverage? {
+    override func coverage(of object: ObjectReference, in view: StoreView) throws
+        -> ObserverCoverage?
+    {
         guard case .objects(let query) = collection else { return nil }
-        return ObserverCoverage(
+        return try ObserverCoverage(
             commonCoverage(keyPaths: texts), query, of: className, object, in: view)
     }
 
@@ -148,7 +156,7 @@ final class CollectionObserver: Observer {
         collection = try collection.followed(to: schema)
         // No object had values of the added properties before the step, so the rows before the step are the same.
         if rows != nil, case .objects(let query) = collection, query.dependsOnMixed {
-            rows = makeRows(step.old)
+            rows = try makeRows(step.old)
         }
         if filter != nil {
             filter = try KeyPathFilter(texts, class: elements, schema: schema)
@@ -156,65 +164,65 @@ final class CollectionObserver: Observer {
     }
 
     /// Returns the last call after the owner or the class was deleted, with all rows as deletions.
-    private func lastCall(_ step: VersionStep) -> Call? {
+    private func lastCall(_ step: VersionStep) throws -> Call? {
         var positions = CollectionChangeSet()
         var lost: [ElementDetail] = []
         switch collection {
         case .objects(let query):
-            positions.deletedKeys = QueryEvaluator.keys(of: query, in: step.old).array
+            positions.deletedKeys = try QueryEvaluator.keys(of: query, in: step.old).array
             positions.deletions = Array(positions.deletedKeys.indices)
         case .elements(let owner, let property, _):
-            let count = step.old.table(owner.table).listCount(property.column, owner.key)
+            let count = try step.old.table(owner.table).listCount(property.column, owner.key)
             positions.deletions = Array(0..<count)
         case .values(let owner, let property, let steps):
-            let values = step.old.listValues(
+            let values = try step.old.listValues(
                 property, of: owner.key, in: step.old.table(owner.table))
-            lost = CollectionValues.arranged(values, by: steps, of: property).map {
+            lost = try CollectionValues.arranged(values, by: steps, of: property).map {
                 .value($0, mapKey: "")
             }
             positions.deletions = Array(lost.indices)
         case .nested(let address, let property, let steps):
-            lost = NestedRows(address, property, steps, in: step.old).allDetails
+            lost = try NestedRows(address, property, steps, in: step.old).allDetails
             positions.deletions = Array(lost.indices)
         }
-        return lastCall(step, positions, lost)
+        return try lastCall(step, positions, lost)
     }
 
     /// Returns the last call, with all rows as deletions and an invalid collection.
     private func lastCall(
         _ step: VersionStep, _ positions: CollectionChangeSet, _ lost: [ElementDetail]
-    ) -> Call? {
+    ) throws -> Call? {
         guard let handler else { return nil }
         var (positions, lost) = (positions, lost)
         if let coalesced = delay?.coalescedChanges { (positions, lost) = coalesced.reported() }
         let change = CollectionChange(
             .update, isCollectionValid: false, positions: positions, lost: lost, table: table,
             values: collection.values, step: step)
-        explain(positions, step)
+        try explain(positions, step)
         isFinished = true
         return { try handler(change) }
     }
 
-    private func makeRows(_ view: StoreView) -> any ObservedRows {
+    private func makeRows(_ view: StoreView) throws -> any ObservedRows {
         switch collection {
         case .objects(let query):
-            RowsFactory.rows(of: query, in: view)
+            try RowsFactory.rows(of: query, in: view)
         case .elements(let owner, let property, _):
-            ElementRows(owner, property, in: view)
+            try ElementRows(owner, property, in: view)
         case .values(let owner, let property, let steps):
-            ArrangedValues(owner, property, steps, in: view)
+            try ArrangedValues(owner, property, steps, in: view)
         case .nested(let address, let property, let steps):
-            NestedRows(address, property, steps, in: view)
+            try NestedRows(address, property, steps, in: view)
         }
     }
 
-    private func explain(_ positions: CollectionChangeSet, _ step: VersionStep) {
+    private func explain(_ positions: CollectionChangeSet, _ step: VersionStep) throws {
         // The closure captures the change set but no version, because versions keep pages in the file.
         let (table, texts, changes) = (table, texts, step.changes)
         let (from, to) = (step.old.version, step.new.version)
         let schema = step.new.schema
         let path =
-            texts.count > 1
+            try texts.count > 1
             ? filter?.matchingPath(for: KeySet(unordered: positions.modifiedKeys), in: step)
             : positions.modifiedKeys.isEmpty ? nil : texts.first
         if let owner = collection.values?.owner, let property = collection.property {

@@ -52,7 +52,7 @@ final class ObjectObserver: Observer {
     ///
     /// If the object is deleted before its observer's first call, the observer receives the deletion.
     override func begin(in view: StoreView) throws -> Call? {
-        view.isPresent(object) ? nil : lastCall(from: view.version, to: view.version)
+        try view.isPresent(object) ? nil : lastCall(from: view.version, to: view.version)
     }
 
     override func advance(along step: VersionStep) throws -> Call? {
@@ -63,7 +63,7 @@ final class ObjectObserver: Observer {
         guard let classSchema = step.new.schema.find(table: object.table) else {
             return lastCall(from: step.old.version, to: step.new.version, viewBefore: step.old)
         }
-        var changed = changedProperties(of: classSchema, in: step)
+        var changed = try changedProperties(of: classSchema, in: step)
         if let delay { changed.removeAll { delay.isSilent($0.name) } }
         guard !changed.isEmpty, let handler else { return nil }
         let change = ObjectChange(
@@ -78,7 +78,6 @@ final class ObjectObserver: Observer {
     override func failed(_ error: StoreError) -> Call? {
         guard let handler else { return nil }
         let change = ObjectChange(kind: .error(error), object: object, properties: [])
-        isFinished = true
         return { try handler(change) }
     }
 
@@ -112,7 +111,7 @@ final class ObjectObserver: Observer {
     /// Returns the changed properties in schema order, with the computed backlinks last.
     private func changedProperties(
         of classSchema: ClassSchema, in step: VersionStep
-    ) -> [Property] {
+    ) throws -> [Property] {
         guard let filter else {
             guard let modified = step.changes(of: object.table)?.modified else { return [] }
             return classSchema.properties.filter {
@@ -124,7 +123,7 @@ final class ObjectObserver: Observer {
         }
         var names: Set<String> = []
         for first in filter.paths.flatMap(\.first)
-        where !names.contains(first.property.name)
+        where try !names.contains(first.property.name)
             && first.graph.touchedRows(in: step).contains(object.key)
         {
             names.insert(first.property.name)

@@ -34,7 +34,14 @@ class Observer {
     /// Whether deliveries skip the observer because its owner fetches the changes with ``NotificationToken/pull()``.
     var isPulled = false
     /// Whether a delivery must not call the observer now.
-    var isWithheld: Bool { isPulled || delay?.isHolding == true }
+    var isWithheld: Bool {
+        isPulled || delay?.isHolding == true
+            || failedVersion != nil && failedVersion == dispatcher?.store.view.version
+    }
+    /// The version to which the last update failed; the observer waits for another one.
+    private var failedVersion: UInt64?
+    /// Whether the observer stays at the version that it has seen if an update throws.
+    var staysAfterError: Bool { true }
     /// The token, for reports; it has the strong reference to the observer.
     weak var token: NotificationToken?
     private(set) weak var dispatcher: NotificationDispatcher?
@@ -89,11 +96,16 @@ class Observer {
     /// Updates the state for a step, and returns the call to make.
     ///
     /// Returns nil if there is no change to report.
+    ///
+    /// After an error, the observer remains at the version before the step: its state is unchanged, or the next step
+    /// reads the state again in that version.
     func advance(along step: VersionStep) throws -> Call? { nil }
 
     /// Returns the conditions under which the observer is called for an object; nil if they do not depend on one
     /// object.
-    func coverage(of object: ObjectReference, in view: StoreView) -> ObserverCoverage? { nil }
+    func coverage(of object: ObjectReference, in view: StoreView) throws -> ObserverCoverage? {
+        nil
+    }
 
     /// Returns the conditions that apply to all kinds of observers.
     final func commonCoverage(keyPaths: [String]) -> ObserverCoverage {
@@ -111,7 +123,7 @@ class Observer {
     /// Drops the reason of a call that was not made.
     final func forgetReason() { makeReason = nil }
 
-    /// Returns the call for an error that ends the observation.
+    /// Returns the call for an error; if ``isFinished`` is true, the error ends the observation.
     func failed(_ error: StoreError) -> Call? { nil }
 }
 
@@ -121,4 +133,7 @@ extension Observer {
 
     /// Sets the version that the observer has seen; nil for none.
     func setBase(_ version: UInt64?) { base = version }
+
+    /// Records that the observer could not be updated to a version.
+    func didFail(at version: UInt64) { failedVersion = version }
 }

@@ -71,13 +71,12 @@ final class SectionsObserver: Observer {
 
     override func begin(in view: StoreView) throws -> Call? {
         guard let handler else { return nil }
-        let isValid = owner.map(view.isPresent) ?? true
+        let isValid = try owner.map(view.isPresent) ?? true
         let change = SectionedChange(.initial, isCollectionValid: isValid)
         if isValid {
-            let rows = RowsFactory.rows(of: rules.ordered, in: view)
-            let keys = QueryEvaluator.keys(of: rules.base, in: view)
-            let sections = SectionSequence(inOrder: rules.keys(of: keys, in: view))
-            try Interruption.check()
+            let rows = try RowsFactory.rows(of: rules.ordered, in: view)
+            let keys = try QueryEvaluator.keys(of: rules.base, in: view)
+            let sections = try SectionSequence(inOrder: rules.keys(of: keys, in: view))
             try charge.set(Self.memory(rows, sections))
             self.rows = rows
             self.sections = sections
@@ -90,16 +89,16 @@ final class SectionsObserver: Observer {
     override func advance(along step: VersionStep) throws -> Call? {
         if step.removes(rules.base.table, owner: owner) { return lastCall(step) }
         if step.changes.schemaChanged { try follow(step) }
-        guard var rows else { return nil }
+        // After an error, the rows are read again in the version that the observer has seen.
+        var rows = try rows ?? RowsFactory.rows(of: rules.ordered, in: step.old)
         self.rows = nil  // makes `rows` the only copy, which is then changed in place
-        defer { if isActive { self.rows = rows } }
         // Rows that may have moved to another section are updated even if no key path names the section's property.
-        let movable = sectionPath.touchedRows(in: step)
-        let wanted = filter.touchedRows(in: step)
-        let positions = rows.advance(along: step, modified: wanted.union(movable))
-        try Interruption.check()
-        let change = reportedChange(positions, movable: movable, wanted: wanted, along: step)
+        let movable = try sectionPath.touchedRows(in: step)
+        let wanted = try filter.touchedRows(in: step)
+        let positions = try rows.advance(along: step, modified: wanted.union(movable))
+        let change = try reportedChange(positions, movable: movable, wanted: wanted, along: step)
         charge.record(Self.memory(rows, sections))
+        self.rows = rows
         guard !change.isEmpty, let handler else { return nil }
         explain(positions, step)
         return { try handler(change) }
@@ -127,14 +126,14 @@ final class SectionsObserver: Observer {
     /// Advances the sections, and reports the changes of the sequence by section.
     private func reportedChange(
         _ positions: CollectionChangeSet, movable: KeySet, wanted: KeySet, along step: VersionStep
-    ) -> SectionedChange {
-        let before = rules.reader(in: step.old)
-        let after = rules.reader(in: step.new)
+    ) throws -> SectionedChange {
+        let before = try rules.reader(in: step.old)
+        let after = try rules.reader(in: step.new)
         var deleted = Array(zip(positions.deletions, positions.deletedKeys))
         var inserted = Array(zip(positions.insertions, positions.insertedKeys))
         var reported = CollectionChangeSet()
         for (index, key) in positions.modifiedKeys.enumerated() {
-            if movable.contains(key), rules.order(before(key), after(key)) != 0 {
+            if movable.contains(key), try rules.order(before(key), after(key)) != 0 {
                 // The first row of a section can become the last row of the previous one without changing its position.
                 deleted.append((positions.modifications[index], key))
                 inserted.append((positions.modificationsNew[index], key))
@@ -147,7 +146,9 @@ final class SectionsObserver: Observer {
         inserted.sort { $0.0 < $1.0 }
         reported.deletions = deleted.map(\.0)
         reported.insertions = inserted.map(\.0)
-        let (lost, gained) = (deleted.map { before($0.1) }, inserted.map { after($0.1) })
+        let (lost, gained) = try (
+            deleted.map { try before($0.1) }, inserted.map { try after($0.1) }
+        )
         if let recorder, !reported.isEmpty {
             recorder(reported, lost.map(ElementDetail.section), gained.map(ElementDetail.section))
         }
@@ -183,12 +184,13 @@ final class SectionsObserver: Observer {
     override func failed(_ error: StoreError) -> Call? {
         guard let handler else { return nil }
         let change = SectionedChange(.error(error))
-        isFinished = true
         return { try handler(change) }
     }
 
-    override func coverage(of object: ObjectReference, in view: StoreView) -> ObserverCoverage? {
-        ObserverCoverage(
+    override func coverage(of object: ObjectReference, in view: StoreView) throws
+        -> ObserverCoverage?
+    {
+        try ObserverCoverage(
             commonCoverage(keyPaths: texts), rules.base, of: className, object, in: view)
     }
 
@@ -203,7 +205,7 @@ final class SectionsObserver: Observer {
         rules = remade
         sectionPath = WatchGraph(rules.sortKey.dependencies, of: elements.table)
         // No object had values of the added properties before the step, so the rows before the step are the same.
-        if rows != nil { rows = RowsFactory.rows(of: rules.ordered, in: step.old) }
+        if rows != nil { rows = try RowsFactory.rows(of: rules.ordered, in: step.old) }
     }
 
     private func explain(_ positions: CollectionChangeSet, _ step: VersionStep) {

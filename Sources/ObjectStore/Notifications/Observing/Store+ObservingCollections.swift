@@ -29,7 +29,7 @@ extension Store {
         return try register(make(name, handler), pace: pace, seen: nil) { delay in
             try make("") { [weak delay] change in
                 if case .initial = change.kind { return }
-                delay?.probeDidReceive(change.positions, lost: change.deletedDetails)
+                try delay?.probeDidReceive(change.positions, lost: change.deletedDetails)
             }
         }
     }

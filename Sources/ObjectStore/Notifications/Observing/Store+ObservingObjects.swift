@@ -12,7 +12,7 @@ extension Store {
         _ handler: @escaping (ObjectChange) throws -> Void
     ) throws -> NotificationToken {
         try checkObservable()
-        guard view.isPresent(object) else {
+        guard try view.isPresent(object) else {
             throw StoreError(.invalidObject, "the object was deleted, so it cannot be observed")
         }
         func make(

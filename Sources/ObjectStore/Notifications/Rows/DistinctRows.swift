@@ -15,22 +15,14 @@ struct DistinctRows {
     private static let step = 256 << 10
 
     /// Creates the state from all rows in order.
-    init(_ distinct: RowRules.Distinct, inOrder rows: [CodedKey], _ reader: RowReader) {
+    init(_ distinct: RowRules.Distinct, inOrder rows: [CodedKey], _ reader: RowReader) throws {
         self.distinct = distinct
-        let values = reader.values(distinct.keys)
-        var working = WorkingMemory()
-        var asked = 0
+        let values = try reader.values(distinct.keys)
+        let interruption = Interruption.current
         var lists: [[Scalar]: [CodedKey]] = [:]
         for row in rows {
-            let found = values(row.key)
-            lists[found, default: []].append(row)
-            guard working.isLimited else { continue }
-            memory += Self.memoryOfRow
-            if lists[found]?.count == 1 { memory += Self.memory(of: found) }
-            // The lists and their groups exist at the same time.
-            guard memory - asked >= Self.step else { continue }
-            asked = memory
-            if !working.grants(2 * memory) { break }
+            try interruption?.step()
+            lists[try values(row.key), default: []].append(row)
         }
         groups = lists.mapValues(SortedKeys.init(inOrder:))
     }
@@ -40,34 +32,34 @@ struct DistinctRows {
     }
 
     /// Returns the rows that are the first of their values; `rows` are all rows in order.
-    func first(of rows: [CodedKey], _ reader: RowReader) -> [CodedKey] {
-        let values = reader.values(distinct.keys)
-        return rows.filter { groups[values($0.key)]?.first == $0.key }
+    func first(of rows: [CodedKey], _ reader: RowReader) throws -> [CodedKey] {
+        let values = try reader.values(distinct.keys)
+        return try rows.filter { try groups[values($0.key)]?.first == $0.key }
     }
 
     /// Converts changes of all rows to changes of the first rows.
     mutating func advance(
         _ delta: RowDelta, before old: RowReader, after new: RowReader
-    ) -> RowDelta {
+    ) throws -> RowDelta {
         guard !delta.isEmpty else { return delta }
-        let oldValues = old.values(distinct.keys)
-        let newValues = new.values(distinct.keys)
-        let before = old.order(distinct.order)
-        let after = new.order(distinct.order)
+        let oldValues = try old.values(distinct.keys)
+        let newValues = try new.values(distinct.keys)
+        let before = try old.order(distinct.order)
+        let after = try new.order(distinct.order)
         var firstBefore: [[Scalar]: ObjectKey?] = [:]
         func note(_ values: [Scalar]) {
             if firstBefore[values] == nil { firstBefore[values] = .some(groups[values]?.first) }
         }
         for key in delta.left + delta.stayed {
-            let values = oldValues(key)
+            let values = try oldValues(key)
             note(values)
-            guard let position = groups[values]?.position(of: key, by: before) else { continue }
+            guard let position = try groups[values]?.position(of: key, by: before) else { continue }
             groups[values]?.remove(at: position)
         }
         for key in delta.stayed + delta.entered {
-            let values = newValues(key)
+            let values = try newValues(key)
             note(values)
-            groups[values, default: SortedKeys()].insert(key, by: after)
+            try groups[values, default: SortedKeys()].insert(key, by: after)
         }
         var left: Set<ObjectKey> = []
         var entered: Set<ObjectKey> = []

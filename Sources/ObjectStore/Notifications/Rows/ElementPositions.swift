@@ -50,9 +50,9 @@ struct ElementPositions {
     }
 
     /// Inserts an element at a label that ``label(at:)`` returned.
-    mutating func insert(_ number: ObjectKey, label: Int64) {
+    mutating func insert(_ number: ObjectKey, label: Int64) throws {
         set(label, of: number)
-        ordered.insert(number, by: order())
+        try ordered.insert(number, by: order())
         lastLabel = label
     }
 

@@ -13,15 +13,15 @@ struct ElementRows: ObservedRows {
     /// The placeholder for the object of a null link.
     private static let noObject = ObjectKey(rawValue: -1)
 
-    init(_ owner: ObjectReference, _ property: Property, in view: StoreView) {
+    init(_ owner: ObjectReference, _ property: Property, in view: StoreView) throws {
         self.owner = owner
         column = property.column
         isMap = property.collection == .map
-        count = view.table(owner.table).listCount(column, owner.key)
+        count = try view.table(owner.table).listCount(column, owner.key)
         let edits = Self.cost(of: property)
         let isOfObjects = property.type == .object
         cost = isOfObjects ? edits + ", and reads the objects that a commit changes" : edits
-        if isOfObjects { objects = ListedKeys(linked(view)) }
+        if isOfObjects { objects = try ListedKeys(linked(view)) }
     }
 
     /// Returns a description of the cost of a commit that changes plain values.
@@ -31,22 +31,22 @@ struct ElementRows: ObservedRows {
     }
     let cost: String
 
-    mutating func advance(along step: VersionStep, modified: KeySet) -> CollectionChangeSet {
+    mutating func advance(along step: VersionStep, modified: KeySet) throws -> CollectionChangeSet {
         guard step.isChanged(owner.table, column, owner.key) else {
             let positions = modifiedPositions(modified)
             return CollectionChangeSet(modifications: positions, modificationsNew: positions)
         }
-        let rows = step.new.table(owner.table)
-        let newCount = rows.listCount(column, owner.key)
+        let rows = try step.new.table(owner.table)
+        let newCount = try rows.listCount(column, owner.key)
         defer { count = newCount }
         guard let edits = step.edits(owner.table, column, owner.key),
             let sequence = EditedSequence(count: count, edits), sequence.count == newCount
         else {
-            if objects != nil { objects = ListedKeys(linked(step.new)) }
-            return compared(step, Set(modifiedPositions(modified)))
+            if objects != nil { objects = try ListedKeys(linked(step.new)) }
+            return try compared(step, Set(modifiedPositions(modified)))
         }
         var changes = sequence.changes()
-        follow(changes, in: step.new)
+        try follow(changes, in: step.new)
         let positions = modifiedPositions(modified)
         if positions.isEmpty { return changes }
         let kept = KeptPositions(sequence.kept())
@@ -61,24 +61,21 @@ struct ElementRows: ObservedRows {
     }
 
     /// Returns the objects of all elements.
-    private func linked(_ view: StoreView) -> [ObjectKey] {
-        view.table(owner.table).listElements(column, owner.key).map { element in
+    private func linked(_ view: StoreView) throws -> [ObjectKey] {
+        try view.table(owner.table).listElements(column, owner.key).map { element in
             if case .int(let key) = element { ObjectKey(rawValue: key) } else { Self.noObject }
         }
     }
 
-    private mutating func follow(_ changes: CollectionChangeSet, in view: StoreView) {
+    private mutating func follow(_ changes: CollectionChangeSet, in view: StoreView) throws {
         guard var objects else { return }
         self.objects = nil  // makes `objects` the only copy, which is then changed in place
-        let list = view.table(owner.table).list(column, owner.key)
-        let isFollowed = objects.follow(
+        let list = try view.table(owner.table).list(column, owner.key)
+        let isFollowed = try objects.follow(
             changes,
-            key: { position in
-                do { return try list.map { try $0.key(at: position) ?? Self.noObject } } catch {
-                    return nil
-                }
-            }, all: { linked(view) })
-        self.objects = isFollowed ? objects : ListedKeys(linked(view))
+            key: { position in try list.map { try $0.key(at: position) ?? Self.noObject } },
+            all: { try linked(view) })
+        self.objects = try isFollowed ? objects : ListedKeys(linked(view))
     }
 
     /// Returns the positions of the elements whose objects were modified, ascending.
@@ -90,7 +87,7 @@ struct ElementRows: ObservedRows {
     /// compared by value.
     private func compared(
         _ step: VersionStep, _ modified: Set<Int>
-    ) -> CollectionChangeSet {
+    ) throws -> CollectionChangeSet {
         // Equal elements get equal numbers, so sequences of numbers can be compared.
         var numbers: [ListElement: ObjectKey] = [:]
         func number(_ element: ListElement) -> ObjectKey {
@@ -103,12 +100,12 @@ struct ElementRows: ObservedRows {
         var before: [ObjectKey]
         var after: [ObjectKey]
         if isMap {
-            func entries(_ view: StoreView) -> [(key: ObjectKey, value: ListElement)] {
-                view.table(owner.table).mapEntries(column, owner.key).map {
+            func entries(_ view: StoreView) throws -> [(key: ObjectKey, value: ListElement)] {
+                try view.table(owner.table).mapEntries(column, owner.key).map {
                     (number(.bytes(Array($0.key.utf8))), $0.value)
                 }
             }
-            let (old, new) = (entries(step.old), entries(step.new))
+            let (old, new) = try (entries(step.old), entries(step.new))
             let values = Dictionary(old.map { ($0.key, $0.value) }, uniquingKeysWith: { $1 })
             for (position, entry) in new.enumerated()
             where values[entry.key] != entry.value || modified.contains(position) {
@@ -116,8 +113,8 @@ struct ElementRows: ObservedRows {
             }
             (before, after) = (old.map(\.key), new.map(\.key))
         } else {
-            before = step.old.table(owner.table).listElements(column, owner.key).map(number)
-            after = step.new.table(owner.table).listElements(column, owner.key).map(number)
+            before = try step.old.table(owner.table).listElements(column, owner.key).map(number)
+            after = try step.new.table(owner.table).listElements(column, owner.key).map(number)
         }
         var changes = SequenceDifference.changes(
             from: before, to: after, isTouched: differing.contains)

@@ -17,9 +17,9 @@ struct LimitedRows<Rows: OrderedRows>: OrderedRows {
 
     func key(at position: Int) -> ObjectKey { rows.key(at: position) }
 
-    mutating func advance(along step: VersionStep, modified: KeySet) -> CollectionChangeSet {
+    mutating func advance(along step: VersionStep, modified: KeySet) throws -> CollectionChangeSet {
         let oldCount = rows.count
-        let changes = rows.advance(along: step, modified: modified)
+        let changes = try rows.advance(along: step, modified: modified)
         return changes.limited(
             to: limit, oldCount: oldCount, newCount: rows.count, keyAtNew: rows.key)
     }

@@ -20,7 +20,7 @@ struct ListRows: ObservedRows {
     static let cost = "follows the edits of the list, and reads the objects that a commit changes"
     var cost: String { Self.cost }
 
-    mutating func advance(along step: VersionStep, modified: KeySet) -> CollectionChangeSet {
+    mutating func advance(along step: VersionStep, modified: KeySet) throws -> CollectionChangeSet {
         guard step.isChanged(table, column, owner) else {
             var changes = CollectionChangeSet()
             for occurrence in elements.occurrences(of: modified) {
@@ -32,13 +32,13 @@ struct ListRows: ObservedRows {
         }
         if let edits = step.edits(table, column, owner),
             let sequence = EditedSequence(count: elements.count, edits),
-            sequence.count == step.new.table(table).listCount(column, owner),
-            let changes = follow(sequence, along: step, modified: modified)
+            try sequence.count == step.new.table(table).listCount(column, owner),
+            let changes = try follow(sequence, along: step, modified: modified)
         {
             return changes
         }
-        let before = step.old.table(table).linkedKeys(column, owner)
-        let after = step.new.table(table).linkedKeys(column, owner)
+        let before = try step.old.table(table).linkedKeys(column, owner)
+        let after = try step.new.table(table).linkedKeys(column, owner)
         elements = ListedKeys(after)
         return SequenceDifference.changes(from: before, to: after, isTouched: modified.contains)
     }
@@ -46,22 +46,17 @@ struct ListRows: ObservedRows {
     /// Returns the changes of the list; nil if it cannot be read element by element.
     private mutating func follow(
         _ sequence: EditedSequence, along step: VersionStep, modified: KeySet
-    ) -> CollectionChangeSet? {
+    ) throws -> CollectionChangeSet? {
         var changes = sequence.changes()
         changes.deletedKeys = changes.deletions.map { elements[$0] }
-        guard let list = step.new.table(table).list(column, owner) else { return nil }
-        let isFollowed = elements.follow(
-            changes, key: { Self.key(list, $0) },
-            all: { step.new.table(table).linkedKeys(column, owner) })
+        guard let list = try step.new.table(table).list(column, owner) else { return nil }
+        let isFollowed = try elements.follow(
+            changes, key: { try list.key(at: $0) },
+            all: { try step.new.table(table).linkedKeys(column, owner) })
         guard isFollowed else { return nil }
         changes.insertedKeys = changes.insertions.map { elements[$0] }
         addModified(to: &changes, sequence, modified)
         return changes
-    }
-
-    private static func key(_ list: ListReader, _ position: Int) -> ObjectKey? {
-        // because: if an element cannot be read, the caller compares all elements.
-        (try? list.key(at: position)) ?? nil
     }
 
     /// Adds the kept elements whose objects were modified to the replaced elements.

@@ -16,7 +16,7 @@ protocol ObservedRows {
     /// Updates the rows for a step and returns the changes.
     ///
     /// `modified` are the rows whose changes the observer receives.
-    mutating func advance(along step: VersionStep, modified: KeySet) -> CollectionChangeSet
+    mutating func advance(along step: VersionStep, modified: KeySet) throws -> CollectionChangeSet
 
     /// The plain values that the last step removed or moved, in the order of its deletions.
     ///
@@ -24,10 +24,10 @@ protocol ObservedRows {
     var lostDetails: [ElementDetail] { get }
 
     /// Returns the plain values at some positions; nil if these are positions in the collection itself.
-    func values(at positions: [Int]) -> [Value]?
+    func values(at positions: [Int]) throws -> [Value]?
 
     /// Returns the keys of the map entries at some positions; nil if these are positions in the collection itself.
-    func mapKeys(at positions: [Int]) -> [String]?
+    func mapKeys(at positions: [Int]) throws -> [String]?
 
     /// Whether the last step removed the collection, although its owner still exists.
     var isRemoved: Bool { get }
@@ -35,8 +35,8 @@ protocol ObservedRows {
 
 extension ObservedRows {
     var lostDetails: [ElementDetail] { [] }
-    func values(at positions: [Int]) -> [Value]? { nil }
-    func mapKeys(at positions: [Int]) -> [String]? { nil }
+    func values(at positions: [Int]) throws -> [Value]? { nil }
+    func mapKeys(at positions: [Int]) throws -> [String]? { nil }
     var isRemoved: Bool { false }
 }
 

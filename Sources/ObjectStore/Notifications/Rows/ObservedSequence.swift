@@ -61,18 +61,18 @@ final class ObservedSequence {
     }
 
     /// Reads the elements of a source in a view; those of a map include its nil values.
-    convenience init(_ source: Source, of query: Query, in view: StoreView) {
+    convenience init(_ source: Source, of query: Query, in view: StoreView) throws {
         if case .list(let list) = source, list.kind == .map {
-            self.init(source, Self.entries(of: list, in: view))
+            try self.init(source, Self.entries(of: list, in: view))
         } else {
             let base = Query(query.base, of: query.table)
-            self.init(source, QueryEvaluator.keys(of: base, in: view))
+            try self.init(source, QueryEvaluator.keys(of: base, in: view))
         }
     }
 
     /// Returns the entries of a map.
-    private static func entries(of map: List, in view: StoreView) -> [ObjectKey] {
-        view.table(map.table).listElements(map.column, map.owner).map {
+    private static func entries(of map: List, in view: StoreView) throws -> [ObjectKey] {
+        try view.table(map.table).listElements(map.column, map.owner).map {
             if case .int(let key) = $0 { ObjectKey(rawValue: key) } else { noObject }
         }
     }
@@ -113,15 +113,16 @@ final class ObservedSequence {
     }
 
     /// Returns the elements of objects in the given order; elements of one object keep the order of the sequence.
-    func numbers(inOrder keys: some Sequence<ObjectKey>) -> [ObjectKey] {
+    func numbers(inOrder keys: some Sequence<ObjectKey>) throws -> [ObjectKey] {
         // The remaining elements of objects that occur several times, the last one first.
         var several: [ObjectKey: [ObjectKey]] = [:]
         let order = order()
-        return keys.compactMap { key in
+        return try keys.compactMap { key in
             guard let number = first[key] else { return nil }
             if next[Int(number)] < 0 { return ObjectKey(rawValue: Int64(number)) }
-            return several[key, default: numbers(of: key).sorted { order.precedes($1, $0) }]
-                .popLast()
+            var left = try several[key] ?? numbers(of: key).sorted { try order.precedes($1, $0) }
+            defer { several[key] = left }
+            return left.popLast()
         }
     }
 
@@ -137,16 +138,16 @@ final class ObservedSequence {
     }
 
     /// Updates the elements for a step; nil if the elements have to be read again.
-    func advance(along step: VersionStep) -> Step? {
+    func advance(along step: VersionStep) throws -> Step? {
         switch source {
         case .list(let list):
             guard step.isChanged(list.table, list.column, list.owner) else { return Step() }
-            return advance(along: step, list)
+            return try advance(along: step, list)
         case .rows:
             return nil
         case .backlinks(let links, let target, let table):
             guard let changes = step.changes(of: links.table) else { return Step() }
-            return advance(along: step, changes, of: links, to: target, in: table)
+            return try advance(along: step, changes, of: links, to: target, in: table)
         }
     }
 
@@ -158,32 +159,27 @@ final class ObservedSequence {
 
 // Sequences of list elements.
 extension ObservedSequence {
-    private func advance(along step: VersionStep, _ list: List) -> Step? {
-        guard let reader = step.new.table(list.table).list(list.column, list.owner),
-            let changes = changes(along: step, of: list)
+    private func advance(along step: VersionStep, _ list: List) throws -> Step? {
+        guard let reader = try step.new.table(list.table).list(list.column, list.owner),
+            let changes = try changes(along: step, of: list)
         else { return nil }
         // A replaced element is removed, and another one is inserted at its position.
         let goes = (changes.deletions + changes.modifications).sorted()
         var comes: [(position: Int, key: ObjectKey)] = []
         for position in (changes.insertions + changes.modificationsNew).sorted() {
-            do {
-                let key = try reader.key(at: position)
-                guard key != nil || list.kind == .map else { return nil }
-                comes.append((position, key ?? Self.noObject))
-            } catch {
-                // because: if an element cannot be read, the caller reads all elements again.
-                return nil
-            }
+            let key = try reader.key(at: position)
+            guard key != nil || list.kind == .map else { return nil }
+            comes.append((position, key ?? Self.noObject))
         }
-        return move(goes, comes)
+        return try move(goes, comes)
     }
 
     /// Applies the changes of the rows that are the elements; nil if the rows have to be read again.
-    func advance(by changes: CollectionChangeSet) -> Step? {
-        move(changes.deletions, Array(zip(changes.insertions, changes.insertedKeys)))
+    func advance(by changes: CollectionChangeSet) throws -> Step? {
+        try move(changes.deletions, Array(zip(changes.insertions, changes.insertedKeys)))
     }
 
-    private func move(_ goes: [Int], _ comes: [(position: Int, key: ObjectKey)]) -> Step? {
+    private func move(_ goes: [Int], _ comes: [(position: Int, key: ObjectKey)]) throws -> Step? {
         // For very many changes, rebuilding the whole sequence is faster.
         guard goes.count + comes.count <= 64 + positions.count / 8 else { return nil }
         var removed: [ObjectKey: [ObjectKey]] = [:]
@@ -202,7 +198,7 @@ extension ObservedSequence {
                 number = add(key, label: label)
                 result.added.append(number)
             }
-            positions.insert(number, label: label)
+            try positions.insert(number, label: label)
         }
         for number in removed.values.joined() {
             unlink(number)
@@ -212,16 +208,16 @@ extension ObservedSequence {
     }
 
     /// Returns the insertions and deletions, from the edits of the list or, if they are unknown, by comparison.
-    private func changes(along step: VersionStep, of list: List) -> CollectionChangeSet? {
-        let rows = step.new.table(list.table)
-        let count = rows.listCount(list.column, list.owner)
+    private func changes(along step: VersionStep, of list: List) throws -> CollectionChangeSet? {
+        let rows = try step.new.table(list.table)
+        let count = try rows.listCount(list.column, list.owner)
         if let edits = step.edits(list.table, list.column, list.owner),
             let sequence = EditedSequence(count: positions.count, edits), sequence.count == count
         {
             return sequence.changes()
         }
         let after =
-            list.kind == .map
+            try list.kind == .map
             ? Self.entries(of: list, in: step.new)
             : rows.linkedKeys(list.column, list.owner)
         guard after.count == count else { return nil }
@@ -235,9 +231,9 @@ extension ObservedSequence {
     private func advance(
         along step: VersionStep, _ changes: TableChanges, of links: WatchGraph.Backlinks,
         to target: ObjectKey, in table: TableID
-    ) -> Step {
+    ) throws -> Step {
         var result = Step()
-        let rows = step.new.table(links.table)
+        let rows = try step.new.table(links.table)
         func set(_ row: ObjectKey, count wanted: Int) {
             let numbers = numbers(of: row)
             for label in numbers.count..<max(numbers.count, wanted) {
@@ -250,11 +246,11 @@ extension ObservedSequence {
         }
         for row in changes.deleted { set(row, count: 0) }
         for row in changes.inserted.union(changes.modified[links.column] ?? KeySet())
-        where rows.isPresent(row) {
-            if !changes.inserted.contains(row), let counts = step.editedTargets(row, links) {
+        where try rows.isPresent(row) {
+            if !changes.inserted.contains(row), let counts = try step.editedTargets(row, links) {
                 set(row, count: max(0, numbers(of: row).count + (counts[target] ?? 0)))
             } else {
-                let targets = LinkTargets.of(row, links.column, in: rows, to: table)
+                let targets = try LinkTargets.of(row, links.column, in: rows, to: table)
                 set(row, count: targets.count { $0 == target })
             }
         }

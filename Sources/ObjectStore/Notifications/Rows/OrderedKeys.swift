@@ -13,17 +13,17 @@ struct OrderedKeys {
     /// `delta` is the effect of the step on the rows; keys in `modified` are reported if they are members.
     mutating func change(
         _ delta: RowDelta, modified: KeySet, before: CodedOrder, after: CodedOrder
-    ) -> CollectionChangeSet {
+    ) throws -> CollectionChangeSet {
         let oldCount = keys.count
         var positions = TouchedPositions()
         var taken: [Int] = []
         for key in delta.left {
-            guard let old = keys.position(of: key, by: before) else { continue }
+            guard let old = try keys.position(of: key, by: before) else { continue }
             positions.leaving.append((key, old))
             taken.append(old)
         }
         for key in delta.stayed {
-            guard let old = keys.position(of: key, by: before) else { continue }
+            guard let old = try keys.position(of: key, by: before) else { continue }
             positions.staying.append(
                 .init(key: key, old: old, new: 0, isModified: modified.contains(key)))
             taken.append(old)
@@ -31,7 +31,7 @@ struct OrderedKeys {
         let moving = positions.staying.indices
         // Rows whose position cannot have changed keep their order.
         for key in modified.subtracting(delta.rows) {
-            guard let old = keys.position(of: key, by: before) else { continue }
+            guard let old = try keys.position(of: key, by: before) else { continue }
             positions.staying.append(.init(key: key, old: old, new: 0, isModified: true))
         }
 
@@ -41,20 +41,20 @@ struct OrderedKeys {
         var last: (key: ObjectKey, position: Int)?
         for index in moving {
             let key = positions.staying[index].key
-            last = (key, keys.insert(key, by: after))
+            last = try (key, keys.insert(key, by: after))
         }
-        for key in delta.entered { last = (key, keys.insert(key, by: after)) }
-        func newPosition(of key: ObjectKey) -> Int? {
+        for key in delta.entered { last = try (key, keys.insert(key, by: after)) }
+        func newPosition(of key: ObjectKey) throws -> Int? {
             if let last, last.key == key { return last.position }
-            return keys.position(of: key, by: after)
+            return try keys.position(of: key, by: after)
         }
         for index in positions.staying.indices {
             // Every member has a position, unless the order is inconsistent.
             positions.staying[index].new =
-                newPosition(of: positions.staying[index].key) ?? positions.staying[index].old
+                try newPosition(of: positions.staying[index].key) ?? positions.staying[index].old
         }
-        positions.entering = delta.entered.compactMap { key in
-            newPosition(of: key).map { (key, $0) }
+        positions.entering = try delta.entered.compactMap { key in
+            try newPosition(of: key).map { (key, $0) }
         }
         return positions.changes(oldCount: oldCount, keyAtNew: keys.key)
     }

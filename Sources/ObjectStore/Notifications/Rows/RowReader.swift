@@ -24,30 +24,30 @@ struct RowReader {
     }
 
     /// Returns a total order by some sort keys.
-    func order(_ keys: [SortKey]) -> CodedOrder {
+    func order(_ keys: [SortKey]) throws -> CodedOrder {
         let ties = sequence?.order(labelsBefore: labelsBefore) ?? .byKey
         guard !keys.isEmpty else { return ties }
-        let comparator = SortComparator(keys, in: view)
-        func code(_ row: ObjectKey) -> UInt64 {
-            comparator.code(of: sequence?.object(row) ?? row)
+        let comparator = try SortComparator(keys, in: view)
+        func code(_ row: ObjectKey) throws -> UInt64 {
+            try comparator.code(of: sequence?.object(row) ?? row)
         }
         if keys.count == 1, keys[0].isExactlyCoded {
             return CodedOrder(code: code, precedesAmongEqual: ties.precedes)
         }
         return CodedOrder(code: code) { first, second in
-            let order = comparator.orderByValues(
+            let order = try comparator.orderByValues(
                 sequence?.object(first) ?? first, sequence?.object(second) ?? second)
-            return order == 0 ? ties.precedes(first, second) : order < 0
+            return try order == 0 ? ties.precedes(first, second) : order < 0
         }
     }
 
     /// Returns a function that reads the values by which `distinct` compares a row.
-    func values(_ keys: [DistinctKey]) -> (ObjectKey) -> [Scalar] {
-        let readers = keys.map { $0.reader(in: view) }
-        guard let sequence else { return { key in readers.map { $0(key) } } }
+    func values(_ keys: [DistinctKey]) throws -> (ObjectKey) throws -> [Scalar] {
+        let readers = try keys.map { try $0.reader(in: view) }
+        guard let sequence else { return { key in try readers.map { try $0(key) } } }
         return { number in
             let key = sequence.object(number)
-            return readers.map { $0(key) }
+            return try readers.map { try $0(key) }
         }
     }
 }

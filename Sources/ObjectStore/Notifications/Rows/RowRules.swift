@@ -106,12 +106,13 @@ struct RowRules {
     /// Returns a function that decides whether an existing row is a member in a view.
     ///
     /// The function can be called any number of times.
-    func membership(in view: StoreView) -> (ObjectKey) -> Bool {
-        let bound = predicates.map { $0.bound(to: view) }
-        guard let link else { return { key in bound.allSatisfy { $0.matches(key) } } }
-        let rows = view.table(table)
+    func membership(in view: StoreView) throws -> (ObjectKey) throws -> Bool {
+        let bound = try predicates.map { try $0.bound(to: view) }
+        guard let link else { return { key in try bound.allSatisfy { try $0.matches(key) } } }
+        let rows = try view.table(table)
         return { key in
-            rows.link(link.column, key) == link.target && bound.allSatisfy { $0.matches(key) }
+            try rows.link(link.column, key) == link.target
+                && bound.allSatisfy { try $0.matches(key) }
         }
     }
 
@@ -124,16 +125,16 @@ struct RowRules {
     }
 
     /// Returns the effect of a step on the members; `isMember` decides membership before the step.
-    func delta(along step: VersionStep, isMember: (ObjectKey) -> Bool) -> RowDelta {
+    func delta(along step: VersionStep, isMember: (ObjectKey) throws -> Bool) throws -> RowDelta {
         let changes = step.changes(of: table)
         let inserted = changes?.inserted ?? KeySet()
-        let admits = membership(in: step.new)
+        let admits = try membership(in: step.new)
         var delta = RowDelta()
-        delta.left = changes?.deleted.filter(isMember) ?? []
-        for key in dependencies.touchedRows(in: step) where !inserted.contains(key) {
-            delta.add(key, was: isMember(key), is: admits(key))
+        delta.left = try changes?.deleted.filter(isMember) ?? []
+        for key in try dependencies.touchedRows(in: step) where !inserted.contains(key) {
+            try delta.add(key, was: isMember(key), is: admits(key))
         }
-        delta.entered += inserted.filter(admits)
+        delta.entered += try inserted.filter(admits)
         return delta
     }
 }

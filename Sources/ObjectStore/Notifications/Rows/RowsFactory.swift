@@ -3,17 +3,17 @@ import ColumnStorage
 /// Creates the incremental results of queries.
 enum RowsFactory {
     /// Returns the kind of rows that updates a query at the lowest cost.
-    static func rows(of query: Query, in view: StoreView) -> any ObservedRows {
+    static func rows(of query: Query, in view: StoreView) throws -> any ObservedRows {
         if case .list(let table, let column, let owner) = query.base,
             isSequence(query, view.schema)
         {
-            let keys = view.table(table).linkedKeys(column, owner)
+            let keys = try view.table(table).linkedKeys(column, owner)
             return ListRows(keys, of: owner, in: table, column: column)
         }
         guard let rules = RowRules(query, schema: view.schema) else { return EmptyRows() }
-        var rows = first(rules, query, in: view)
+        var rows = try first(rules, query, in: view)
         for later in RowRules.afterLimits(of: query) {
-            let staged = WindowedRows(later, after: rows, in: view)
+            let staged = try WindowedRows(later, after: rows, in: view)
             rows = later.limit.map { LimitedRows(staged, $0) } ?? staged
         }
         return rows
@@ -22,16 +22,16 @@ enum RowsFactory {
     /// Returns the rows up to the first limit.
     private static func first(
         _ rules: RowRules, _ query: Query, in view: StoreView
-    ) -> any OrderedRows {
+    ) throws -> any OrderedRows {
         if let source = rules.sequence {
-            let rows = WindowedRows(rules, source, query, in: view)
+            let rows = try WindowedRows(rules, source, query, in: view)
             return rules.limit.map { LimitedRows(rows, $0) } ?? rows
         }
         guard let limit = rules.limit else {
-            return rules.isPlain ? unsorted(rules, view) : SortedRows(rules, in: view)
+            return try rules.isPlain ? unsorted(rules, view) : SortedRows(rules, in: view)
         }
-        if rules.isPlain { return LimitedRows(unsorted(rules, view), limit) }
-        return rules.distincts.isEmpty
+        if rules.isPlain { return try LimitedRows(unsorted(rules, view), limit) }
+        return try rules.distincts.isEmpty
             ? TopKRows(rules, limit, in: view) : LimitedRows(SortedRows(rules, in: view), limit)
     }
 
@@ -43,8 +43,8 @@ enum RowsFactory {
         return schema.find(table: table)?.property(in: column)?.collection != .map
     }
 
-    private static func unsorted(_ rules: RowRules, _ view: StoreView) -> UnsortedRows {
-        UnsortedRows(rules, QueryEvaluator.keys(of: rules.members, in: view))
+    private static func unsorted(_ rules: RowRules, _ view: StoreView) throws -> UnsortedRows {
+        try UnsortedRows(rules, QueryEvaluator.keys(of: rules.members, in: view))
     }
 
     /// Returns a description of the cost of a commit that affects a query's observer.

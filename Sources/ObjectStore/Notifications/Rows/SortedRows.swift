@@ -5,17 +5,17 @@ struct SortedRows: OrderedRows {
     private let rules: RowRules
     private var arranged: ArrangedRows
 
-    init(_ rules: RowRules, in view: StoreView) {
+    init(_ rules: RowRules, in view: StoreView) throws {
         self.rules = rules
-        let members = QueryEvaluator.keys(of: rules.members, in: view)
+        let members = try QueryEvaluator.keys(of: rules.members, in: view)
         let reader = RowReader(view)
         let rows: [CodedKey]
         if rules.firstOrder.isEmpty || members.count == 0 {
-            rows = members.map(CodedOrder.byKey.coded)
+            rows = try members.map(CodedOrder.byKey.coded)
         } else {
-            rows = QuerySorter(rules.firstOrder, table: rules.table, in: view).coded(members)
+            rows = try QuerySorter(rules.firstOrder, table: rules.table, in: view).coded(members)
         }
-        arranged = ArrangedRows(rules, KeyBitmap(members), inOrder: rows, reader)
+        arranged = try ArrangedRows(rules, KeyBitmap(members), inOrder: rows, reader)
     }
 
     var count: Int { arranged.count }
@@ -30,9 +30,9 @@ struct SortedRows: OrderedRows {
 
     func key(at position: Int) -> ObjectKey { arranged.row(at: position) }
 
-    mutating func advance(along step: VersionStep, modified: KeySet) -> CollectionChangeSet {
-        let delta = rules.delta(along: step, isMember: { arranged.isMember($0) })
-        return arranged.change(
+    mutating func advance(along step: VersionStep, modified: KeySet) throws -> CollectionChangeSet {
+        let delta = try rules.delta(along: step, isMember: { arranged.isMember($0) })
+        return try arranged.change(
             delta, modified: modified, before: RowReader(step.old), after: RowReader(step.new))
     }
 }

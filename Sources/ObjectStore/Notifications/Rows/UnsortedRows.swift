@@ -19,8 +19,8 @@ struct UnsortedRows: OrderedRows {
 
     func key(at position: Int) -> ObjectKey { keys.key(at: position) }
 
-    mutating func advance(along step: VersionStep, modified: KeySet) -> CollectionChangeSet {
-        var delta = rules.delta(along: step) { keys.contains($0) }
+    mutating func advance(along step: VersionStep, modified: KeySet) throws -> CollectionChangeSet {
+        var delta = try rules.delta(along: step) { keys.contains($0) }
         var result = CollectionChangeSet()
         if delta.left.count > 1 { delta.left.sort() }
         result.deletedKeys = delta.left

@@ -52,7 +52,7 @@ struct CompositeAccess {
     }
 
     /// Returns the rows in the index range, ascending and without duplicates.
-    func candidates(_ rows: TableReader) -> [ObjectKey]? {
-        rows.keys(composite: index, range)?.sorted()
+    func candidates(_ rows: TableReader) throws -> [ObjectKey]? {
+        try rows.keys(composite: index, range)?.sorted()
     }
 }

@@ -13,9 +13,10 @@ struct IndexAccess {
     /// The columns of a composite index that are looked up together; empty for other indexes.
     var columns: [ColumnID] = []
     /// Reads the rows, in any order and possibly with duplicates.
-    private let read: () -> [ObjectKey]
+    private let read: () throws -> [ObjectKey]
 
-    init(count: Int, isExact: Bool = false, words: String, read: @escaping () -> [ObjectKey]) {
+    init(count: Int, isExact: Bool = false, words: String, read: @escaping () throws -> [ObjectKey])
+    {
         self.count = count
         self.isExact = isExact
         self.words = words
@@ -23,8 +24,8 @@ struct IndexAccess {
     }
 
     /// Returns the rows, ascending and without duplicates.
-    func keys() -> [ObjectKey] {
-        let found = read()
+    func keys() throws -> [ObjectKey] {
+        let found = try read()
         var isAscending = true
         for index in found.indices.dropFirst() where found[index - 1] >= found[index] {
             isAscending = false
@@ -38,14 +39,14 @@ struct IndexAccess {
     }
 
     /// Returns the lookup with the fewest rows for combined conditions; nil if a scan costs less.
-    static func best(of conditions: [BoundCondition], _ rows: TableReader) -> IndexAccess? {
+    static func best(of conditions: [BoundCondition], _ rows: TableReader) throws -> IndexAccess? {
         // A lookup reads row by row, at about 30 times the cost of a scan, which reads whole leaves.
         let most = max(16, rows.count / 32)
         var best: IndexAccess?
         for condition in conditions {
             let limit = min(best.map { $0.count - 1 } ?? most, most)
             guard limit >= 0,
-                let access = IndexLookup(rows: rows, most: limit).access(
+                let access = try IndexLookup(rows: rows, most: limit).access(
                     condition.node, condition.tables)
             else { continue }
             if let found = best, found.count <= access.count { continue }
@@ -53,13 +54,13 @@ struct IndexAccess {
             best?.condition = condition.text
             if access.count <= 1 { return best }
         }
-        return better(than: best, conditions, rows) ?? best
+        return try better(than: best, conditions, rows) ?? best
     }
 
     /// Returns the best lookup for several conditions together: in a composite index, or between two ends of a range.
     private static func better(
         than best: IndexAccess?, _ conditions: [BoundCondition], _ rows: TableReader
-    ) -> IndexAccess? {
+    ) throws -> IndexAccess? {
         let nodes = conditions.map(\.node)
         var best = best
         var result: IndexAccess?
@@ -68,7 +69,7 @@ struct IndexAccess {
             (best, result) = (access, access)
         }
         if let composite = CompositeAccess.find(nodes, rows),
-            let found = composite.candidates(rows)
+            let found = try composite.candidates(rows)
         {
             let count = composite.equalCount + (composite.hasRange ? 1 : 0)
             var access = IndexAccess(count: found.count, words: "") { found }
@@ -76,7 +77,7 @@ struct IndexAccess {
             access.condition = text(of: conditions, on: Set(access.columns))
             consider(access)
         }
-        if let (column, range) = IndexRange.find(nodes, rows) {
+        if let (column, range) = try IndexRange.find(nodes, rows) {
             var access = range
             access.condition = text(of: conditions, on: [column])
             consider(access)
@@ -100,15 +101,15 @@ private struct IndexLookup {
     let most: Int
 
     /// Returns the lookup for one condition.
-    func access(_ node: any PredicateNode, _ tables: BoundTables) -> IndexAccess? {
+    func access(_ node: any PredicateNode, _ tables: BoundTables) throws -> IndexAccess? {
         switch node {
         case let node as ColumnNode:
-            return node.test.matchesNull || node.source.type == .mixed
+            return try node.test.matchesNull || node.source.type == .mixed
                 ? nil : column(node.source.column, node.test.form)
         case let node as PathNode:
-            return path(node, tables)
+            return try path(node, tables)
         case let node as ConjunctionNode:
-            return node.parts.lazy.compactMap { access($0, tables) }
+            return try node.parts.lazy.compactMap { try access($0, tables) }
                 .min { $0.count < $1.count }
                 .map { access in
                     var access = access
@@ -120,28 +121,28 @@ private struct IndexLookup {
             var count = 0
             for part in node.parts {
                 let rest = IndexLookup(rows: rows, most: most - count)
-                guard let access = rest.access(part, tables) else { return nil }
+                guard let access = try rest.access(part, tables) else { return nil }
                 all.append(access)
                 count += access.count
             }
             let words = all.map(\.words).joined(separator: ", and ")
-            return IndexAccess(count: count, words: words) { all.flatMap { $0.keys() } }
+            return IndexAccess(count: count, words: words) { try all.flatMap { try $0.keys() } }
         default:
             return nil
         }
     }
 
-    private func column(_ column: ColumnID, _ form: ValueTest.Form) -> IndexAccess? {
+    private func column(_ column: ColumnID, _ form: ValueTest.Form) throws -> IndexAccess? {
         let columns = rows.definition.columns
         guard column.rawValue >= 0, column.rawValue < columns.count else { return nil }
         let definition = columns[column.rawValue]
         if definition.kind == .link {
             guard case .links(let targets) = form else { return nil }
-            return links(column, targets.values.map { ObjectKey(rawValue: $0) })
+            return try links(column, targets.values.map { ObjectKey(rawValue: $0) })
         }
         if case .bytes(.search(let search)) = form {
             // A scan would tokenize every text, which takes longer than reading any number of keys.
-            guard let found = rows.rows(column, matching: search) else { return nil }
+            guard let found = try rows.rows(column, matching: search) else { return nil }
             let words = search.required.count == 1 ? "word" : "words"
             return IndexAccess(
                 count: found.count, isExact: true,
@@ -152,20 +153,21 @@ private struct IndexLookup {
         let isUnique = definition.index == .unique
         switch (form, definition.kind) {
         case (.bool(let flag), .bool):
-            return range(column, from: flag ? 1 : 0, through: flag ? 1 : 0)
+            return try range(column, from: flag ? 1 : 0, through: flag ? 1 : 0)
         case (.int(.equal, let value), .int) where isUnique:
-            let found = rows.find(column, int: value).map { [$0] } ?? []
+            let found = try rows.find(column, int: value).map { [$0] } ?? []
             return IndexAccess(
                 count: found.count, isExact: true, words: "looks up 1 value in the unique index"
             ) { found }
         case (.int(let comparison, let bound), .int):
             guard let (low, high) = bounds(comparison, bound) else { return nil }
-            return range(column, from: low, through: high)
-        case (.intBetween(let low, let high), .int): return range(column, from: low, through: high)
-        case (.intIn(let set), .int): return ints(column, set, isUnique: isUnique)
+            return try range(column, from: low, through: high)
+        case (.intBetween(let low, let high), .int):
+            return try range(column, from: low, through: high)
+        case (.intIn(let set), .int): return try ints(column, set, isUnique: isUnique)
         case (.bytes(let test), .string), (.bytes(let test), .bytes12),
             (.bytes(let test), .bytes16):
-            return bytes(column, test, isUnique: isUnique)
+            return try bytes(column, test, isUnique: isUnique)
         default: return nil
         }
     }
@@ -183,29 +185,29 @@ private struct IndexLookup {
 
     private func range(
         _ column: ColumnID, from low: Int64, through high: Int64
-    ) -> IndexAccess? {
+    ) throws -> IndexAccess? {
         guard low <= high else {
             return IndexAccess(count: 0, isExact: true, words: "an empty range") { [] }
         }
         // A scan tests several hundred integers in the time that an index takes for one row.
         let most = low == high ? most : min(most, max(16, rows.count / 256))
-        guard let count = rows.count(column, from: low, through: high, atMost: most) else {
+        guard let count = try rows.count(column, from: low, through: high, atMost: most) else {
             return nil
         }
         let words =
             low == high ? "looks up 1 value in the index" : "reads a range of values from the index"
         return IndexAccess(count: count, isExact: true, words: words) {
-            low == high
+            try low == high
                 ? rows.keys(column, equalTo: low) : rows.keys(column, from: low, through: high)
         }
     }
 
-    private func ints(_ column: ColumnID, _ set: IntSet, isUnique: Bool) -> IndexAccess? {
+    private func ints(_ column: ColumnID, _ set: IntSet, isUnique: Bool) throws -> IndexAccess? {
         guard set.count <= most else { return nil }
         let words = "looks up \(set.count.grouped) values in the index"
         if isUnique {
             return IndexAccess(count: set.count, words: words) {
-                set.values.compactMap { rows.find(column, int: $0) }
+                try set.values.compactMap { try rows.find(column, int: $0) }
             }
         }
         // For many values, the frequency is estimated from a sample.
@@ -214,22 +216,25 @@ private struct IndexLookup {
         var found = 0
         for position in stride(from: 0, to: set.count, by: step) {
             let value = set.values[position]
-            guard let count = rows.count(column, from: value, through: value) else { return nil }
+            guard let count = try rows.count(column, from: value, through: value) else {
+                return nil
+            }
             asked += 1
             found += count
         }
         let expected = found * set.count / max(asked, 1)
         guard expected <= most else { return nil }
         return IndexAccess(count: expected, isExact: step == 1, words: words) {
-            set.values.flatMap { rows.keys(column, equalTo: $0) }
+            try set.values.flatMap { try rows.keys(column, equalTo: $0) }
         }
     }
 
-    private func bytes(_ column: ColumnID, _ test: TextTest, isUnique: Bool) -> IndexAccess? {
+    private func bytes(_ column: ColumnID, _ test: TextTest, isUnique: Bool) throws -> IndexAccess?
+    {
         switch test {
         case .compare(.equal, let text):
             let found =
-                isUnique
+                try isUnique
                 ? rows.find(column, bytes: text).map { [$0] } ?? []
                 : rows.keys(column, equalTo: text)
             guard found.count <= most else { return nil }
@@ -242,12 +247,14 @@ private struct IndexLookup {
             return IndexAccess(
                 count: set.count, words: "looks up \(set.count.grouped) values in the index"
             ) {
-                isUnique
-                    ? set.values.compactMap { rows.find(column, bytes: $0) }
-                    : set.values.flatMap { rows.keys(column, equalTo: $0) }
+                try isUnique
+                    ? set.values.compactMap { try rows.find(column, bytes: $0) }
+                    : set.values.flatMap { try rows.keys(column, equalTo: $0) }
             }
         case .beginsWith(let text):
-            guard let found = rows.keys(column, withPrefix: text, atMost: most) else { return nil }
+            guard let found = try rows.keys(column, withPrefix: text, atMost: most) else {
+                return nil
+            }
             return IndexAccess(
                 count: found.count, isExact: true, words: "reads a range of values from the index"
             ) { found }
@@ -257,23 +264,23 @@ private struct IndexLookup {
     }
 
     /// Returns the rows that link to some objects.
-    private func links(_ column: ColumnID, _ targets: [ObjectKey]) -> IndexAccess? {
+    private func links(_ column: ColumnID, _ targets: [ObjectKey]) throws -> IndexAccess? {
         guard targets.count <= 4096 else { return nil }
         var count = 0
         for target in targets {
-            count += rows.sourceCount(of: target, through: column)
+            count += try rows.sourceCount(of: target, through: column)
             if count > most { return nil }
         }
         return IndexAccess(
             count: count,
             words: "follows the links back from \(targets.count.grouped) objects"
         ) {
-            targets.flatMap { rows.sources(of: $0, through: column) }
+            try targets.flatMap { try rows.sources(of: $0, through: column) }
         }
     }
 
     /// Returns the lookup for a condition on linked objects, if an index finds the few objects that satisfy it.
-    private func path(_ node: PathNode, _ tables: BoundTables) -> IndexAccess? {
+    private func path(_ node: PathNode, _ tables: BoundTables) throws -> IndexAccess? {
         guard node.quantifier == .any, !node.test.matchesNull, let hop = node.path.hops.first
         else { return nil }
         let column: ColumnID
@@ -284,15 +291,16 @@ private struct IndexLookup {
         let rest = PathNode(path: node.path.rest, quantifier: .any, test: node.test)
         if rest.path.hops.isEmpty, rest.path.terminal == .object {
             guard case .links(let targets) = node.test.form else { return nil }
-            return links(column, targets.values.map { ObjectKey(rawValue: $0) })
+            return try links(column, targets.values.map { ObjectKey(rawValue: $0) })
         }
         guard let target = rest.path.table(tables) else { return nil }
         let inner = rest.simplified
         let lookup = IndexLookup(rows: target, most: min(most, 4096))
-        guard let access = lookup.access(inner, tables) else { return nil }
+        guard let access = try lookup.access(inner, tables) else { return nil }
         let targets =
-            access.isExact ? access.keys() : access.keys().filter { inner.matches(tables, $0) }
-        guard let back = links(column, targets) else { return nil }
+            try access.isExact
+            ? access.keys() : access.keys().filter { try inner.matches(tables, $0) }
+        guard let back = try links(column, targets) else { return nil }
         return IndexAccess(
             count: back.count, words: "\(access.words) of the linked objects, then \(back.words)",
             read: back.keys)

@@ -5,7 +5,7 @@ enum IndexRange {
     /// Returns the range with the fewest rows; nil if no range has few enough rows for an index lookup.
     static func find(
         _ conjuncts: [any PredicateNode], _ rows: TableReader
-    ) -> (column: ColumnID, access: IndexAccess)? {
+    ) throws -> (column: ColumnID, access: IndexAccess)? {
         var conditions: [ColumnID: ColumnCondition] = [:]
         for case let node as ColumnNode in conjuncts {
             let column = node.source.column
@@ -16,7 +16,7 @@ enum IndexRange {
         }
         var best: (column: ColumnID, access: IndexAccess)?
         for (column, condition) in conditions {
-            guard let found = range(column, condition, rows) else { continue }
+            guard let found = try range(column, condition, rows) else { continue }
             if let known = best, known.access.count <= found.count { continue }
             best = (column, found)
         }
@@ -25,26 +25,26 @@ enum IndexRange {
 
     private static func range(
         _ column: ColumnID, _ condition: ColumnCondition, _ rows: TableReader
-    ) -> IndexAccess? {
+    ) throws -> IndexAccess? {
         let words = "reads a range of values from the index"
         switch rows.definition.columns[column.rawValue].kind {
         case .int:
             guard let (low, high) = condition.ints else { return nil }
             // A scan tests several hundred integers in the time that an index takes for one row.
             let most = max(16, rows.count / 256)
-            return rows.count(column, from: low, through: high, atMost: most)
+            return try rows.count(column, from: low, through: high, atMost: most)
                 .map { count in
                     IndexAccess(count: count, words: words) {
-                        rows.keys(column, from: low, through: high)
+                        try rows.keys(column, from: low, through: high)
                     }
                 }
         case .string, .bytes12, .bytes16:
             guard let (from, below) = condition.bytes else { return nil }
             let most = max(16, rows.count / 16)
-            return rows.count(column, from: from, below: below, atMost: most)
+            return try rows.count(column, from: from, below: below, atMost: most)
                 .map { count in
                     IndexAccess(count: count, words: words) {
-                        rows.keys(column, from: from, below: below) ?? []
+                        try rows.keys(column, from: from, below: below) ?? []
                     }
                 }
         default: return nil

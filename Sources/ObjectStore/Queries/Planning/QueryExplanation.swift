@@ -9,7 +9,7 @@ extension Results {
         let planned = query.plannedSteps
         switch query.base {
         case .table(let table):
-            lines += start(view.table(table), of: name, step: planned.first, in: view)
+            lines += try start(view.table(table), of: name, step: planned.first, in: view)
         case .list: lines.append("reads a list of '\(name)', element by element")
         case .backlinks:
             lines.append("reads the '\(name)' objects that link to the object, from an index")
@@ -43,12 +43,12 @@ extension Results {
     /// Returns a description of how the matching objects of a class are found.
     private func start(
         _ rows: TableReader, of name: String, step: Query.Step?, in view: StoreView
-    ) -> [String] {
+    ) throws -> [String] {
         let objects = "\(rows.count.grouped) objects of '\(name)'"
         guard case .filter(let predicate)? = step else {
             return ["all \(objects), in the order of their creation"]
         }
-        let plan = QueryPlan(predicate, rows, in: view)
+        let plan = try QueryPlan(predicate, rows, in: view)
         if let access = plan.access {
             let candidates =
                 access.count == 1 ? "1 candidate" : "\(access.count.grouped) candidates"
@@ -70,7 +70,7 @@ extension Results {
             "scans \(objects) in \(clusters.grouped) cluster\(clusters == 1 ? "" : "s"), each "
                 + "condition only for rows that match the previous ones:"
         ]
-        let steps = ScanPlanner(rows: rows).steps(plan.predicate.conditions)
+        let steps = try ScanPlanner(rows: rows).steps(plan.predicate.conditions)
         for (index, step) in steps.enumerated() {
             var notes = step.note.map { [$0] } ?? []
             if let share = step.share { notes.append("leaves about \(share.percentage)") }

@@ -8,7 +8,7 @@ protocol ScanNode {
     /// The cost of one row, as a number of integer comparisons.
     var cost: Int { get }
     /// Returns those rows of `among` in a cluster that match.
-    func evaluate(_ cluster: Int, among: ClusterBits) -> ClusterBits
+    func evaluate(_ cluster: Int, among: ClusterBits) throws -> ClusterBits
 }
 
 /// A condition that needs no preparation, with its tables.
@@ -17,8 +17,8 @@ struct PlainScan: ScanNode {
     let tables: BoundTables
     var cost: Int { node.cost }
 
-    func evaluate(_ cluster: Int, among: ClusterBits) -> ClusterBits {
-        node.evaluate(tables, cluster, among: among)
+    func evaluate(_ cluster: Int, among: ClusterBits) throws -> ClusterBits {
+        try node.evaluate(tables, cluster, among: among)
     }
 }
 
@@ -31,9 +31,10 @@ struct ColumnScan: ScanNode {
     let includesNull: Bool
     let cost: Int
 
-    func evaluate(_ cluster: Int, among: ClusterBits) -> ClusterBits {
-        let found = rows.matches(column, cluster, test, among: among)
-        return includesNull ? found | rows.matches(column, cluster, .isNull, among: among) : found
+    func evaluate(_ cluster: Int, among: ClusterBits) throws -> ClusterBits {
+        let found = try rows.matches(column, cluster, test, among: among)
+        return try includesNull
+            ? found | rows.matches(column, cluster, .isNull, among: among) : found
     }
 }
 
@@ -58,9 +59,10 @@ struct LinkScan: ScanNode {
     let includesNull: Bool
     var cost: Int { 3 }
 
-    func evaluate(_ cluster: Int, among: ClusterBits) -> ClusterBits {
-        let found = rows.matches(column, cluster, linkedTo: targets, among: among)
-        return includesNull ? found | rows.matches(column, cluster, .isNull, among: among) : found
+    func evaluate(_ cluster: Int, among: ClusterBits) throws -> ClusterBits {
+        let found = try rows.matches(column, cluster, linkedTo: targets, among: among)
+        return try includesNull
+            ? found | rows.matches(column, cluster, .isNull, among: among) : found
     }
 }
 
@@ -71,7 +73,7 @@ struct RowSetScan: ScanNode {
     let isComplement: Bool
     var cost: Int { 0 }
 
-    func evaluate(_ cluster: Int, among: ClusterBits) -> ClusterBits {
+    func evaluate(_ cluster: Int, among: ClusterBits) throws -> ClusterBits {
         isComplement ? among & ~matching[cluster] : among & matching[cluster]
     }
 }
@@ -81,11 +83,11 @@ struct AllScan: ScanNode {
     let parts: [any ScanNode]
     var cost: Int { parts.reduce(0) { $0 + $1.cost } }
 
-    func evaluate(_ cluster: Int, among: ClusterBits) -> ClusterBits {
+    func evaluate(_ cluster: Int, among: ClusterBits) throws -> ClusterBits {
         var bits = among
         for part in parts {
             if bits.isEmpty { return bits }
-            bits = part.evaluate(cluster, among: bits)
+            bits = try part.evaluate(cluster, among: bits)
         }
         return bits
     }
@@ -96,12 +98,12 @@ struct AnyScan: ScanNode {
     let parts: [any ScanNode]
     var cost: Int { parts.reduce(0) { $0 + $1.cost } }
 
-    func evaluate(_ cluster: Int, among: ClusterBits) -> ClusterBits {
+    func evaluate(_ cluster: Int, among: ClusterBits) throws -> ClusterBits {
         var bits = ClusterBits.zero
         for part in parts {
             let rest = among & ~bits
             if rest.isEmpty { return bits }
-            bits |= part.evaluate(cluster, among: rest)
+            bits |= try part.evaluate(cluster, among: rest)
         }
         return bits
     }
@@ -112,7 +114,7 @@ struct NotScan: ScanNode {
     let part: any ScanNode
     var cost: Int { part.cost }
 
-    func evaluate(_ cluster: Int, among: ClusterBits) -> ClusterBits {
-        among & ~part.evaluate(cluster, among: among)
+    func evaluate(_ cluster: Int, among: ClusterBits) throws -> ClusterBits {
+        try among & ~part.evaluate(cluster, among: among)
     }
 }

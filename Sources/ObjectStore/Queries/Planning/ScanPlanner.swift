@@ -30,7 +30,7 @@ struct ScanPlanner {
     let rows: TableReader
 
     /// Returns the steps for combined conditions, in order.
-    func steps(_ conditions: [BoundCondition]) -> [Step] {
+    func steps(_ conditions: [BoundCondition]) throws -> [Step] {
         var plain: [Step] = []
         var linked: [(hop: LinkHop, conditions: [BoundCondition])] = []
         var others: [BoundCondition] = []
@@ -51,18 +51,18 @@ struct ScanPlanner {
         }
         var asked = Double(rows.count)
         for index in plain.indices {
-            measure(&plain[index])
+            try measure(&plain[index])
             asked *= plain[index].share ?? 0.5
         }
         for group in linked {
-            var steps = link(group.conditions, asked: asked)
-            for index in steps.indices { measure(&steps[index]) }
+            var steps = try link(group.conditions, asked: asked)
+            for index in steps.indices { try measure(&steps[index]) }
             plain += steps
         }
         for condition in others {
-            let (scan, note) = prepare(condition, asked: asked)
+            let (scan, note) = try prepare(condition, asked: asked)
             var step = Step(texts: [condition.text], scan: scan, note: note)
-            measure(&step)
+            try measure(&step)
             plain.append(step)
         }
         return plain.enumerated()
@@ -71,20 +71,20 @@ struct ScanPlanner {
     }
 
     /// Returns all rows of the table that satisfy some conditions.
-    func matching(_ conditions: [BoundCondition]) -> RowSet {
+    func matching(_ conditions: [BoundCondition]) throws -> RowSet {
         var found = RowSet(clusterCount: rows.clusterCount)
-        if let access = IndexAccess.best(of: conditions, rows) {
+        if let access = try IndexAccess.best(of: conditions, rows) {
             // Skipping the test matters most for full-text searches: testing a text again means tokenizing it.
             let isSure = access.isExact && conditions.count == 1
-            for key in access.keys()
-            where isSure || conditions.allSatisfy({ $0.node.matches($0.tables, key) }) {
+            for key in try access.keys()
+            where try isSure || conditions.allSatisfy({ try $0.node.matches($0.tables, key) }) {
                 found.insert(key)
             }
             return found
         }
-        let scan = AllScan(parts: steps(conditions).map(\.scan))
+        let scan = try AllScan(parts: steps(conditions).map(\.scan))
         for cluster in 0..<rows.clusterCount {
-            found[cluster] = scan.evaluate(cluster, among: rows.presence(cluster))
+            found[cluster] = try scan.evaluate(cluster, among: rows.presence(cluster))
         }
         return found
     }
@@ -92,24 +92,24 @@ struct ScanPlanner {
     /// Prepares one condition of any form; `asked` is the expected number of rows that it will test.
     private func prepare(
         _ condition: BoundCondition, asked: Double
-    ) -> (scan: any ScanNode, note: String?) {
-        func part(_ node: any PredicateNode) -> any ScanNode {
-            prepare(condition.with(node), asked: asked).scan
+    ) throws -> (scan: any ScanNode, note: String?) {
+        func part(_ node: any PredicateNode) throws -> any ScanNode {
+            try prepare(condition.with(node), asked: asked).scan
         }
         switch condition.node {
         case let node as ConjunctionNode:
-            let steps = steps(node.parts.map(condition.with))
+            let steps = try steps(node.parts.map(condition.with))
             return (AllScan(parts: steps.map(\.scan)), nil)
         case let node as DisjunctionNode:
-            return (AnyScan(parts: node.parts.map(part)), nil)
+            return try (AnyScan(parts: node.parts.map(part)), nil)
         case let node as NegationNode:
-            return (NotScan(part: part(node.part)), nil)
+            return try (NotScan(part: part(node.part)), nil)
         case let node as PathNode:
             if LinkHop.first(of: condition) != nil {
-                let step = link([condition], asked: asked)[0]
+                let step = try link([condition], asked: asked)[0]
                 return (step.scan, step.note)
             }
-            if let found = collection(node, condition, asked) { return found }
+            if let found = try collection(node, condition, asked) { return found }
         default: break
         }
         return (condition.node.scan(condition.tables), nil)
@@ -119,7 +119,7 @@ struct ScanPlanner {
     ///
     /// The conditions are evaluated for all objects of the target table if this costs less than reading the target of
     /// each row.
-    private func link(_ conditions: [BoundCondition], asked: Double) -> [Step] {
+    private func link(_ conditions: [BoundCondition], asked: Double) throws -> [Step] {
         var inner: [BoundCondition] = []
         var includesNull = true
         var target: TableReader?
@@ -134,7 +134,7 @@ struct ScanPlanner {
             asked * Self.costOfVisit * Double(inner.count)
                 > Double(target.count) * 2 + Double(rows.count) / 2
         {
-            let targets = ScanPlanner(rows: target).matching(inner)
+            let targets = try ScanPlanner(rows: target).matching(inner)
             let scan = LinkScan(
                 rows: rows, column: column, targets: TargetBits(targets),
                 includesNull: includesNull)
@@ -153,7 +153,7 @@ struct ScanPlanner {
     /// Prepares a condition on the elements of a list of objects or of backlinks, by one pass through the link index.
     private func collection(
         _ node: PathNode, _ condition: BoundCondition, _ asked: Double
-    ) -> (scan: any ScanNode, note: String?)? {
+    ) throws -> (scan: any ScanNode, note: String?)? {
         guard let hop = node.path.hops.first else { return nil }
         // The nil values of a map are not in an index.
         if case .entries = hop { return nil }
@@ -168,12 +168,12 @@ struct ScanPlanner {
         let isAll = node.quantifier == .all
         let inner: any PredicateNode = rest.simplified
         let wanted: any PredicateNode = isAll ? NegationNode(part: inner) : inner
-        let elements = ScanPlanner(rows: element).matching([condition.with(wanted)])
+        let elements = try ScanPlanner(rows: element).matching([condition.with(wanted)])
         let found: RowSet
         switch hop {
-        case .list(_, let column): found = rows.sources(of: elements, through: column)
+        case .list(_, let column): found = try rows.sources(of: elements, through: column)
         case .backlinks(let slot, let column):
-            found = condition.tables[slot].targets(
+            found = try condition.tables[slot].targets(
                 of: elements, through: column, clusterCount: rows.clusterCount)
         default: return nil
         }
@@ -185,7 +185,7 @@ struct ScanPlanner {
     }
 
     /// Measures the fraction of rows that a step leaves, on a few clusters.
-    private func measure(_ step: inout Step) {
+    private func measure(_ step: inout Step) throws {
         let count = rows.clusterCount
         guard count >= Self.leastSampled else { return }
         // Expensive conditions are evaluated for fewer rows.
@@ -195,10 +195,10 @@ struct ScanPlanner {
         var left = 0
         for sample in 0..<samples {
             let cluster = (2 * sample + 1) * count / (2 * samples)
-            var among = rows.presence(cluster)
+            var among = try rows.presence(cluster)
             if isExpensive { among &= Self.fewRows }
             asked += among.rowCount
-            left += step.scan.evaluate(cluster, among: among).rowCount
+            left += try step.scan.evaluate(cluster, among: among).rowCount
         }
         if asked > 0 { step.share = Double(left) / Double(asked) }
     }

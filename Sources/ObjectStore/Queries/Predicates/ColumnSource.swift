@@ -11,18 +11,19 @@ struct ColumnSource: Hashable, Sendable {
     }
 
     /// Returns the value of a row; null also for a missing row.
-    func scalar(_ rows: TableReader, _ key: ObjectKey) -> Scalar {
+    func scalar(_ rows: TableReader, _ key: ObjectKey) throws -> Scalar {
         switch type {
-        case .bool: rows.bool(column, key).map(Scalar.bool) ?? .null
-        case .int, .date: rows.int(column, key).map(Scalar.int) ?? .null
-        case .float: rows.float(column, key).map { .double(Double($0)) } ?? .null
-        case .double: rows.double(column, key).map(Scalar.double) ?? .null
+        case .bool: try rows.bool(column, key).map(Scalar.bool) ?? .null
+        case .int, .date: try rows.int(column, key).map(Scalar.int) ?? .null
+        case .float: try rows.float(column, key).map { .double(Double($0)) } ?? .null
+        case .double: try rows.double(column, key).map(Scalar.double) ?? .null
         case .string, .data, .uuid, .objectID:
-            rows.withBytes(column, key) { .bytes([UInt8](copying: Span(_bytes: $0))) } ?? .null
+            try rows.withBytes(column, key) { .bytes([UInt8](copying: Span(_bytes: $0))) } ?? .null
         case .decimal:
-            rows.bytes(column, key).flatMap(DecimalValue.init(bytes:)).map(Scalar.decimal) ?? .null
-        case .object: rows.link(column, key).map(Scalar.link) ?? .null
-        case .mixed: Scalar(mixed: rows.bytes(column, key).map(MixedCoding.decode) ?? .null)
+            try rows.bytes(column, key).flatMap(DecimalValue.init(bytes:)).map(Scalar.decimal)
+                ?? .null
+        case .object: try rows.link(column, key).map(Scalar.link) ?? .null
+        case .mixed: try Scalar(mixed: rows.bytes(column, key).map(MixedCoding.decode) ?? .null)
         case .backlinks: .null
         }
     }
@@ -49,53 +50,55 @@ struct ColumnSource: Hashable, Sendable {
     }
 
     /// Returns whether the value of one row passes a test; text is tested without a copy.
-    func matches(_ test: ValueTest, _ rows: TableReader, _ key: ObjectKey) -> Bool {
+    func matches(_ test: ValueTest, _ rows: TableReader, _ key: ObjectKey) throws -> Bool {
         switch type {
         case .string, .data, .uuid, .objectID:
             guard case .bytes(let text) = test.form else { break }
-            return rows.withBytes(column, key) { text.matches(Span(_bytes: $0)) }
-                ?? test.matchesNull
+            return try rows.withBytes(column, key) { bytes throws(StorageError) in
+                try text.matches(Span(_bytes: bytes))
+            } ?? test.matchesNull
         default: break
         }
-        return test.matches(scalar(rows, key))
+        return try test.matches(scalar(rows, key))
     }
 
     /// Returns those rows of `among` in a cluster whose values pass.
     func matches(
         _ test: ValueTest, _ rows: TableReader, _ cluster: Int, among: ClusterBits
-    ) -> ClusterBits {
+    ) throws -> ClusterBits {
         var bits: ClusterBits
         switch test.form {
         case .never: bits = .zero
         case _ where type == .mixed && !test.isAlways:
-            return byRow(test, rows, cluster, among: among)
+            return try byRow(test, rows, cluster, among: among)
         case .always:
-            return test.matchesNull
+            return try test.matchesNull
                 ? among : rows.matches(column, cluster, .notNull, among: among)
         case .bytes(.like(_)), .bytes(.folded(_, _)), .bytes(.search(_)):
             guard case .bytes(let text) = test.form else { return .zero }
-            bits = rows.matchesBytes(column, cluster, among: among) {
-                text.matches(Span(_bytes: $0))
+            bits = try rows.matchesBytes(column, cluster, among: among) {
+                bytes throws(StorageError) in
+                try text.matches(Span(_bytes: bytes))
             }
         default:
             guard let native = columnTest(test.form) else {
-                return byRow(test, rows, cluster, among: among)
+                return try byRow(test, rows, cluster, among: among)
             }
-            bits = rows.matches(column, cluster, native, among: among)
+            bits = try rows.matches(column, cluster, native, among: among)
         }
         if test.matchesNull {
-            bits |= rows.matches(column, cluster, .isNull, among: among)
+            bits |= try rows.matches(column, cluster, .isNull, among: among)
         }
         return bits
     }
 
     private func byRow(
         _ test: ValueTest, _ rows: TableReader, _ cluster: Int, among: ClusterBits
-    ) -> ClusterBits {
+    ) throws -> ClusterBits {
         var bits = ClusterBits.zero
         let first = Int64(cluster * Cluster.rows)
-        among.forEachRow { row in
-            if matches(test, rows, ObjectKey(rawValue: first + Int64(row))) { bits.insert(row) }
+        try among.forEachRow { row in
+            if try matches(test, rows, ObjectKey(rawValue: first + Int64(row))) { bits.insert(row) }
         }
         return bits
     }

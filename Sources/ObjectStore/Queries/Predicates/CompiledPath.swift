@@ -5,8 +5,8 @@ struct BoundTables {
     private let readers: [TableReader]
     private let interruption = Interruption.current
 
-    init(_ tables: [TableID], in view: StoreView) {
-        readers = tables.map { view.table($0) }
+    init(_ tables: [TableID], in view: StoreView) throws {
+        readers = try tables.map { try view.table($0) }
     }
 
     /// Creates an empty set of tables, for conditions without a property.
@@ -16,8 +16,8 @@ struct BoundTables {
 
     subscript(slot: Int) -> TableReader { readers[slot] }
 
-    /// Whether the evaluation may continue; called for each value of a collection.
-    var mayContinue: Bool { interruption?.mayContinue() ?? true }
+    /// Counts a step of the evaluation, for each value of a collection; throws if the evaluation should stop.
+    func step() throws { try interruption?.step() }
 }
 
 /// A compiled property path: instead of names it has columns and slots in ``BoundTables``.
@@ -127,56 +127,55 @@ struct CompiledPath: Sendable {
     /// Returns false if `body` did. `body` receives nil for a nil link that counts as a value, and for nil values of a
     /// map at the end of the path.
     func forEachObject(
-        _ tables: BoundTables, _ key: ObjectKey, _ body: (ObjectKey?) -> Bool
-    ) -> Bool {
-        walk(tables, key, from: 0, body)
+        _ tables: BoundTables, _ key: ObjectKey, _ body: (ObjectKey?) throws -> Bool
+    ) throws -> Bool {
+        try walk(tables, key, from: 0, body)
     }
 
     private func walk(
-        _ tables: BoundTables, _ key: ObjectKey, from index: Int, _ body: (ObjectKey?) -> Bool
-    ) -> Bool {
-        guard index < hops.count else { return body(key) }
+        _ tables: BoundTables, _ key: ObjectKey, from index: Int,
+        _ body: (ObjectKey?) throws -> Bool
+    ) throws -> Bool {
+        guard index < hops.count else { return try body(key) }
         switch hops[index] {
         case .link(let slot, let column):
-            guard let next = tables[slot].link(column, key) else { return nilLink(body) }
-            return walk(tables, next, from: index + 1, body)
+            guard let next = try tables[slot].link(column, key) else { return try nilLink(body) }
+            return try walk(tables, next, from: index + 1, body)
         case .entries(let slot, let column) where isLast(index):
-            for element in tables[slot].listElements(column, key) {
+            for element in try tables[slot].listElements(column, key) {
                 var next: ObjectKey?
                 if case .int(let linked) = element { next = ObjectKey(rawValue: linked) }
-                guard tables.mayContinue, body(next) else { return false }
+                try tables.step()
+                guard try body(next) else { return false }
             }
             return true
         case .list(let slot, let column), .entries(let slot, let column):
-            for next in tables[slot].linkedKeys(column, key) {
-                guard tables.mayContinue, walk(tables, next, from: index + 1, body) else {
-                    return false
-                }
+            for next in try tables[slot].linkedKeys(column, key) {
+                try tables.step()
+                guard try walk(tables, next, from: index + 1, body) else { return false }
             }
             return true
         case .backlinks(let slot, let column):
-            for next in tables[slot].sources(of: key, through: column) {
-                guard tables.mayContinue, walk(tables, next, from: index + 1, body) else {
-                    return false
-                }
+            for next in try tables[slot].sources(of: key, through: column) {
+                try tables.step()
+                guard try walk(tables, next, from: index + 1, body) else { return false }
             }
             return true
         case .holders(let slot, let column, let target):
-            for next in tables[slot].holders(of: key, in: target, through: column) {
-                guard tables.mayContinue, walk(tables, next, from: index + 1, body) else {
-                    return false
-                }
+            for next in try tables[slot].holders(of: key, in: target, through: column) {
+                try tables.step()
+                guard try walk(tables, next, from: index + 1, body) else { return false }
             }
             return true
         case .element(let slot, let column, let position):
-            let element = position.element(of: tables[slot], column, key)
-            guard case .int(let next)? = element else { return nilLink(body) }
-            return walk(tables, ObjectKey(rawValue: next), from: index + 1, body)
+            let element = try position.element(of: tables[slot], column, key)
+            guard case .int(let next)? = element else { return try nilLink(body) }
+            return try walk(tables, ObjectKey(rawValue: next), from: index + 1, body)
         }
     }
 
-    private func nilLink(_ body: (ObjectKey?) -> Bool) -> Bool {
-        nilLinkIsValue ? body(nil) : true
+    private func nilLink(_ body: (ObjectKey?) throws -> Bool) throws -> Bool {
+        try nilLinkIsValue ? body(nil) : true
     }
 
     /// Returns whether the objects after a hop are the values of the path.
@@ -186,30 +185,30 @@ struct CompiledPath: Sendable {
 
     /// Calls `body` with every value until it returns false, and returns false in that case.
     func forEachValue(
-        _ tables: BoundTables, _ key: ObjectKey, _ body: (Scalar) -> Bool
-    ) -> Bool {
-        forEachObject(tables, key) { object in
-            guard let object else { return body(.null) }
+        _ tables: BoundTables, _ key: ObjectKey, _ body: (Scalar) throws -> Bool
+    ) throws -> Bool {
+        try forEachObject(tables, key) { object in
+            guard let object else { return try body(.null) }
             switch terminal {
-            case .object: return body(.link(object))
-            case .value(let slot, let source): return body(source.scalar(tables[slot], object))
+            case .object: return try body(.link(object))
+            case .value(let slot, let source): return try body(source.scalar(tables[slot], object))
             case .size(let slot, let column):
-                let size = tables[slot].withBytes(column, object) { Int64($0.byteCount) }
-                return body(size.map(Scalar.int) ?? .null)
+                let size = try tables[slot].withBytes(column, object) { Int64($0.byteCount) }
+                return try body(size.map(Scalar.int) ?? .null)
             case .rank(let texts):
-                return body(.double(-texts.reduce(0) { $0 + $1.score(tables, object) }))
+                return try body(.double(-texts.reduce(0) { try $0 + $1.score(tables, object) }))
             case .element(let slot, let source, let position):
-                let element = position.element(of: tables[slot], source.column, object)
-                return body(element.map(source.scalar) ?? .null)
-            case .mixed(let inside): return inside.forEachValue(tables, object, body)
+                let element = try position.element(of: tables[slot], source.column, object)
+                return try body(element.map(source.scalar) ?? .null)
+            case .mixed(let inside): return try inside.forEachValue(tables, object, body)
             case .keys(let slot, let column):
-                for (name, _) in tables[slot].mapEntries(column, object) {
-                    guard body(.bytes(Array(name.utf8))) else { return false }
+                for (name, _) in try tables[slot].mapEntries(column, object) {
+                    guard try body(.bytes(Array(name.utf8))) else { return false }
                 }
                 return true
             case .elements(let slot, let source):
-                for element in tables[slot].listElements(source.column, object) {
-                    guard body(source.scalar(element)) else { return false }
+                for element in try tables[slot].listElements(source.column, object) {
+                    guard try body(source.scalar(element)) else { return false }
                 }
                 return true
             }
@@ -217,9 +216,9 @@ struct CompiledPath: Sendable {
     }
 
     /// Returns the value of a path without lists.
-    func value(_ tables: BoundTables, _ key: ObjectKey) -> Scalar {
+    func value(_ tables: BoundTables, _ key: ObjectKey) throws -> Scalar {
         var result = Scalar.null
-        _ = forEachValue(tables, key) { value in
+        _ = try forEachValue(tables, key) { value in
             result = value
             return false
         }
@@ -229,7 +228,7 @@ struct CompiledPath: Sendable {
     /// Returns whether enough values of the row pass.
     func matches(
         _ test: ValueTest, quantifier: Quantifier, _ tables: BoundTables, _ key: ObjectKey
-    ) -> Bool {
+    ) throws -> Bool {
         let wanted = quantifier != .all
         var found = false
         let visit = { (passes: Bool) -> Bool in
@@ -240,28 +239,28 @@ struct CompiledPath: Sendable {
             return true
         }
         if case .value(let slot, let source) = terminal {
-            _ = forEachObject(tables, key) { object in
+            _ = try forEachObject(tables, key) { object in
                 guard let object else { return visit(test.matchesNull) }
-                return visit(source.matches(test, tables[slot], object))
+                return try visit(source.matches(test, tables[slot], object))
             }
         } else {
-            _ = forEachValue(tables, key) { visit(test.matches($0)) }
+            _ = try forEachValue(tables, key) { try visit(test.matches($0)) }
         }
         return quantifier == .any ? found : !found
     }
 
     /// Returns the number of values of a row.
-    func count(_ tables: BoundTables, _ key: ObjectKey) -> Int {
+    func count(_ tables: BoundTables, _ key: ObjectKey) throws -> Int {
         var count = 0
         if terminal == .object, let last = hops.last, last.isCounted {
             let way = CompiledPath(hops: Array(hops.dropLast()), terminal: .object)
-            _ = way.forEachObject(tables, key) { object in
+            _ = try way.forEachObject(tables, key) { object in
                 guard let object else { return true }
                 switch last {
                 case .backlinks(let slot, let column):
-                    count += tables[slot].sourceCount(of: object, through: column)
+                    count += try tables[slot].sourceCount(of: object, through: column)
                 case .list(let slot, let column), .entries(let slot, let column):
-                    count += tables[slot].listCount(column, object)
+                    count += try tables[slot].listCount(column, object)
                 default: break
                 }
                 return true
@@ -269,22 +268,22 @@ struct CompiledPath: Sendable {
             return count
         }
         if case .mixed = terminal {
-            _ = forEachValue(tables, key) { _ in
+            _ = try forEachValue(tables, key) { _ in
                 count += 1
                 return true
             }
         } else if case .keys(let slot, let column) = terminal {
-            _ = forEachObject(tables, key) { object in
-                if let object { count += tables[slot].listCount(column, object) }
+            _ = try forEachObject(tables, key) { object in
+                if let object { count += try tables[slot].listCount(column, object) }
                 return true
             }
         } else if case .elements(let slot, let source) = terminal {
-            _ = forEachObject(tables, key) { object in
-                if let object { count += tables[slot].listCount(source.column, object) }
+            _ = try forEachObject(tables, key) { object in
+                if let object { count += try tables[slot].listCount(source.column, object) }
                 return true
             }
         } else {
-            _ = forEachObject(tables, key) { object in
+            _ = try forEachObject(tables, key) { object in
                 if object != nil { count += 1 }
                 return true
             }
@@ -303,11 +302,12 @@ struct CompiledPath: Sendable {
 
 extension CompiledPath.ElementPosition {
     /// Returns the element of a row's collection; nil if there is none.
-    func element(of rows: TableReader, _ column: ColumnID, _ key: ObjectKey) -> ListElement? {
+    func element(of rows: TableReader, _ column: ColumnID, _ key: ObjectKey) throws -> ListElement?
+    {
         switch self {
-        case .index(let index): rows.listElement(column, key, at: index)
-        case .last: rows.listElement(column, key, at: rows.listCount(column, key) - 1)
-        case .key(let name): rows.mapValue(column, key, name)
+        case .index(let index): try rows.listElement(column, key, at: index)
+        case .last: try rows.listElement(column, key, at: rows.listCount(column, key) - 1)
+        case .key(let name): try rows.mapValue(column, key, name)
         }
     }
 }

@@ -42,12 +42,12 @@ package struct CompiledPredicate: Sendable {
     }
 
     /// Returns the condition with its tables looked up in a view, for the evaluation of many objects.
-    package func bound(to view: StoreView) -> BoundPredicate {
+    package func bound(to view: StoreView) throws -> BoundPredicate {
         var conditions: [BoundCondition] = []
         conditions.reserveCapacity(parts.count)
         for (index, part) in parts.enumerated() {
             let isAsBefore = index > 0 && parts[index - 1].tables == part.tables
-            conditions.append(
+            try conditions.append(
                 BoundCondition(
                     text: part.text, node: part.node,
                     tables: isAsBefore
@@ -59,13 +59,14 @@ package struct CompiledPredicate: Sendable {
     /// Returns whether an object matches in a view.
     ///
     /// All values of a missing object are nil, so test its presence first.
-    package func matches(_ view: StoreView, _ key: ObjectKey) -> Bool {
-        bound(to: view).matches(key)
+    package func matches(_ view: StoreView, _ key: ObjectKey) throws -> Bool {
+        try bound(to: view).matches(key)
     }
 
     /// Returns those rows of `among` in a cluster that match.
-    package func evaluate(_ view: StoreView, cluster: Int, among: ClusterBits) -> ClusterBits {
-        bound(to: view).evaluate(cluster: cluster, among: among)
+    package func evaluate(_ view: StoreView, cluster: Int, among: ClusterBits) throws -> ClusterBits
+    {
+        try bound(to: view).evaluate(cluster: cluster, among: among)
     }
 
     /// Returns the conjunction of this condition and another one on the same class.
@@ -86,20 +87,20 @@ package struct BoundPredicate {
     let conditions: [BoundCondition]
 
     /// Returns whether an object matches.
-    package func matches(_ key: ObjectKey) -> Bool {
+    package func matches(_ key: ObjectKey) throws -> Bool {
         for index in conditions.indices
-        where !conditions[index].node.matches(conditions[index].tables, key) {
+        where try !conditions[index].node.matches(conditions[index].tables, key) {
             return false
         }
         return true
     }
 
     /// Returns those rows of `among` in a cluster that match.
-    package func evaluate(cluster: Int, among: ClusterBits) -> ClusterBits {
+    package func evaluate(cluster: Int, among: ClusterBits) throws -> ClusterBits {
         var bits = among
         for index in conditions.indices {
             if bits.isEmpty { break }
-            bits = conditions[index].node.evaluate(
+            bits = try conditions[index].node.evaluate(
                 conditions[index].tables, cluster, among: bits)
         }
         return bits

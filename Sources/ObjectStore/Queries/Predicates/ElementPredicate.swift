@@ -42,11 +42,11 @@ package struct ElementPredicate: Hashable, Sendable {
     }
 
     /// Returns whether a value satisfies the condition.
-    func matches(_ value: Value) -> Bool {
+    func matches(_ value: Value) throws -> Bool {
         let scalar =
             isMixed
             ? Scalar(mixed: value) : PredicateCompiler.constant(value)?.value ?? .null
-        return nodes.allSatisfy { Self.holds($0, scalar) }
+        return try nodes.allSatisfy { try Self.holds($0, scalar) }
     }
 
     private static func isAboutValue(_ node: any PredicateNode) -> Bool {
@@ -59,13 +59,13 @@ package struct ElementPredicate: Hashable, Sendable {
         }
     }
 
-    private static func holds(_ node: any PredicateNode, _ value: Scalar) -> Bool {
+    private static func holds(_ node: any PredicateNode, _ value: Scalar) throws -> Bool {
         switch node {
-        case let node as ColumnNode: node.test.matches(value)
+        case let node as ColumnNode: try node.test.matches(value)
         case let node as ConstantNode: node.value
-        case let node as ConjunctionNode: node.parts.allSatisfy { holds($0, value) }
-        case let node as DisjunctionNode: node.parts.contains { holds($0, value) }
-        case let node as NegationNode: !holds(node.part, value)
+        case let node as ConjunctionNode: try node.parts.allSatisfy { try holds($0, value) }
+        case let node as DisjunctionNode: try node.parts.contains { try holds($0, value) }
+        case let node as NegationNode: try !holds(node.part, value)
         default: false
         }
     }

@@ -62,18 +62,18 @@ struct MixedPath: Hashable, Sendable {
 
     /// Calls `body` with every value until it returns false, and returns false in that case.
     func forEachValue(
-        _ tables: BoundTables, _ key: ObjectKey, _ body: (Scalar) -> Bool
-    ) -> Bool {
+        _ tables: BoundTables, _ key: ObjectKey, _ body: (Scalar) throws -> Bool
+    ) throws -> Bool {
         let rows = tables[slot]
         switch base {
         case .value:
-            return follow(MixedReader(rows.bytes(column, key) ?? []), from: 0, in: tables, body)
+            return try follow(MixedReader(rows.bytes(column, key) ?? []), from: 0, in: tables, body)
         case .element(let position):
-            let element = position.element(of: rows, column, key)
-            return follow(MixedReader(element?.mixedBytes ?? []), from: 0, in: tables, body)
+            let element = try position.element(of: rows, column, key)
+            return try follow(MixedReader(element?.mixedBytes ?? []), from: 0, in: tables, body)
         case .elements:
-            for element in rows.listElements(column, key) {
-                guard follow(MixedReader(element.mixedBytes), from: 0, in: tables, body) else {
+            for element in try rows.listElements(column, key) {
+                guard try follow(MixedReader(element.mixedBytes), from: 0, in: tables, body) else {
                     return false
                 }
             }
@@ -83,53 +83,54 @@ struct MixedPath: Hashable, Sendable {
 
     /// Continues from a value; the recursion is as deep as the nesting of the values.
     private func follow(
-        _ start: MixedReader, from first: Int, in tables: BoundTables, _ body: (Scalar) -> Bool
-    ) -> Bool {
+        _ start: MixedReader, from first: Int, in tables: BoundTables,
+        _ body: (Scalar) throws -> Bool
+    ) throws -> Bool {
         var reader = start
         for position in first..<steps.count {
             switch steps[position] {
             case .name(_, let links) where reader.nextTag == .link:
-                return links.forEachValue(reader.value() ?? .null, tables, body)
+                return try links.forEachValue(reader.value() ?? .null, tables, body)
             case .name(let name, _), .key(let name):
-                guard reader.tag() == .map, reader.enter(name) else { return body(.null) }
+                guard reader.tag() == .map, reader.enter(name) else { return try body(.null) }
             case .index(let index):
-                guard reader.tag() == .list, reader.enter(index) else { return body(.null) }
+                guard reader.tag() == .list, reader.enter(index) else { return try body(.null) }
             case .last:
-                guard reader.tag() == .list, reader.enterLast() else { return body(.null) }
+                guard reader.tag() == .list, reader.enterLast() else { return try body(.null) }
             case .elements:
-                return followElements(reader, from: position + 1, in: tables, body)
+                return try followElements(reader, from: position + 1, in: tables, body)
             case .keys:
-                return forEachKey(reader, body)
+                return try forEachKey(reader, body)
             case .count:
-                return body(reader.count().map { .int(Int64($0)) } ?? .null)
+                return try body(reader.count().map { .int(Int64($0)) } ?? .null)
             case .type:
-                return body(.int(MixedType.code(of: reader.value() ?? .null)))
+                return try body(.int(MixedType.code(of: reader.value() ?? .null)))
             }
         }
-        return body(Scalar(mixed: reader.value() ?? .null))
+        return try body(Scalar(mixed: reader.value() ?? .null))
     }
 
     private func followElements(
         _ collection: MixedReader, from position: Int, in tables: BoundTables,
-        _ body: (Scalar) -> Bool
-    ) -> Bool {
+        _ body: (Scalar) throws -> Bool
+    ) throws -> Bool {
         var reader = collection
         let tag = reader.tag()
         guard tag == .list || tag == .map, let count = reader.head() else { return true }
         for _ in 0..<count {
             if tag == .map, reader.key() == nil { return true }
-            guard follow(reader, from: position, in: tables, body) else { return false }
+            guard try follow(reader, from: position, in: tables, body) else { return false }
             guard reader.skip() else { return true }
         }
         return true
     }
 
-    private func forEachKey(_ map: MixedReader, _ body: (Scalar) -> Bool) -> Bool {
+    private func forEachKey(_ map: MixedReader, _ body: (Scalar) throws -> Bool) throws -> Bool {
         var reader = map
         guard reader.tag() == .map, let count = reader.head() else { return true }
         for _ in 0..<count {
             guard let key = reader.key() else { return true }
-            guard body(.bytes(Array(key.utf8))) else { return false }
+            guard try body(.bytes(Array(key.utf8))) else { return false }
             guard reader.skip() else { return true }
         }
         return true
@@ -189,14 +190,14 @@ final class LinkedPaths: Hashable, Sendable {
     ///
     /// Returns nil for an object of a class without the property.
     fileprivate func forEachValue(
-        _ link: Value, _ tables: BoundTables, _ body: (Scalar) -> Bool
-    ) -> Bool {
+        _ link: Value, _ tables: BoundTables, _ body: (Scalar) throws -> Bool
+    ) throws -> Bool {
         guard case .object(let reference) = link, let target = targets[reference.table] else {
-            return body(.null)
+            return try body(.null)
         }
         var continues = true
-        target.expression.forEach(tables, reference.key) { value in
-            continues = body(Scalar(mixed: value, target.type))
+        try target.expression.forEach(tables, reference.key) { value in
+            continues = try body(Scalar(mixed: value, target.type))
             return continues
         }
         return continues

@@ -85,11 +85,7 @@ extension PredicateCompiler {
             left: first, right: second, operation: operation, folding: folding,
             quantifier: left.quantifier ?? right.quantifier ?? .any,
             quantifiesRight: right.quantifier != nil)
-        if left.isConstant, right.isConstant {
-            let nowhere = BoundTables()
-            return ConstantNode(value: result.matches(nowhere, ObjectKey(rawValue: 0)))
-        }
-        return result
+        return left.isConstant && right.isConstant ? result.folded : result
     }
 
     /// Compares the list at a path with a list of constants: equal elements in the same order.

@@ -49,9 +49,9 @@ extension PredicateCompiler {
         }
         if folding.isNeeded {
             // No calculation yields text, so this is a constant.
-            guard case .constant(let value) = left.form else { return ConstantNode(value: false) }
+            guard let expression = left.expression else { return ConstantNode(value: false) }
             let test = PredicateCompiler.foldedMembershipTest(folding, members)
-            return ConstantNode(value: test.matches(value))
+            return ExpressionTestNode(expression: expression, test: test).folded
         }
         let comparable = members.filter { left.type.isComparable(with: $0.type) }.map {
             PredicateCompiler.constant($0.value, $0.type, beside: left.type)
@@ -66,8 +66,7 @@ extension PredicateCompiler {
         let node = MembershipNode(
             operand: expression, quantifier: operand.quantifier ?? .any, members: members,
             isRange: isRange)
-        guard operand.isConstant else { return node }
-        return ConstantNode(value: node.matches(BoundTables(), ObjectKey(rawValue: 0)))
+        return operand.isConstant ? node.folded : node
     }
 
     /// Converts a list of constants to a test; members of another type match no value.

@@ -8,15 +8,15 @@ protocol PredicateExpression: Sendable {
     /// The cost of one row, as a number of integer comparisons.
     var cost: Int { get }
     /// Calls `body` with every value of the row until it returns false.
-    func forEach(_ tables: BoundTables, _ key: ObjectKey, _ body: (Scalar) -> Bool)
+    func forEach(_ tables: BoundTables, _ key: ObjectKey, _ body: (Scalar) throws -> Bool) throws
 }
 
 extension PredicateExpression {
     var isToMany: Bool { false }
 
-    func value(_ tables: BoundTables, _ key: ObjectKey) -> Scalar {
+    func value(_ tables: BoundTables, _ key: ObjectKey) throws -> Scalar {
         var result = Scalar.nothing
-        forEach(tables, key) {
+        try forEach(tables, key) {
             result = $0
             return false
         }
@@ -29,8 +29,8 @@ struct ConstantExpression: PredicateExpression {
     let constant: Scalar
     var cost: Int { 0 }
 
-    func forEach(_ tables: BoundTables, _ key: ObjectKey, _ body: (Scalar) -> Bool) {
-        _ = body(constant)
+    func forEach(_ tables: BoundTables, _ key: ObjectKey, _ body: (Scalar) throws -> Bool) throws {
+        _ = try body(constant)
     }
 }
 
@@ -40,8 +40,8 @@ struct PathExpression: PredicateExpression {
     var isToMany: Bool { path.isToMany }
     var cost: Int { path.cost }
 
-    func forEach(_ tables: BoundTables, _ key: ObjectKey, _ body: (Scalar) -> Bool) {
-        _ = path.forEachValue(tables, key, body)
+    func forEach(_ tables: BoundTables, _ key: ObjectKey, _ body: (Scalar) throws -> Bool) throws {
+        _ = try path.forEachValue(tables, key, body)
     }
 }
 
@@ -50,8 +50,8 @@ struct CountExpression: PredicateExpression {
     let paths: [CompiledPath]
     var cost: Int { paths.reduce(20) { $0 + $1.cost } }
 
-    func forEach(_ tables: BoundTables, _ key: ObjectKey, _ body: (Scalar) -> Bool) {
-        _ = body(.int(Int64(paths.reduce(0) { $0 + $1.count(tables, key) })))
+    func forEach(_ tables: BoundTables, _ key: ObjectKey, _ body: (Scalar) throws -> Bool) throws {
+        _ = try body(.int(Int64(paths.reduce(0) { try $0 + $1.count(tables, key) })))
     }
 }
 
@@ -61,13 +61,13 @@ struct SubqueryExpression: PredicateExpression {
     let condition: any PredicateNode
     var cost: Int { collection.cost + 10 * condition.cost }
 
-    func forEach(_ tables: BoundTables, _ key: ObjectKey, _ body: (Scalar) -> Bool) {
+    func forEach(_ tables: BoundTables, _ key: ObjectKey, _ body: (Scalar) throws -> Bool) throws {
         var count: Int64 = 0
-        _ = collection.forEachObject(tables, key) { object in
-            if let object, condition.matches(tables, object) { count += 1 }
+        _ = try collection.forEachObject(tables, key) { object in
+            if let object, try condition.matches(tables, object) { count += 1 }
             return true
         }
-        _ = body(.int(count))
+        _ = try body(.int(count))
     }
 }
 
@@ -79,13 +79,13 @@ struct AggregateExpression: PredicateExpression {
     var numbersOnly = false
     var cost: Int { path.cost }
 
-    func forEach(_ tables: BoundTables, _ key: ObjectKey, _ body: (Scalar) -> Bool) {
+    func forEach(_ tables: BoundTables, _ key: ObjectKey, _ body: (Scalar) throws -> Bool) throws {
         var aggregate = Aggregate(operation)
-        _ = path.forEachValue(tables, key) { value in
+        _ = try path.forEachValue(tables, key) { value in
             if !numbersOnly || value.number != nil { aggregate.add(value) }
             return true
         }
-        _ = body(aggregate.result)
+        _ = try body(aggregate.result)
     }
 }
 
@@ -99,11 +99,11 @@ struct ArithmeticExpression: PredicateExpression {
     var isToMany: Bool { left.isToMany || right.isToMany }
     var cost: Int { left.cost + right.cost + 20 }
 
-    func forEach(_ tables: BoundTables, _ key: ObjectKey, _ body: (Scalar) -> Bool) {
+    func forEach(_ tables: BoundTables, _ key: ObjectKey, _ body: (Scalar) throws -> Bool) throws {
         var continues = true
-        left.forEach(tables, key) { first in
-            right.forEach(tables, key) { second in
-                continues = body(ArithmeticExpression.compute(operation, first, second))
+        try left.forEach(tables, key) { first in
+            try right.forEach(tables, key) { second in
+                continues = try body(ArithmeticExpression.compute(operation, first, second))
                 return continues
             }
             return continues
@@ -197,28 +197,28 @@ struct Aggregate {
     /// Adds the values of a column of numbers in some rows of a cluster.
     mutating func add(
         _ source: ColumnSource, of rows: TableReader, _ cluster: Int, _ bits: ClusterBits
-    ) {
+    ) throws {
         let column = source.column
         let isWhole = source.type == .int || source.type == .date
         switch operation {
         case .minimum:
-            add(
+            try add(
                 isWhole
                     ? rows.minInt(column, cluster, among: bits).map(Scalar.int) ?? .null
                     : rows.minDouble(column, cluster, among: bits).map(Scalar.double) ?? .null)
         case .maximum:
-            add(
+            try add(
                 isWhole
                     ? rows.maxInt(column, cluster, among: bits).map(Scalar.int) ?? .null
                     : rows.maxDouble(column, cluster, among: bits).map(Scalar.double) ?? .null)
         case .sum, .average:
             if operation == .average {
-                count += rows.countNotNull(column, cluster, among: bits)
+                count += try rows.countNotNull(column, cluster, among: bits)
             }
             if isWhole {
-                total.whole += rows.sumInt(column, cluster, among: bits)
+                total.whole += try rows.sumInt(column, cluster, among: bits)
             } else {
-                let part = rows.sumDouble(column, cluster, among: bits)
+                let part = try rows.sumDouble(column, cluster, among: bits)
                 total.real = (total.real ?? 0) + part
             }
         }

@@ -6,21 +6,28 @@ import ColumnStorage
 protocol PredicateNode: Sendable {
     /// The cost of one row, as a number of integer comparisons.
     var cost: Int { get }
-    func evaluate(_ tables: BoundTables, _ cluster: Int, among: ClusterBits) -> ClusterBits
-    func matches(_ tables: BoundTables, _ key: ObjectKey) -> Bool
+    func evaluate(_ tables: BoundTables, _ cluster: Int, among: ClusterBits) throws -> ClusterBits
+    func matches(_ tables: BoundTables, _ key: ObjectKey) throws -> Bool
+}
+
+extension PredicateNode {
+    /// The result of a condition without properties, as a constant; the condition itself if evaluating it throws.
+    var folded: any PredicateNode {
+        let value = try? matches(BoundTables(), ObjectKey(rawValue: 0))
+        return value.map(ConstantNode.init) ?? self
+    }
 }
 
 /// A condition that can only be evaluated row by row.
 protocol RowPredicateNode: PredicateNode {}
 
 extension RowPredicateNode {
-    func evaluate(_ tables: BoundTables, _ cluster: Int, among: ClusterBits) -> ClusterBits {
+    func evaluate(_ tables: BoundTables, _ cluster: Int, among: ClusterBits) throws -> ClusterBits {
         var bits = ClusterBits.zero
         let first = Int64(cluster * Cluster.rows)
-        among.forEachRow { row in
-            if tables.mayContinue, matches(tables, ObjectKey(rawValue: first + Int64(row))) {
-                bits.insert(row)
-            }
+        try among.forEachRow { row in
+            try tables.step()
+            if try matches(tables, ObjectKey(rawValue: first + Int64(row))) { bits.insert(row) }
         }
         return bits
     }
@@ -31,11 +38,11 @@ struct ConstantNode: PredicateNode {
     let value: Bool
     var cost: Int { 0 }
 
-    func evaluate(_ tables: BoundTables, _ cluster: Int, among: ClusterBits) -> ClusterBits {
+    func evaluate(_ tables: BoundTables, _ cluster: Int, among: ClusterBits) throws -> ClusterBits {
         value ? among : .zero
     }
 
-    func matches(_ tables: BoundTables, _ key: ObjectKey) -> Bool { value }
+    func matches(_ tables: BoundTables, _ key: ObjectKey) throws -> Bool { value }
 }
 
 /// A test of a property of the class itself against constants, for whole leaves at once.
@@ -45,12 +52,12 @@ struct ColumnNode: PredicateNode {
     let test: ValueTest
     var cost: Int { test.cost }
 
-    func evaluate(_ tables: BoundTables, _ cluster: Int, among: ClusterBits) -> ClusterBits {
-        source.matches(test, tables[slot], cluster, among: among)
+    func evaluate(_ tables: BoundTables, _ cluster: Int, among: ClusterBits) throws -> ClusterBits {
+        try source.matches(test, tables[slot], cluster, among: among)
     }
 
-    func matches(_ tables: BoundTables, _ key: ObjectKey) -> Bool {
-        source.matches(test, tables[slot], key)
+    func matches(_ tables: BoundTables, _ key: ObjectKey) throws -> Bool {
+        try source.matches(test, tables[slot], key)
     }
 }
 
@@ -61,8 +68,8 @@ struct PathNode: RowPredicateNode {
     let test: ValueTest
     var cost: Int { path.cost + test.cost }
 
-    func matches(_ tables: BoundTables, _ key: ObjectKey) -> Bool {
-        path.matches(test, quantifier: quantifier, tables, key)
+    func matches(_ tables: BoundTables, _ key: ObjectKey) throws -> Bool {
+        try path.matches(test, quantifier: quantifier, tables, key)
     }
 }
 
@@ -77,15 +84,15 @@ struct ComparisonNode: RowPredicateNode {
     let quantifiesRight: Bool
     var cost: Int { left.cost + right.cost + 20 }
 
-    func matches(_ tables: BoundTables, _ key: ObjectKey) -> Bool {
+    func matches(_ tables: BoundTables, _ key: ObjectKey) throws -> Bool {
         let outer = quantifiesRight ? right : left
         let inner = quantifiesRight ? left : right
         let wanted = quantifier != .all
         var found = false
-        outer.forEach(tables, key) { first in
+        try outer.forEach(tables, key) { first in
             var passes = false
-            inner.forEach(tables, key) { second in
-                passes = quantifiesRight ? holds(second, first) : holds(first, second)
+            try inner.forEach(tables, key) { second in
+                passes = try quantifiesRight ? holds(second, first) : holds(first, second)
                 return !passes
             }
             found = passes == wanted
@@ -94,14 +101,14 @@ struct ComparisonNode: RowPredicateNode {
         return quantifier == .any ? found : !found
     }
 
-    private func holds(_ left: Scalar, _ right: Scalar) -> Bool {
+    private func holds(_ left: Scalar, _ right: Scalar) throws -> Bool {
         if let comparison = operation.comparison, !folding.isNeeded {
             return Scalar.holds(left, comparison, right)
         }
         if operation == .memberOf, !folding.isNeeded { return Scalar.holds(left, .equal, right) }
         switch (left, right) {
         case (.bytes(let text), .bytes(let other)):
-            return TextTest(operation, other, folding).matches(text.span)
+            return try TextTest(operation, other, folding).matches(text.span)
         case (.null, .null): return operation == .equal || operation == .memberOf
         default:
             return operation == .notEqual && left != .nothing && right != .nothing
@@ -118,10 +125,10 @@ struct MembershipNode: RowPredicateNode {
     let isRange: Bool
     var cost: Int { operand.cost + 5 * members.count }
 
-    func matches(_ tables: BoundTables, _ key: ObjectKey) -> Bool {
+    func matches(_ tables: BoundTables, _ key: ObjectKey) throws -> Bool {
         let wanted = quantifier != .all
         var found = false
-        operand.forEach(tables, key) { value in
+        try operand.forEach(tables, key) { value in
             found = holds(value) == wanted
             return !found
         }
@@ -149,39 +156,39 @@ struct SequenceNode: RowPredicateNode {
     var whole: ValueTest?
     var cost: Int { path.cost + tests.count }
 
-    func matches(_ tables: BoundTables, _ key: ObjectKey) -> Bool {
+    func matches(_ tables: BoundTables, _ key: ObjectKey) throws -> Bool {
         if !isSet, path.hops.isEmpty, case .elements(let slot, let source) = path.terminal,
-            tables[slot].listCount(source.column, key) != tests.count
+            try tables[slot].listCount(source.column, key) != tests.count
         {
             return false
         }
-        if isSet { return matchesSet(tables, key) }
+        if isSet { return try matchesSet(tables, key) }
         if let whole {
-            let values = values(tables, key)
-            if values.count == 1, whole.matches(values[0]) { return true }
+            let values = try values(tables, key)
+            if values.count == 1, try whole.matches(values[0]) { return true }
         }
         var position = 0
-        let isWhole = path.forEachValue(tables, key) { value in
-            guard position < tests.count, tests[position].matches(value) else { return false }
+        let isWhole = try path.forEachValue(tables, key) { value in
+            guard position < tests.count, try tests[position].matches(value) else { return false }
             position += 1
             return true
         }
         return isWhole && position == tests.count
     }
 
-    private func values(_ tables: BoundTables, _ key: ObjectKey) -> [Scalar] {
+    private func values(_ tables: BoundTables, _ key: ObjectKey) throws -> [Scalar] {
         var values: [Scalar] = []
-        _ = path.forEachValue(tables, key) { value in
+        _ = try path.forEachValue(tables, key) { value in
             values.append(value)
             return true
         }
         return values
     }
 
-    private func matchesSet(_ tables: BoundTables, _ key: ObjectKey) -> Bool {
-        let values = values(tables, key)
-        return values.allSatisfy { value in tests.contains { $0.matches(value) } }
-            && tests.allSatisfy { test in values.contains(where: test.matches) }
+    private func matchesSet(_ tables: BoundTables, _ key: ObjectKey) throws -> Bool {
+        let values = try values(tables, key)
+        return try values.allSatisfy { value in try tests.contains { try $0.matches(value) } }
+            && tests.allSatisfy { test in try values.contains(where: test.matches) }
     }
 }
 
@@ -192,17 +199,17 @@ struct ElementCountNode: PredicateNode {
     let form: ValueTest.Form
     var cost: Int { 1 }
 
-    func evaluate(_ tables: BoundTables, _ cluster: Int, among: ClusterBits) -> ClusterBits {
+    func evaluate(_ tables: BoundTables, _ cluster: Int, among: ClusterBits) throws -> ClusterBits {
         switch form {
         case .always: among
         case .int(let comparison, let bound):
-            tables[slot].matches(column, cluster, .int(comparison, bound), among: among)
+            try tables[slot].matches(column, cluster, .int(comparison, bound), among: among)
         default: .zero
         }
     }
 
-    func matches(_ tables: BoundTables, _ key: ObjectKey) -> Bool {
-        ValueTest(form: form, matchesNull: false)
+    func matches(_ tables: BoundTables, _ key: ObjectKey) throws -> Bool {
+        try ValueTest(form: form, matchesNull: false)
             .matches(.int(Int64(tables[slot].listCount(column, key))))
     }
 }
@@ -226,17 +233,17 @@ struct ConjunctionNode: PredicateNode {
         cost = parts.reduce(0) { $0 + $1.cost }
     }
 
-    func evaluate(_ tables: BoundTables, _ cluster: Int, among: ClusterBits) -> ClusterBits {
+    func evaluate(_ tables: BoundTables, _ cluster: Int, among: ClusterBits) throws -> ClusterBits {
         var bits = among
         for part in parts {
             if bits.isEmpty { return bits }
-            bits = part.evaluate(tables, cluster, among: bits)
+            bits = try part.evaluate(tables, cluster, among: bits)
         }
         return bits
     }
 
-    func matches(_ tables: BoundTables, _ key: ObjectKey) -> Bool {
-        parts.allSatisfy { $0.matches(tables, key) }
+    func matches(_ tables: BoundTables, _ key: ObjectKey) throws -> Bool {
+        try parts.allSatisfy { try $0.matches(tables, key) }
     }
 }
 
@@ -250,18 +257,18 @@ struct DisjunctionNode: PredicateNode {
         cost = parts.reduce(0) { $0 + $1.cost }
     }
 
-    func evaluate(_ tables: BoundTables, _ cluster: Int, among: ClusterBits) -> ClusterBits {
+    func evaluate(_ tables: BoundTables, _ cluster: Int, among: ClusterBits) throws -> ClusterBits {
         var bits = ClusterBits.zero
         for part in parts {
             let rest = among & ~bits
             if rest.isEmpty { return bits }
-            bits |= part.evaluate(tables, cluster, among: rest)
+            bits |= try part.evaluate(tables, cluster, among: rest)
         }
         return bits
     }
 
-    func matches(_ tables: BoundTables, _ key: ObjectKey) -> Bool {
-        parts.contains { $0.matches(tables, key) }
+    func matches(_ tables: BoundTables, _ key: ObjectKey) throws -> Bool {
+        try parts.contains { try $0.matches(tables, key) }
     }
 }
 
@@ -272,11 +279,11 @@ struct NegationNode: PredicateNode {
     let part: any PredicateNode
     var cost: Int { part.cost }
 
-    func evaluate(_ tables: BoundTables, _ cluster: Int, among: ClusterBits) -> ClusterBits {
-        among & ~part.evaluate(tables, cluster, among: among)
+    func evaluate(_ tables: BoundTables, _ cluster: Int, among: ClusterBits) throws -> ClusterBits {
+        try among & ~part.evaluate(tables, cluster, among: among)
     }
 
-    func matches(_ tables: BoundTables, _ key: ObjectKey) -> Bool {
-        !part.matches(tables, key)
+    func matches(_ tables: BoundTables, _ key: ObjectKey) throws -> Bool {
+        try !part.matches(tables, key)
     }
 }

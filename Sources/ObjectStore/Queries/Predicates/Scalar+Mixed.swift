@@ -62,7 +62,7 @@ struct MixedExpression: PredicateExpression {
     var isToMany: Bool { operand.isToMany }
     var cost: Int { operand.cost + 10 }
 
-    func forEach(_ tables: BoundTables, _ key: ObjectKey, _ body: (Scalar) -> Bool) {
-        operand.forEach(tables, key) { body(Scalar(mixed: $0, type)) }
+    func forEach(_ tables: BoundTables, _ key: ObjectKey, _ body: (Scalar) throws -> Bool) throws {
+        try operand.forEach(tables, key) { try body(Scalar(mixed: $0, type)) }
     }
 }

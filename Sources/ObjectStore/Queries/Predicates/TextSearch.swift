@@ -14,12 +14,12 @@ struct RankedText: Hashable, Sendable {
     let query: TextQuery
 
     /// Returns the score of an object's text; 0 for nil.
-    func score(_ tables: BoundTables, _ key: ObjectKey) -> Double {
+    func score(_ tables: BoundTables, _ key: ObjectKey) throws -> Double {
         var score = 0.0
-        _ = CompiledPath(hops: hops, terminal: .object).forEachObject(tables, key) { object in
+        _ = try CompiledPath(hops: hops, terminal: .object).forEachObject(tables, key) { object in
             guard let object else { return false }
             score =
-                tables[slot].withBytes(column, object) { query.score(Span(_bytes: $0)) } ?? 0
+                try tables[slot].withBytes(column, object) { query.score(Span(_bytes: $0)) } ?? 0
             return false
         }
         return score

@@ -62,7 +62,7 @@ enum TextTest: Sendable {
     }
 
     /// Returns whether a value that is not nil passes.
-    func matches(_ bytes: Span<UInt8>) -> Bool {
+    func matches(_ bytes: Span<UInt8>) throws(StorageError) -> Bool {
         switch self {
         case .compare(let comparison, let other):
             return comparison.holds(TextTest.order(bytes, other.span))
@@ -78,26 +78,28 @@ enum TextTest: Sendable {
             let interruption = Interruption.ofSearch(bytes.count, other.count)
             let step = 1 + other.count / 64
             var start = 0
-            while start <= bytes.count - other.count, interruption?.mayContinue(after: step) ?? true
-            {
+            while start <= bytes.count - other.count {
+                try interruption?.step(step)
                 if TextTest.equal(bytes, from: start, other.span) { return true }
                 start += 1
             }
             return false
         case .like(let pattern):
             let text = String(decoding: [UInt8](copying: bytes), as: UTF8.self)
-            return TextTest.isLike(Array(text.unicodeScalars), pattern)
+            return try TextTest.isLike(Array(text.unicodeScalars), pattern)
         case .search(let query):
             return query.matches(bytes)
         case .folded(let folding, .like(let pattern)):
             let text = folding.characters(bytes)
-            return TextTest.isLike(text.scalars, pattern, starts: text.starts)
+            return try TextTest.isLike(text.scalars, pattern, starts: text.starts)
         case .folded(let folding, let test):
-            return TextTest.matches(folding.scalars(bytes), test)
+            return try TextTest.matches(folding.scalars(bytes), test)
         }
     }
 
-    private static func matches(_ scalars: [Unicode.Scalar], _ test: FoldedTest) -> Bool {
+    private static func matches(
+        _ scalars: [Unicode.Scalar], _ test: FoldedTest
+    ) throws(StorageError) -> Bool {
         switch test {
         case .compare(let comparison, let other):
             return (scalars == other) == (comparison == .equal)
@@ -109,11 +111,12 @@ enum TextTest: Sendable {
             guard other.count <= scalars.count else { return false }
             let interruption = Interruption.ofSearch(scalars.count, other.count)
             let step = 1 + other.count / 16
-            return (0...scalars.count - other.count).contains {
-                (interruption?.mayContinue(after: step) ?? true)
-                    && scalars[$0..<$0 + other.count].elementsEqual(other)
+            for start in 0...scalars.count - other.count {
+                try interruption?.step(step)
+                if scalars[start..<start + other.count].elementsEqual(other) { return true }
             }
-        case .like(let pattern): return isLike(scalars, pattern)
+            return false
+        case .like(let pattern): return try isLike(scalars, pattern)
         }
     }
 
@@ -124,7 +127,7 @@ enum TextTest: Sendable {
     /// character.
     private static func isLike(
         _ text: [Unicode.Scalar], _ pattern: [LikePart], starts: [Bool]? = nil
-    ) -> Bool {
+    ) throws(StorageError) -> Bool {
         func end(ofCharacterAt index: Int) -> Int {
             guard let starts else { return index + 1 }
             var end = index + 1
@@ -135,7 +138,8 @@ enum TextTest: Sendable {
         var at = 0
         var part = 0
         var retry: (text: Int, part: Int)?
-        while at < text.count, interruption?.mayContinue() ?? true {
+        while at < text.count {
+            try interruption?.step()
             if part < pattern.count, pattern[part] == .anyRun {
                 retry = (at, part)
                 part += 1

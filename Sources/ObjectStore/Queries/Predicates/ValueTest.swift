@@ -38,7 +38,7 @@ struct ValueTest: Sendable {
     }
 
     /// Returns whether a value passes.
-    func matches(_ value: Scalar) -> Bool {
+    func matches(_ value: Scalar) throws -> Bool {
         switch (form, value) {
         case (_, .null): return matchesNull
         case (_, .nothing), (.never, _): return false
@@ -66,7 +66,7 @@ struct ValueTest: Sendable {
             (.bytes(.folded(_, .compare(.notEqual, _))), .decimal),
             (.bytes(.folded(_, .compare(.notEqual, _))), .mixed):
             return true  // a mixed value other than a text differs from any
-        case (.bytes(let test), .bytes(let bytes)): return test.matches(bytes.span)
+        case (.bytes(let test), .bytes(let bytes)): return try test.matches(bytes.span)
         case (.links(let keys), .link(let key)): return keys.contains(key.rawValue)
         case (.notLink(let other), .link(let key)): return key != other
         default: return false

@@ -184,7 +184,7 @@ package final class CollectionValues {
             all = try nested.value().nestedElements.values
         }
         let positions =
-            steps.isEmpty ? nil : Self.positions(of: all, by: steps, of: property)
+            try steps.isEmpty ? nil : Self.positions(of: all, by: steps, of: property)
         let made = Kept(
             version: view.version, generation: view.generation,
             values: positions?.map { all[$0] } ?? all, positions: positions)
@@ -195,9 +195,9 @@ package final class CollectionValues {
     /// Returns the positions of the values that remain after some steps, in their order.
     static func positions(
         of values: [Value], by steps: [Step], of property: Property
-    ) -> [Int] {
+    ) throws -> [Int] {
         let order = ElementOrder(property)
-        return steps.reduce(Array(values.indices)) { positions, step in
+        return try steps.reduce(Array(values.indices)) { positions, step in
             switch step {
             case .sort(let ascending):
                 let elements = positions.map { values[$0].listElement(of: property) }
@@ -206,14 +206,17 @@ package final class CollectionValues {
                 return order.distinctPositions(positions.map { values[$0] }).sorted()
                     .map { positions[$0] }
             case .limit(let count): return Array(positions.prefix(count))
-            case .filter(let predicate): return positions.filter { predicate.matches(values[$0]) }
+            case .filter(let predicate):
+                return try positions.filter { try predicate.matches(values[$0]) }
             }
         }
     }
 
     /// Returns the values of a property after some steps, in their order.
-    static func arranged(_ values: [Value], by steps: [Step], of property: Property) -> [Value] {
-        positions(of: values, by: steps, of: property).map { values[$0] }
+    static func arranged(_ values: [Value], by steps: [Step], of property: Property) throws
+        -> [Value]
+    {
+        try positions(of: values, by: steps, of: property).map { values[$0] }
     }
 
     /// Returns the values in ascending or descending order.

@@ -33,7 +33,7 @@ extension Results {
             var histogram = Histogram()
             var numbers: [Double] = []
             for key in try keys() {
-                if let number = compiled.value(bound, key).double, number.isFinite {
+                if let number = try compiled.value(bound, key).double, number.isFinite {
                     numbers.append(number)
                 } else {
                     histogram.missing += 1
@@ -45,7 +45,7 @@ extension Results {
             var histogram = Histogram()
             var counts: [Scalar: Int] = [:]
             for key in try keys() {
-                let value = compiled.value(bound, key)
+                let value = try compiled.value(bound, key)
                 if value == .null || value == .nothing {
                     histogram.missing += 1
                 } else {

@@ -50,11 +50,9 @@ extension Results {
         var points = PlotPoints(
             x: PlotPoints.Axis(type: horizontal.type), y: PlotPoints.Axis(type: vertical.type))
         var groups: [String?: [(x: Double, y: Double)]] = [:]
-        var memory = WorkingMemory()
-        var count = 0
+        let interruption = Interruption.current
         for key in try keys() {
-            if count & 4095 == 0, !memory.grants(count * PlotPoints.memoryOfPoint * 2) { break }
-            count += 1
+            try interruption?.step()
             guard let px = try horizontal.number(key), let py = try vertical.number(key) else {
                 points.missing += 1
                 continue
@@ -62,7 +60,6 @@ extension Results {
             let name = try grouping.map { try $0.text(key) }
             groups[name, default: []].append((px, py))
         }
-        try Interruption.check()
         points.x.texts = horizontal.texts
         points.y.texts = vertical.texts
         points.groups = groups.map { PlotPoints.Group(name: $0.key, points: $0.value) }.sorted {
@@ -83,7 +80,7 @@ extension Results {
                     "'\(path)' is \(type.rawValue); a plot needs numbers, dates, strings or bools")
             }
         }
-        return PlotAxisReader(path: path, type: type) { compiled.value(bound, $0) }
+        return PlotAxisReader(path: path, type: type) { try compiled.value(bound, $0) }
     }
 }
 
@@ -93,9 +90,9 @@ private final class PlotAxisReader {
     let type: PropertyType
     private(set) var texts: [String] = []
     private var indexes: [String: Int] = [:]
-    private let value: (ObjectKey) -> Scalar
+    private let value: (ObjectKey) throws -> Scalar
 
-    init(path: String, type: PropertyType, value: @escaping (ObjectKey) -> Scalar) {
+    init(path: String, type: PropertyType, value: @escaping (ObjectKey) throws -> Scalar) {
         self.path = path
         self.type = type
         self.value = value
@@ -103,7 +100,7 @@ private final class PlotAxisReader {
 
     /// Returns the position on the axis; nil for an object without a value.
     func number(_ key: ObjectKey) throws -> Double? {
-        let scalar = value(key)
+        let scalar = try value(key)
         if let number = scalar.double {
             guard number.isFinite else { return nil }
             return type == .date ? number / 1e6 : number
@@ -118,7 +115,7 @@ private final class PlotAxisReader {
     /// Returns the value as text, for the name of a group.
     func text(_ key: ObjectKey) throws -> String {
         let text: String
-        switch value(key) {
+        switch try value(key) {
         case .bytes(let bytes): text = String(decoding: bytes, as: UTF8.self)
         case .bool(let flag): text = "\(flag)"
         case .int(let number) where type == .date:

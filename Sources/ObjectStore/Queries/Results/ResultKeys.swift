@@ -104,9 +104,9 @@ package struct ResultKeys: Sendable {
     }
 
     /// Calls `body` with every cluster that has keys, and its bits; returns false if the keys are a list.
-    func forEachCluster(_ body: (Int, ClusterBits) -> Void) -> Bool {
+    func forEachCluster(_ body: (Int, ClusterBits) throws -> Void) rethrows -> Bool {
         guard case .bitmap(let clusters, _) = storage else { return false }
-        for (cluster, bits) in clusters.enumerated() where !bits.isEmpty { body(cluster, bits) }
+        for (cluster, bits) in clusters.enumerated() where !bits.isEmpty { try body(cluster, bits) }
         return true
     }
 

@@ -44,9 +44,11 @@ extension Results {
     ///
     /// Throws `unknown_property`, and `invalid_query` for a list.
     public func count(of path: String) throws -> Int {
-        if case .int(let count)? = try trackedAggregate(.count, path) { return Int(count) }
-        let (compiled, bound, _) = try read(path, for: "count")
-        return try keys().count { compiled.value(bound, $0) != .null }
+        try StoreError.evaluating {
+            if case .int(let count)? = try trackedAggregate(.count, path) { return Int(count) }
+            let (compiled, bound, _) = try read(path, for: "count")
+            return try keys().count { try compiled.value(bound, $0) != .null }
+        }
     }
 
     /// Converts a sum to a value of a property's type.
@@ -81,13 +83,13 @@ extension Results {
         let view = try source.openView()
         if PropertyPath.entersMixed(text, class: try classSchema(), schema: view.schema) {
             let path = try MixedPath.reading(text, class: try classSchema(), schema: view.schema)
-            return (path.path, BoundTables(path.tables, in: view), .mixed)
+            return try (path.path, BoundTables(path.tables, in: view), .mixed)
         }
         let path = try PropertyPath.parse(text, class: try classSchema(), schema: view.schema)
         try path.checkSingle(for: purpose)
         var tables: [TableID] = []
         let compiled = path.compiled(&tables)
-        return (
+        return try (
             compiled, BoundTables(tables, in: view), path.components.last?.property.type ?? .bool
         )
     }
@@ -109,24 +111,26 @@ extension Results {
     private func aggregate(
         _ operation: AggregateOperation, _ path: String
     ) throws -> (Scalar, PropertyType) {
-        let (compiled, bound, type) = try read(path, for: operation.rawValue)
-        try Results.checkAggregate(operation, of: type, "'\(path)'")
-        let keys = try keys()
-        var aggregate = Aggregate(operation)
-        if compiled.hops.isEmpty, case .value(_, let column) = compiled.terminal,
-            type != .decimal, type != .mixed
-        {
-            let rows = source.view.table(query.table)
-            let isDone = keys.forEachCluster { cluster, bits in
-                aggregate.add(column, of: rows, cluster, bits)
+        try StoreError.evaluating {
+            let (compiled, bound, type) = try read(path, for: operation.rawValue)
+            try Results.checkAggregate(operation, of: type, "'\(path)'")
+            let keys = try keys()
+            var aggregate = Aggregate(operation)
+            if compiled.hops.isEmpty, case .value(_, let column) = compiled.terminal,
+                type != .decimal, type != .mixed
+            {
+                let rows = try source.view.table(query.table)
+                let isDone = try keys.forEachCluster { cluster, bits in
+                    try aggregate.add(column, of: rows, cluster, bits)
+                }
+                if isDone { return (aggregate.result, type) }
             }
-            if isDone { return (aggregate.result, type) }
+            for key in keys {
+                let value = try compiled.value(bound, key)
+                if type == .mixed, value.number == nil { continue }
+                aggregate.add(value)
+            }
+            return (aggregate.result, type)
         }
-        for key in keys {
-            let value = compiled.value(bound, key)
-            if type == .mixed, value.number == nil { continue }
-            aggregate.add(value)
-        }
-        return (aggregate.result, type)
     }
 }

@@ -46,9 +46,7 @@ public final class Results {
         let stamp = Stamp(view)
         if let kept, kept.stamp == stamp { return kept.keys }
         try checkQuery(view)
-        let keys = QueryEvaluator.keys(of: query, in: view)
-        try Interruption.check()
-        try view.requireSound()
+        let keys = try QueryEvaluator.keys(of: query, in: view)
         kept = nil
         try charge.set(keys.memory)
         kept = (stamp, keys)
@@ -70,9 +68,7 @@ public final class Results {
         if let kept, kept.stamp == stamp { return kept.keys.count }
         if let counted, counted.stamp == stamp { return counted.count }
         try checkQuery(view)
-        let count = QueryEvaluator.count(of: query, in: view)
-        try Interruption.check()
-        try view.requireSound()
+        let count = try QueryEvaluator.count(of: query, in: view)
         counted = (stamp, count)
         return count
     }
@@ -113,11 +109,10 @@ public final class Results {
         case .table(let table): return view.schema.find(table: table) != nil
         case .list(let table, let column, let owner):
             return view.schema.find(table: table)?.property(in: column) != nil
-                && view.isPresent(ObjectReference(table: table, key: owner))
+                && (try? view.isPresent(ObjectReference(table: table, key: owner))) == true
         case .backlinks(_, _, let target):
-            return targetTable(view).map {
-                view.isPresent(ObjectReference(table: $0, key: target))
-            } ?? false
+            guard let table = targetTable(view) else { return false }
+            return (try? view.isPresent(ObjectReference(table: table, key: target))) == true
         }
     }
 
@@ -150,9 +145,7 @@ public final class Results {
                 ? nil : LiveObject(source, try classSchema(), kept.keys[0])
         }
         try checkQuery(view)
-        let keys = QueryEvaluator.keys(of: query.adding(.limit(1)), in: view)
-        try Interruption.check()
-        try view.requireSound()
+        let keys = try QueryEvaluator.keys(of: query.adding(.limit(1)), in: view)
         return keys.count == 0 ? nil : LiveObject(source, try classSchema(), keys[0])
     }
 

@@ -53,7 +53,7 @@ package struct DistinctKey: Hashable, Sendable {
     }
 
     /// Returns a function that reads the value of an object in a view; objects with equal values are duplicates.
-    func reader(in view: StoreView) -> (ObjectKey) -> Scalar {
+    func reader(in view: StoreView) throws -> (ObjectKey) throws -> Scalar {
         let expression: any PredicateExpression
         var tables: [TableID] = []
         if let computed {
@@ -61,9 +61,9 @@ package struct DistinctKey: Hashable, Sendable {
         } else {
             expression = PathExpression(path: dependencies[0].compiled(&tables))
         }
-        let bound = BoundTables(tables, in: view)
+        let bound = try BoundTables(tables, in: view)
         return { key in
-            let value = expression.value(bound, key)
+            let value = try expression.value(bound, key)
             if case .nothing = value { return .null }
             return value
         }

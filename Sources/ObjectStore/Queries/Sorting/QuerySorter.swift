@@ -10,61 +10,63 @@ struct QuerySorter {
     private let rows: TableReader
 
     /// Creates a sorter with at least one sort key.
-    init(_ keys: [SortKey], table: TableID, in view: StoreView) {
+    init(_ keys: [SortKey], table: TableID, in view: StoreView) throws {
         self.keys = keys
-        values = keys.map { $0.bound(to: view) }
-        rows = view.table(table)
+        values = try keys.map { try $0.bound(to: view) }
+        rows = try view.table(table)
     }
 
     /// Returns all keys in order.
-    func sorted(_ keys: ResultKeys) -> ResultKeys {
-        ResultKeys(coded(keys).map(\.key))
+    func sorted(_ keys: ResultKeys) throws -> ResultKeys {
+        try ResultKeys(coded(keys).map(\.key))
     }
 
     /// Returns all keys in order, with their codes from ``SortComparator/code(of:)``.
-    func coded(_ keys: ResultKeys) -> [CodedKey] {
+    func coded(_ keys: ResultKeys) throws -> [CodedKey] {
         var order = keys
         for index in self.keys.indices.dropFirst().reversed() {
-            order = ResultKeys(pass(index, order).map(\.key))
+            order = try ResultKeys(pass(index, order).map(\.key))
         }
-        return pass(0, order)
+        return try pass(0, order)
     }
 
     /// Returns the first keys in order; keys that cannot be among them are dropped early.
-    func first(_ limit: Int, of keys: ResultKeys) -> ResultKeys {
+    func first(_ limit: Int, of keys: ResultKeys) throws -> ResultKeys {
         guard limit > 0 else { return ResultKeys([]) }
         guard keys.count / 4 > limit, let source = values[0].ownColumn, isCoded(source) else {
-            return sorted(keys).prefix(limit)
+            return try sorted(keys).prefix(limit)
         }
         var best = BestKeys(
             limit: limit, ascending: self.keys[0].ascending, keepsTies: self.keys.count > 1
         ) { candidates in
-            coded(ResultKeys(candidates)).map(\.key)
+            try coded(ResultKeys(candidates)).map(\.key)
         } code: { key in
-            code(source, key)
+            try code(source, key)
         }
         var column = CodedColumn()
-        let isScan = keys.forEachCluster { cluster, bits in
+        let isScan = try keys.forEachCluster { cluster, bits in
             let bits =
-                best.bound.map { better(than: $0, in: source, cluster: cluster, among: bits) }
+                try best.bound.map {
+                    try better(than: $0, in: source, cluster: cluster, among: bits)
+                }
                 ?? bits
             guard !bits.isEmpty else { return }
             column.removeAll()
-            gather(source, cluster, bits, into: &column)
+            try gather(source, cluster, bits, into: &column)
             let first = Int64(cluster * Cluster.rows)
             var values = 0
-            column.present.forEachRow { row in
-                best.add(ObjectKey(rawValue: first + Int64(row)), column.codes[values])
+            try column.present.forEachRow { row in
+                try best.add(ObjectKey(rawValue: first + Int64(row)), column.codes[values])
                 values += 1
             }
-            (bits & ~column.present).forEachRow { row in
-                best.add(ObjectKey(rawValue: first + Int64(row)), nil)
+            try (bits & ~column.present).forEachRow { row in
+                try best.add(ObjectKey(rawValue: first + Int64(row)), nil)
             }
         }
         if !isScan {
-            for key in keys { best.add(key, code(source, key)) }
+            for key in keys { try best.add(key, code(source, key)) }
         }
-        return ResultKeys(best.result())
+        return try ResultKeys(best.result())
     }
 
     /// Returns the rows of a cluster that can still be among the first, without reading their values one by one.
@@ -72,7 +74,7 @@ struct QuerySorter {
     /// Rows that equal the bound are kept, because they may be among the first.
     private func better(
         than bound: UInt64, in source: ColumnSource, cluster: Int, among bits: ClusterBits
-    ) -> ClusterBits {
+    ) throws -> ClusterBits {
         let ascending = keys[0].ascending
         let comparison: Comparison = ascending ? .lessOrEqual : .less
         let test: ColumnTest
@@ -81,19 +83,13 @@ struct QuerySorter {
         } else {
             test = .int(comparison, SortCode.int(bound))
         }
-        let below = rows.matches(source.column, cluster, test, among: bits)
-        let nulls = rows.matches(source.column, cluster, .isNull, among: bits)
+        let below = try rows.matches(source.column, cluster, test, among: bits)
+        let nulls = try rows.matches(source.column, cluster, .isNull, among: bits)
         return ascending ? below | nulls : bits & ~below & ~nulls
     }
 
-    /// The bytes that sorting takes for each key: two lists of keys with codes, and one of keys.
-    private static let memoryOfKey = 2 * MemoryLayout<CodedKey>.stride + 16
-
     /// Sorts by one key in a stable pass.
-    private func pass(_ index: Int, _ selection: ResultKeys) -> [CodedKey] {
-        var memory = WorkingMemory()
-        let least = selection.count * Self.memoryOfKey
-        guard memory.grants(least) else { return [] }
+    private func pass(_ index: Int, _ selection: ResultKeys) throws -> [CodedKey] {
         let ascending = keys[index].ascending
         let codeOfNil = SortCode.ofNil(ascending: ascending)
         var nulls: [CodedKey] = []
@@ -102,9 +98,10 @@ struct QuerySorter {
         var texts: TextArena?
         if let source = values[index].ownColumn, isCoded(source), selection.isBitmap {
             var column = CodedColumn()
-            _ = selection.forEachCluster { cluster, bits in
+            _ = try selection.forEachCluster { cluster, bits in
                 column.removeAll()
-                gather(source, cluster, bits, into: &column)
+                try gather(source, cluster, bits, into: &column)
+                try Interruption.step(Cluster.rows)
                 let first = Int64(cluster * Cluster.rows)
                 var values = 0
                 column.present.forEachRow { row in
@@ -122,17 +119,14 @@ struct QuerySorter {
             }
         } else {
             var arena = TextArena()
+            let interruption = Interruption.current
             for key in selection {
-                guard let (code, text) = values[index].code(key) else {
+                try interruption?.step()
+                guard let (code, text) = try values[index].code(key) else {
                     nulls.append(CodedKey(code: codeOfNil, key: key))
                     continue
                 }
-                if let text {
-                    guard memory.grants(least + arena.memory(adding: text.count)) else {
-                        return []
-                    }
-                    arena.add(text)
-                }
+                if let text { arena.add(text) }
                 entries.append(CodedKey(code: ascending ? code : ~code, key: key))
             }
             if !arena.isEmpty { texts = arena }
@@ -168,20 +162,20 @@ struct QuerySorter {
     private func gather(
         _ source: ColumnSource, _ cluster: Int, _ bits: ClusterBits,
         into column: inout CodedColumn
-    ) {
-        column.present = rows.matches(source.column, cluster, .notNull, among: bits)
+    ) throws {
+        column.present = try rows.matches(source.column, cluster, .notNull, among: bits)
         if source.type == .double {
-            rows.gatherDoubles(
+            try rows.gatherDoubles(
                 source.column, cluster, among: column.present, into: &column.doubles)
             for value in column.doubles { column.codes.append(SortCode.of(value)) }
         } else {
-            rows.gatherInts(source.column, cluster, among: column.present, into: &column.ints)
+            try rows.gatherInts(source.column, cluster, among: column.present, into: &column.ints)
             for value in column.ints { column.codes.append(SortCode.of(value)) }
         }
     }
 
-    private func code(_ source: ColumnSource, _ key: ObjectKey) -> UInt64? {
-        source.type == .double
+    private func code(_ source: ColumnSource, _ key: ObjectKey) throws -> UInt64? {
+        try source.type == .double
             ? rows.double(source.column, key).map(SortCode.of)
             : rows.int(source.column, key).map(SortCode.of)
     }
@@ -192,8 +186,8 @@ private struct BestKeys {
     private let limit: Int
     private let ascending: Bool
     private let keepsTies: Bool
-    private let sort: ([ObjectKey]) -> [ObjectKey]
-    private let code: (ObjectKey) -> UInt64?
+    private let sort: ([ObjectKey]) throws -> [ObjectKey]
+    private let code: (ObjectKey) throws -> UInt64?
     private var kept: [ObjectKey] = []
     private let capacity: Int
     /// Whether the limit is reached, so that `bound`, the code of the last key, excludes worse keys.
@@ -202,7 +196,8 @@ private struct BestKeys {
 
     init(
         limit: Int, ascending: Bool, keepsTies: Bool,
-        sort: @escaping ([ObjectKey]) -> [ObjectKey], code: @escaping (ObjectKey) -> UInt64?
+        sort: @escaping ([ObjectKey]) throws -> [ObjectKey],
+        code: @escaping (ObjectKey) throws -> UInt64?
     ) {
         self.limit = limit
         self.ascending = ascending
@@ -213,7 +208,7 @@ private struct BestKeys {
     }
 
     @inline(__always)
-    mutating func add(_ key: ObjectKey, _ code: UInt64?) {
+    mutating func add(_ key: ObjectKey, _ code: UInt64?) throws {
         if isFull {
             let isBetter: Bool
             let isTie: Bool
@@ -228,18 +223,18 @@ private struct BestKeys {
             guard isBetter || (isTie && keepsTies) else { return }
         }
         kept.append(key)
-        if kept.count >= capacity { shrink() }
+        if kept.count >= capacity { try shrink() }
     }
 
-    private mutating func shrink() {
-        kept = Array(sort(kept).prefix(limit))
+    private mutating func shrink() throws {
+        kept = try Array(sort(kept).prefix(limit))
         guard kept.count == limit, let last = kept.last else { return }
-        bound = code(last)
+        bound = try code(last)
         isFull = true
     }
 
-    mutating func result() -> [ObjectKey] {
-        shrink()
+    mutating func result() throws -> [ObjectKey] {
+        try shrink()
         return kept
     }
 }

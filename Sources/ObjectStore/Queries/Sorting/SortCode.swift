@@ -32,8 +32,8 @@ enum SortCode {
 extension BoundSortKey {
     /// Returns the code of an object's value, and all bytes of a value that is longer than a code; nil if the value is
     /// nil.
-    func code(_ key: ObjectKey) -> (code: UInt64, text: [UInt8]?)? {
-        let value = value(key)
+    func code(_ key: ObjectKey) throws -> (code: UInt64, text: [UInt8]?)? {
+        let value = try value(key)
         if isMixed { return value.mixedCode.map { (SortCode.of($0), $0) } }
         switch value {
         case .null, .nothing, .mixed: return nil

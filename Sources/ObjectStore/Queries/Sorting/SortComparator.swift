@@ -7,20 +7,20 @@ package struct SortComparator {
     private let keys: [BoundSortKey]
 
     /// Creates a comparator of objects in a view.
-    package init(_ keys: [SortKey], in view: StoreView) {
-        self.keys = keys.map { $0.bound(to: view) }
+    package init(_ keys: [SortKey], in view: StoreView) throws {
+        self.keys = try keys.map { try $0.bound(to: view) }
     }
 
     /// Compares two objects: -1, 0 or 1; 0 only for the same object.
-    package func order(_ left: ObjectKey, _ right: ObjectKey) -> Int {
-        let order = orderByValues(left, right)
+    package func order(_ left: ObjectKey, _ right: ObjectKey) throws -> Int {
+        let order = try orderByValues(left, right)
         return order != 0 || left == right ? order : left < right ? -1 : 1
     }
 
     /// Compares the values of two objects: -1, 0 or 1; 0 for equal values.
-    func orderByValues(_ left: ObjectKey, _ right: ObjectKey) -> Int {
+    func orderByValues(_ left: ObjectKey, _ right: ObjectKey) throws -> Int {
         for key in keys {
-            let order = SortComparator.order(key.value(left), key.value(right))
+            let order = try SortComparator.order(key.value(left), key.value(right))
             if order != 0 { return key.isAscending ? order : -order }
         }
         return 0
@@ -29,9 +29,9 @@ package struct SortComparator {
     /// Returns a 64-bit code of an object's first key.
     ///
     /// If two codes differ, the object with the smaller code comes first.
-    func code(of key: ObjectKey) -> UInt64 {
+    func code(of key: ObjectKey) throws -> UInt64 {
         let first = keys[0]
-        guard let code = first.code(key)?.code else {
+        guard let code = try first.code(key)?.code else {
             return SortCode.ofNil(ascending: first.isAscending)
         }
         return first.isAscending ? code : ~code

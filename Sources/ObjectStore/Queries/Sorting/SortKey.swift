@@ -125,8 +125,8 @@ package struct SortKey: Hashable, Sendable {
     }
 
     /// Returns the key bound to a view, ready to read values.
-    func bound(to view: StoreView) -> BoundSortKey {
-        BoundSortKey(reading, ascending: ascending, in: view)
+    func bound(to view: StoreView) throws -> BoundSortKey {
+        try BoundSortKey(reading, ascending: ascending, in: view)
     }
 }
 

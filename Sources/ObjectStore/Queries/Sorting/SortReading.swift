@@ -66,15 +66,15 @@ final class BoundSortKey {
     private let reading: SortReading
     private let location: Location
 
-    init(_ reading: SortReading, ascending: Bool, in view: StoreView) {
+    init(_ reading: SortReading, ascending: Bool, in view: StoreView) throws {
         self.reading = reading
         isAscending = ascending
         if let path = reading.path, path.hops.isEmpty,
             case .value(let slot, let source) = path.terminal
         {
-            location = .own(view.table(reading.tables[slot]), source)
+            location = try .own(view.table(reading.tables[slot]), source)
         } else {
-            location = .elsewhere(BoundTables(reading.tables, in: view))
+            location = try .elsewhere(BoundTables(reading.tables, in: view))
         }
     }
 
@@ -85,12 +85,12 @@ final class BoundSortKey {
     var ownColumn: ColumnSource? { if case .own(_, let source) = location { source } else { nil } }
 
     /// Returns the value of an object; null if there is none.
-    func value(_ key: ObjectKey) -> Scalar {
+    func value(_ key: ObjectKey) throws -> Scalar {
         switch location {
-        case .own(let rows, let source): return source.scalar(rows, key)
+        case .own(let rows, let source): return try source.scalar(rows, key)
         case .elsewhere(let tables):
-            if let path = reading.path { return path.value(tables, key) }
-            let value = reading.expression?.value(tables, key)
+            if let path = reading.path { return try path.value(tables, key) }
+            let value = try reading.expression?.value(tables, key)
             return value == .nothing ? .null : value ?? .null
         }
     }

@@ -10,7 +10,7 @@ extension HelpCatalog {
         .field("collection", of: [sectionChange], "Sections", "The observed sections."),
         .field(
             "error", of: [change, objectChange, sectionChange], "any",
-            "The error that ended the observer, if the type is error."),
+            "The error of a version that could not be read, if the type is error."),
         .field(
             "deletions", of: [change], "integer[]|string[]",
             "Indexes before the change, ascending; the keys of a map."),

@@ -13,20 +13,22 @@ struct ArrangedValues: ObservedRows {
     init(
         _ owner: ObjectReference, _ property: Property, _ steps: [CollectionValues.Step],
         in view: StoreView
-    ) {
+    ) throws {
         self.owner = owner
-        elements = ElementRows(owner, property, in: view)
-        sequence = ValueSequence(
+        elements = try ElementRows(owner, property, in: view)
+        sequence = try ValueSequence(
             view.table(owner.table).listElements(property.column, owner.key), of: property)
         rules = ValueRules.stages(of: steps)
-        stages = Self.stages(rules, sequence)
+        stages = try Self.stages(rules, sequence)
     }
 
-    private static func stages(_ rules: [ValueRules], _ sequence: ValueSequence) -> [ValueStage] {
+    private static func stages(_ rules: [ValueRules], _ sequence: ValueSequence) throws
+        -> [ValueStage]
+    {
         let reader = ValueReader(sequence)
         var stages: [ValueStage] = []
         for rules in rules {
-            stages.append(
+            try stages.append(
                 ValueStage(rules, stages.last?.numbers() ?? sequence.numbers(), reader))
         }
         return stages
@@ -50,17 +52,16 @@ struct ArrangedValues: ObservedRows {
         return positions.map { reader.value(shown.number(at: $0)) }
     }
 
-    mutating func advance(along step: VersionStep, modified: KeySet) -> CollectionChangeSet {
+    mutating func advance(along step: VersionStep, modified: KeySet) throws -> CollectionChangeSet {
         lostDetails = []
-        let moved = elements.advance(along: step, modified: KeySet())
+        let moved = try elements.advance(along: step, modified: KeySet())
         if moved.isEmpty { return CollectionChangeSet() }
-        let list = step.new.table(owner.table).list(sequence.property.column, owner.key)
-        let change = sequence.advance(by: moved) { position in
-            // because: a value that cannot be read appears as nil.
-            ((try? list?.element(at: position)) ?? nil) ?? .null
+        let list = try step.new.table(owner.table).list(sequence.property.column, owner.key)
+        let change = try sequence.advance(by: moved) { position in
+            try list?.element(at: position) ?? .null
         }
         let before = ValueReader(sequence, before: change)
-        var changes = change.isRelabeled ? rebuild(change) : follow(change, before)
+        var changes = try change.isRelabeled ? rebuild(change) : follow(change, before)
         lostDetails = changes.deletedKeys.map { .value(before.value($0), mapKey: "") }
         sequence.forget(change.removed)
         // The numbers of elements are not object keys.
@@ -72,7 +73,7 @@ struct ArrangedValues: ObservedRows {
 
     private mutating func follow(
         _ change: ValueSequence.Step, _ before: ValueReader
-    ) -> CollectionChangeSet {
+    ) throws -> CollectionChangeSet {
         let after = ValueReader(sequence)
         let set = KeySet(unordered: Array(change.elementsBefore.keys))
         let touched = set.union(KeySet(unordered: Array(change.labelsBefore.keys)))
@@ -81,16 +82,16 @@ struct ArrangedValues: ObservedRows {
         for index in stages.indices {
             // The next stage needs all elements whose position may have changed.
             let reported = index == stages.count - 1 ? set : touched
-            changes = stages[index].advance(
+            changes = try stages[index].advance(
                 delta, reporting: reported, before: before, after: after)
             delta = RowDelta(changes)
         }
         return changes
     }
 
-    private mutating func rebuild(_ change: ValueSequence.Step) -> CollectionChangeSet {
+    private mutating func rebuild(_ change: ValueSequence.Step) throws -> CollectionChangeSet {
         let before = shown.numbers()
-        stages = Self.stages(rules, sequence)
+        stages = try Self.stages(rules, sequence)
         return SequenceDifference.changes(
             from: before, to: shown.numbers(),
             isTouched: { change.elementsBefore[$0] != nil })

@@ -10,8 +10,8 @@ struct FirstValues {
     var memory: Int { ordered.memory }
 
     /// Creates the state from all elements.
-    init(_ numbers: [ObjectKey], _ reader: ValueReader) {
-        ordered = SortedKeys(inOrder: reader.order(ascending: true).sorted(numbers))
+    init(_ numbers: [ObjectKey], _ reader: ValueReader) throws {
+        ordered = try SortedKeys(inOrder: reader.order(ascending: true).sorted(numbers))
     }
 
     /// Returns the first element with each value, ordered by value.
@@ -27,7 +27,7 @@ struct FirstValues {
     /// Converts changes of all elements to changes of the first elements.
     mutating func advance(
         _ delta: RowDelta, before: ValueReader, after: ValueReader
-    ) -> RowDelta {
+    ) throws -> RowDelta {
         let olds = (delta.left + delta.stayed).map(before.element)
         let news = (delta.stayed + delta.entered).map(after.element)
         let oldFirsts = firsts(of: olds + news, before)
@@ -36,10 +36,10 @@ struct FirstValues {
         )
         for number in delta.left + delta.stayed {
             // All elements are in the sequence; one can be missing only if the order is inconsistent.
-            guard let position = ordered.position(of: number, by: orderBefore) else { continue }
+            guard let position = try ordered.position(of: number, by: orderBefore) else { continue }
             ordered.remove(at: position)
         }
-        for number in delta.stayed + delta.entered { ordered.insert(number, by: orderAfter) }
+        for number in delta.stayed + delta.entered { try ordered.insert(number, by: orderAfter) }
         let newFirsts = firsts(of: olds + news, after)
         return RowDelta(
             left: oldFirsts.subtracting(newFirsts).sorted(),

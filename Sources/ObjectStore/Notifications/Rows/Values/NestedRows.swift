@@ -46,18 +46,18 @@ struct NestedRows: ObservedRows {
     init(
         _ address: NestedAddress, _ property: Property, _ steps: [CollectionValues.Step],
         in view: StoreView
-    ) {
+    ) throws {
         self.address = address
         self.property = property
         self.steps = steps
         content = Content()
-        (content.keys, content.values) = address.value(in: view)?.nestedElements ?? ([], [])
+        (content.keys, content.values) = try address.value(in: view)?.nestedElements ?? ([], [])
         for _ in content.values { content.addNumber() }
-        arrange(&content)
+        try arrange(&content)
     }
 
-    private func arrange(_ content: inout Content) {
-        content.shown = CollectionValues.positions(of: content.values, by: steps, of: property)
+    private func arrange(_ content: inout Content) throws {
+        content.shown = try CollectionValues.positions(of: content.values, by: steps, of: property)
         content.measure()
     }
 
@@ -85,19 +85,19 @@ struct NestedRows: ObservedRows {
             content.values[position], mapKey: content.keys.isEmpty ? "" : content.keys[position])
     }
 
-    mutating func advance(along step: VersionStep, modified: KeySet) -> CollectionChangeSet {
+    mutating func advance(along step: VersionStep, modified: KeySet) throws -> CollectionChangeSet {
         lostDetails = []
         guard step.isChanged(address.owner.table, address.column, address.owner.key) else {
             return CollectionChangeSet()
         }
-        guard let (moved, value) = address.followed(along: step) else {
+        guard let (moved, value) = try address.followed(along: step) else {
             isRemoved = true
             lostDetails = allDetails
             return CollectionChangeSet(deletions: Array(content.shown.indices))
         }
         address = moved
         let old = content
-        let newPositions = align(to: value.nestedElements)
+        let newPositions = try align(to: value.nestedElements)
         var modified: Set<ObjectKey> = []
         for case (let before, let after?) in newPositions.enumerated()
         where old.values[before] != content.values[after] { modified.insert(old.numbers[before]) }
@@ -115,7 +115,7 @@ struct NestedRows: ObservedRows {
     /// Replaces the elements; unchanged ones keep their numbers.
     ///
     /// Returns the new positions of the old elements.
-    private mutating func align(to elements: (keys: [String], values: [Value])) -> [Int?] {
+    private mutating func align(to elements: (keys: [String], values: [Value])) throws -> [Int?] {
         let old = content
         let newPositions: [Int?]
         if address.kind == .map {
@@ -135,7 +135,7 @@ struct NestedRows: ObservedRows {
         for number in known {
             if let number { content.numbers.append(number) } else { content.addNumber() }
         }
-        arrange(&content)
+        try arrange(&content)
         return newPositions
     }
 }

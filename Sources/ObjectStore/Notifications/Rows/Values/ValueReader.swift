@@ -45,7 +45,7 @@ struct ValueReader {
             },
             precedesAmongEqual: { left, right in
                 let order = values.compare(element(left), element(right))
-                return order == 0 ? ties.precedes(left, right) : (order < 0) == ascending
+                return try order == 0 ? ties.precedes(left, right) : (order < 0) == ascending
             })
     }
 }

@@ -40,5 +40,7 @@ struct ValueRules {
         return true
     }
 
-    func admits(_ value: Value) -> Bool { conditions.allSatisfy { $0.matches(value) } }
+    func admits(_ value: Value) throws -> Bool {
+        try conditions.allSatisfy { try $0.matches(value) }
+    }
 }

@@ -57,12 +57,14 @@ final class ValueSequence {
     }
 
     /// Applies changes of the collection; `element` reads the current element at a position.
-    func advance(by changes: CollectionChangeSet, element: (Int) -> ListElement) -> Step {
+    func advance(by changes: CollectionChangeSet, element: (Int) throws -> ListElement) throws
+        -> Step
+    {
         var step = Step()
         for (old, new) in zip(changes.modifications, changes.modificationsNew) {
             let number = positions.number(at: old)
             step.elementsBefore[number] = self.element(number)
-            replace(number, by: element(new))
+            try replace(number, by: element(new))
         }
         // For very many changes, rebuilding the whole sequence is faster.
         let count = changes.deletions.count + changes.insertions.count
@@ -76,9 +78,9 @@ final class ValueSequence {
         if step.isRelabeled { numbers.removeAll(at: changes.deletions) }
         var come: [(position: Int, number: ObjectKey)] = []
         for position in changes.insertions {
-            let number = number(for: element(position), from: &removed, &step)
+            let number = try number(for: element(position), from: &removed, &step)
             if !step.isRelabeled, let label = positions.label(at: position) {
-                positions.insert(number, label: label)
+                try positions.insert(number, label: label)
                 continue
             }
             if !step.isRelabeled {

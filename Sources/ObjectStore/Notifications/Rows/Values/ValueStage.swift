@@ -7,16 +7,18 @@ struct ValueStage {
     private var ordered: OrderedKeys
 
     /// Creates a stage from elements in the order of the previous stage.
-    init(_ rules: ValueRules, _ numbers: [ObjectKey], _ reader: ValueReader) {
+    init(_ rules: ValueRules, _ numbers: [ObjectKey], _ reader: ValueReader) throws {
         self.rules = rules
         var numbers = numbers
-        if !rules.conditions.isEmpty { numbers.removeAll { !rules.admits(reader.value($0)) } }
+        if !rules.conditions.isEmpty {
+            try numbers.removeAll { try !rules.admits(reader.value($0)) }
+        }
         if rules.isDistinct {
-            let firsts = FirstValues(numbers, reader)
+            let firsts = try FirstValues(numbers, reader)
             numbers = firsts.numbers(reader)
             self.firsts = firsts
         }
-        ordered = OrderedKeys(inOrder: reader.order(ascending: rules.ascending).sorted(numbers))
+        ordered = try OrderedKeys(inOrder: reader.order(ascending: rules.ascending).sorted(numbers))
     }
 
     var count: Int { min(rules.limit ?? .max, ordered.keys.count) }
@@ -35,12 +37,14 @@ struct ValueStage {
     /// `delta` is the effect of the step on the elements; those in `reporting` are reported as modified if they stay.
     mutating func advance(
         _ delta: RowDelta, reporting: KeySet, before: ValueReader, after: ValueReader
-    ) -> CollectionChangeSet {
-        var delta = admitted(delta, before, after)
-        if let changed = firsts?.advance(delta, before: before, after: after) { delta = changed }
+    ) throws -> CollectionChangeSet {
+        var delta = try admitted(delta, before, after)
+        if let changed = try firsts?.advance(delta, before: before, after: after) {
+            delta = changed
+        }
         if delta.isEmpty { return CollectionChangeSet() }
         let oldCount = ordered.keys.count
-        let changes = ordered.change(
+        let changes = try ordered.change(
             delta, modified: reporting.intersection(KeySet(unordered: delta.stayed)),
             before: before.order(ascending: rules.ascending),
             after: after.order(ascending: rules.ascending))
@@ -53,13 +57,13 @@ struct ValueStage {
     /// Converts changes of all elements to changes of those that satisfy the condition.
     private func admitted(
         _ delta: RowDelta, _ before: ValueReader, _ after: ValueReader
-    ) -> RowDelta {
+    ) throws -> RowDelta {
         if rules.conditions.isEmpty { return delta }
         var result = RowDelta()
-        result.left = delta.left.filter { rules.admits(before.value($0)) }
-        result.entered = delta.entered.filter { rules.admits(after.value($0)) }
+        result.left = try delta.left.filter { try rules.admits(before.value($0)) }
+        result.entered = try delta.entered.filter { try rules.admits(after.value($0)) }
         for number in delta.stayed {
-            result.add(
+            try result.add(
                 number, was: rules.admits(before.value(number)),
                 is: rules.admits(after.value(number))
             )
