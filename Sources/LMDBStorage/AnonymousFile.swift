@@ -15,6 +15,8 @@ package struct AnonymousFile: ~Copyable {
     struct Handle: Sendable {
         let descriptor: Int32
         let folder: WorkFolder?
+        /// Whether the file takes memory, which is not limited as a device is.
+        let isInMemory: Bool
 
         /// The path of the file if it has a name.
         var path: String? { folder.map { $0.path + "/store" } }
@@ -32,11 +34,12 @@ package struct AnonymousFile: ~Copyable {
         }
         var file: Int32 = -1
         if size <= Self.availableMemory / 4 { file = shim_memory_file("moonpool") }
+        let isInMemory = file >= 0
         if file < 0 { file = Self.unnamed(in: Self.folders) }
         guard file >= 0 else {
             throw StorageError(rawCode: errno, call: "open", file: "a temporary file")
         }
-        handle = Handle(descriptor: file, folder: nil)
+        handle = Handle(descriptor: file, folder: nil, isInMemory: isInMemory)
     }
 
     deinit { close(handle.descriptor) }
@@ -47,7 +50,7 @@ package struct AnonymousFile: ~Copyable {
                 folder.path + "/store", O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
             return file >= 0 ? file : nil
         }
-        return Handle(descriptor: file, folder: folder)
+        return Handle(descriptor: file, folder: folder, isInMemory: false)
     }
 
     /// Creates a folder in the first location where `body` can use it.

@@ -111,12 +111,11 @@ package struct Cursor: ~Copyable {
     /// Returns the entry at the position.
     package func current() throws(StorageError) -> Entry? { try move(MDB_GET_CURRENT) }
 
-    /// Prepares a removal: records the value that the caller wrote into reserved memory, and reserves space on the
-    /// device for changed pages.
+    /// Prepares a change that puts some bytes, or that removes an entry for 0 bytes.
     @inline(__always)
-    private func prepareRemoval() throws(StorageError) {
+    private func prepareChange(of bytes: Int, isNew: Bool = true) throws(StorageError) {
         let code = environment._withUnsafeGuaranteedRef {
-            $0.prepareChange(of: 0, table, in: mdb_cursor_txn(pointer))
+            $0.prepareChange(of: bytes, isNew: isNew, in: mdb_cursor_txn(pointer))
         }
         try check(code, "fallocate", environment)
     }
@@ -129,17 +128,12 @@ package struct Cursor: ~Copyable {
 
     /// Verifies that LMDB can store a value for a key, and prepares that.
     @inline(__always)
-    private func prepare(
-        for bytes: Int, _ key: MDB_val, append: Bool
-    ) throws(StorageError) {
-        let transaction = mdb_cursor_txn(pointer)
+    private func prepare(for bytes: Int, _ key: MDB_val, isNew: Bool) throws(StorageError) {
         if needsAdmission {
-            try environment.takeUnretainedValue().pages.admitChange(transaction, table, key)
+            try environment.takeUnretainedValue().pages.admitChange(
+                mdb_cursor_txn(pointer), table, key)
         }
-        let code = environment._withUnsafeGuaranteedRef {
-            $0.prepareStoring(bytes, table, key, isNew: append, in: transaction)
-        }
-        try check(code, "fallocate", environment)
+        try prepareChange(of: bytes, isNew: isNew)
     }
 
     /// Records a change for the redo log, if there is one.
@@ -153,7 +147,7 @@ package struct Cursor: ~Copyable {
         _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer, append: Bool = false
     ) throws(StorageError) {
         var wrappedKey = MDB_val(key)
-        try prepare(for: key.count + value.count + ValueSeal.size, wrappedKey, append: append)
+        try prepare(for: key.count + value.count + ValueSeal.size, wrappedKey, isNew: append)
         var space = MDB_val(mv_size: value.count + ValueSeal.size, mv_data: nil)
         let flags = UInt32(MDB_RESERVE | (append ? MDB_APPEND : 0))
         try check(
@@ -170,7 +164,7 @@ package struct Cursor: ~Copyable {
         try withUnsafeMutablePointer(to: &key) { key throws(StorageError) in
             try prepare(
                 for: 8 + value.count + ValueSeal.size, MDB_val(mv_size: 8, mv_data: key),
-                append: append)
+                isNew: append)
         }
         var space = MDB_val(mv_size: value.count + ValueSeal.size, mv_data: nil)
         let code = withUnsafeMutablePointer(to: &key) { pointer in
@@ -209,7 +203,7 @@ package struct Cursor: ~Copyable {
     /// Removes the entry at the position; the cursor is then at the next entry (``current()``).
     package func delete() throws(StorageError) {
         try admitRemoval()
-        try prepareRemoval()
+        try prepareChange(of: 0)
         record { recorder in
             var key = MDB_val()
             var value = MDB_val()

@@ -29,7 +29,8 @@ extension Environment {
         let free = try freedBytes(after: [0])[0]
         let content = size().used
         let used = max(0, content - free)
-        if reservation != nil { return (content, used) }
+        // The rest of the file is only reserved while it is open.
+        if openWrite.reservation != nil { return (content, used) }
         var descriptor: mdb_filehandle_t = -1
         try check(mdb_env_get_fd(pointer, &descriptor), "mdb_env_get_fd", path)
         var status = stat()
@@ -37,6 +38,21 @@ extension Environment {
             throw StorageError(rawCode: errno, call: "fstat", file: path)
         }
         return (max(min(content, Int(status.st_size)), Platform.takenBytes(status)), used)
+    }
+
+    /// Removes the pages that a failed write has added to the file, which returns their space to a full device.
+    ///
+    /// Only the thread that holds the write lock can call it. The write may still be open: LMDB does not access those
+    /// pages when it aborts.
+    func removeUnusedPages() {
+        var descriptor: mdb_filehandle_t = -1
+        mdb_env_get_fd(pointer, &descriptor)
+        let used = Self.usedBytes(pointer)
+        var status = stat()
+        if fstat(descriptor, &status) == 0, used < Int(status.st_size) {
+            // because: without this, the file only remains larger.
+            _ = ftruncate(descriptor, off_t(used))
+        }
     }
 
     /// Returns for each version the bytes that later commits have freed, which cannot be reused while the version is in
@@ -84,7 +100,7 @@ extension Environment {
         if code < 0 { throw StorageError(rawCode: code, call: "mdb_reader_list", file: path) }
         // A line has the process, the thread and the version, or `-` for an idle slot. A process that only pins the
         // log's version is not a reader.
-        var pins = commits.pinnedVersions()
+        var pins = log?.pinnedVersions() ?? []
         return text.text.split(separator: "\n").compactMap { line in
             let words = line.split(separator: " ")
             guard words.count == 3, let process = Int32(words[0]), let version = UInt64(words[2]),

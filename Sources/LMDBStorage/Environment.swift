@@ -21,7 +21,6 @@ import Synchronization
 // * Addresses of committed data are valid while the read transaction exists; addresses of data read through a write
 //   transaction are valid only until the next change. Neither kind of address leaves this package.
 // * Cursors are closed before their transaction ends.
-// * If pages are changed in the map, each page has space on the device before it is touched (DiskReservation).
 //
 // Every failure that a file, another process or the machine can cause is a thrown StorageError.
 
@@ -47,12 +46,12 @@ package struct EnvironmentOptions: Sendable {
     package var maxReaders: Int
     /// Whether writes are refused; the file may then be on a read-only device.
     package var readOnly: Bool
-    /// Whether pages are changed in the map.
+    /// Whether pages are changed in the map, and a new file is not flushed.
     ///
     /// A small commit without a flush then takes less than half the time.
     ///
     /// Do not use it for files that are flushed often: a flush write-protects each page again, and a commit takes more
-    /// than twice as long. The option is ignored if a page may move on the device (``DiskReservation``).
+    /// than twice as long. The map is not written to if a page may move on the device (``MapReservation``).
     package var writesThroughMap: Bool
     /// Whether LMDB alone ensures durability, without a redo log.
     package var isPlain: Bool
@@ -68,7 +67,7 @@ package struct EnvironmentOptions: Sendable {
         #endif
     }
 
-    /// Creates options; the defaults are 1 TiB, 4096 readers, writable, and writing with system calls.
+    /// Creates options; the defaults are 1 TiB, 4096 readers, and writable.
     package init(
         mapSize: Int = usualMapSize, maxReaders: Int = 4096, readOnly: Bool = false,
         writesThroughMap: Bool = false, isPlain: Bool = false
@@ -126,24 +125,23 @@ package final class Environment: Sendable {
     let pathVerifier: PathVerifier?
     /// The descriptor that holds the lock on the data file; negative for none.
     private let claim: Int32
-    /// The reservation of disk space; nil if the map is not written to.
-    let reservation: DiskReservation?
-    /// The memory of changed pages; nil if the map is written to.
-    let dirtyPages: DirtyPages?
+    /// The size of the open write.
+    let openWrite: OpenWrite
     let writeQueue = WriteLockQueue()
     let readers = Mutex(ReaderBook())
     /// The checksums of all values.
     let seals: ValueSeals
     /// Whether this process has committed to the file without a flush.
     let isUnflushed = Atomic<Bool>(false)
-    /// The number of pages that this process has written, without the additional pages of long values.
-    private let writtenPages = Atomic<Int>(0)
+    /// The number of bytes that this process has put.
+    private let writtenBytes = Atomic<Int>(0)
     /// The bytes of the newest version when this process opened the file.
     private let usedAtOpening: Int
     /// The changes of the open write, for the redo log.
     let changes = ChangeRecorder()
-    /// The strategy by which commits reach the device.
-    let commits: any CommitStrategy
+    /// The redo log; nil if LMDB alone ensures durability: for files that only this process can open, files that cannot
+    /// be written, and all files if LMDB's headers have another layout than ``LMDBFormat`` describes.
+    let log: RedoLog?
     /// The verification of pages before LMDB reads them.
     let pages: PageGuard
     /// The memory of LMDB's lists and of this object, for the script that has opened the file.
@@ -179,18 +177,16 @@ package final class Environment: Sendable {
         usedAtOpening = Self.usedBytes(pointer)
         let region = isPrivate || options.readOnly ? nil : LockRegion(of: path, pointer)
         lockRegion = region
-        reservation =
-            Self.isMapWritten(pointer) ? DiskReservation(pointer, path, isInMemory: isPrivate) : nil
-        seals = ValueSeals(tables: names.map(\.name), isInPlace: reservation != nil)
-        dirtyPages =
-            reservation == nil && !options.readOnly ? DirtyPages(pointer, canSpill: true) : nil
+        seals = ValueSeals(tables: names.map(\.name))
+        let reservation = MapReservation(pointer, path, isInMemory: isPrivate)
+        openWrite = OpenWrite(
+            pointer, tableCount: names.count, isInMemory: isPrivate, reservation)
         var claimed: Int32 = -1
         do throws(StorageError) {
             if let region { claimed = try DataFileClaim.take(path, region) }
             tables =
                 isPrivate && sizeBefore == 0
-                ? try Self.createTables(
-                    names, entries: entries, in: pointer, path: path, reservation: reservation)
+                ? try FileCreation.createTables(names, entries, in: pointer, path: path)
                 : try Self.openTables(pointer, names, path, isReadOnly: options.readOnly)
             pathVerifier = isPrivate || options.readOnly ? nil : try PathVerifier(pointer, path)
             // A process that was killed still holds the version that it read: while others have the file open, no write
@@ -199,12 +195,16 @@ package final class Environment: Sendable {
                 var dead: Int32 = 0
                 try check(mdb_reader_check(pointer, &dead), "mdb_reader_check", path)
             }
-            if !options.readOnly, !(region?.isTaken ?? false) {
-                if let reservation { reservation.fit() } else { DiskReservation.trimVast(pointer) }
+            if region?.isTaken == false,
+                reservation != nil || sizeBefore >= EnvironmentOptions.usualMapSize
+            {
+                MapReservation.trim(pointer)
             }
         } catch {
             // The file may belong to another program.
-            if let reservation, !(region?.isTaken ?? false) { reservation.trim(least: sizeBefore) }
+            if region?.isTaken == false, reservation != nil {
+                MapReservation.trim(pointer, least: sizeBefore)
+            }
             region?.closeFile()
             mdb_env_close(pointer)
             if claimed >= 0 { Glibc.close(claimed) }
@@ -213,9 +213,9 @@ package final class Environment: Sendable {
         claim = claimed
         mappedFile = isPrivate ? nil : Self.addMappedFile(pointer)
         pages = PageGuard(pointer, location, names.map(\.name), isVerified: isVerified)
-        commits =
-            isPrivate || options.readOnly || options.isPlain || !LMDBLayout.knowsHeaders(pointer)
-            ? PlainCommits(pointer, path, isPrivate: isPrivate)
+        log =
+            isPrivate || options.readOnly || options.isPlain || !LMDBFormat.isKnown(pointer)
+            ? nil
             : RedoLog(pointer, path: path, tables: names.map(\.name), recorder: changes) {
                 !(region?.isTaken ?? false)
             }
@@ -224,17 +224,16 @@ package final class Environment: Sendable {
     /// Opens the file of another environment for writes that are rolled back.
     init(scratchOf live: Environment, tables names: [TableName]) throws(StorageError) {
         location = live.location
-        seals = ValueSeals(tables: names.map(\.name), isInPlace: false)
+        seals = ValueSeals(tables: names.map(\.name))
         options = live.options
         isReadOnly = false
         lockRegion = nil
         lockFile = nil
         pathVerifier = nil
         claim = -1
-        reservation = nil
         pointer = try Self.openScratch(of: live, tableCount: names.count)
         usedAtOpening = 0
-        dirtyPages = DirtyPages(pointer, canSpill: false)
+        openWrite = OpenWrite(pointer, tableCount: names.count, isInMemory: false, nil)
         mappedFile = Self.addMappedFile(pointer)
         do throws(StorageError) {
             tables = try Self.openTables(pointer, names, live.location.path, isReadOnly: true)
@@ -245,15 +244,15 @@ package final class Environment: Sendable {
         }
         pages = PageGuard(
             pointer, location, names.map(\.name), isVerified: live.pages.isComplete)
-        commits = PlainCommits(pointer, location.path, isPrivate: true)
+        log = nil
     }
 
     private static func openEnvironment(
         _ path: String, _ options: EnvironmentOptions, _ tableCount: Int, isPrivate: Bool
     ) throws(StorageError) -> OpaquePointer {
-        var writesThroughMap =
+        var writesMap =
             options.writesThroughMap && !options.readOnly
-            && DiskReservation.isSupported(path, mapSize: options.mapSize, isShared: !isPrivate)
+            && MapReservation.isSupported(path, mapSize: options.mapSize, isShared: !isPrivate)
         var mapSize = options.mapSize
         let least = min(options.mapSize, 1 << 30)
         while true {
@@ -267,17 +266,14 @@ package final class Environment: Sendable {
             if code == 0 {
                 var flags = UInt32(MDB_NOSUBDIR | MDB_NOTLS)
                 if options.readOnly { flags |= UInt32(MDB_RDONLY) }
-                if writesThroughMap { flags |= UInt32(MDB_WRITEMAP) }
+                if writesMap { flags |= UInt32(MDB_WRITEMAP) }
                 code = mdb_env_open(pointer, path, flags, 0o600)
             }
-            if code == 0, !writesThroughMap || LMDBLayout.knowsTransactions(pointer) {
-                return pointer
-            }
+            if code == 0 { return pointer }
             mdb_env_close(pointer)
-            if writesThroughMap {
-                // Either the file may not be as large as its map even for a moment, or there is not enough address
-                // space.
-                writesThroughMap = false
+            if writesMap {
+                // The file may not be as large as its map even for a moment, or there is not enough address space.
+                writesMap = false
                 continue
             }
             // An address space limit may be below the large default; a smaller map is then tried.
@@ -330,11 +326,6 @@ package final class Environment: Sendable {
     /// The number of bytes after which the memory of the process is measured.
     private static let measuredBytes = 1 << 20
 
-    private static func isMapWritten(_ environment: OpaquePointer) -> Bool {
-        var flags: UInt32 = 0
-        return mdb_env_get_flags(environment, &flags) == 0 && flags & UInt32(MDB_WRITEMAP) != 0
-    }
-
     private static func openTables(
         _ environment: OpaquePointer, _ names: [TableName], _ path: String, isReadOnly: Bool
     ) throws(StorageError) -> [Table] {
@@ -361,34 +352,6 @@ package final class Environment: Sendable {
             guard error.rawCode == MDB_NOTFOUND else { throw error }
             throw StorageError(.notAStore, call: "mdb_dbi_open", file: path)
         }
-    }
-
-    private static func createTables(
-        _ names: [TableName], entries: [InitialEntry], in environment: OpaquePointer, path: String,
-        reservation: DiskReservation?
-    ) throws(StorageError) -> [Table] {
-        var tables: [Table] = []
-        for isFilling in [false, true] {
-            var begun: OpaquePointer?
-            try check(mdb_txn_begin(environment, nil, 0, &begun), "mdb_txn_begin", path)
-            do throws(StorageError) {
-                try reservation?.begin(begun)
-                if isFilling {
-                    try FileCreation.put(entries, into: tables, names: names, in: begun, path: path)
-                } else {
-                    for name in names {
-                        try check(reservation?.reserve(for: 0, in: begun) ?? 0, "fallocate", path)
-                        tables += try FileCreation.open(
-                            [name], flags: MDB_CREATE, in: begun, path: path)
-                    }
-                }
-            } catch {
-                mdb_txn_abort(begun)
-                throw error
-            }
-            try check(mdb_txn_commit(begun), "mdb_txn_commit", path)
-        }
-        return tables
     }
 
     /// Returns the version of the newest commit of any process.
@@ -447,20 +410,13 @@ package final class Environment: Sendable {
         return (Self.usedBytes(pointer), Int(info.me_mapsize))
     }
 
-    private static func usedBytes(_ environment: OpaquePointer) -> Int {
+    /// Returns the number of bytes of the pages up to the last one of the newest version.
+    static func usedBytes(_ environment: OpaquePointer) -> Int {
         var info = MDB_envinfo()
         mdb_env_info(environment, &info)
         var statistics = MDB_stat()
         mdb_env_stat(environment, &statistics)
         return (Int(info.me_last_pgno) + 1) * Int(statistics.ms_psize)
-    }
-
-    /// Waits until every commit so far is on the device.
-    package func sync() throws(StorageError) {
-        guard !isLockedHere else {
-            return try check(mdb_env_sync(pointer, 1), "mdb_env_sync", path)
-        }
-        try commits.sync()
     }
 
     /// Returns the oldest version that a read transaction of this process reads; nil if there is none.
@@ -525,7 +481,7 @@ package final class Environment: Sendable {
             var status = stat()
             if stat(path, &status) == 0 {
                 try FileCopy.requireFile(status, path)
-                try FileHeader.requireOneName(status, path)
+                try FileLocation.requireOneName(status, path)
             }
             let hasLock = access(path + "-lock", F_OK) == 0
             let lock = hasLock ? try FileLock(of: path) : nil
@@ -536,27 +492,14 @@ package final class Environment: Sendable {
         }
     }
 
-    /// Prepares a change of a write: records the value that the caller wrote into reserved memory, and reserves space
-    /// for a value.
+    /// Counts a change of a write that puts some bytes, or that removes an entry for 0 bytes.
     ///
-    /// A nil `table` means that the change only frees pages. Returns the system's error code, or 0.
+    /// Records the value that the caller wrote into reserved memory before. `isNew` means that the key has no value yet.
+    /// Returns an error code, or 0.
     @inline(__always)
-    func prepareChange(of bytes: Int, _ table: UInt32?, in transaction: OpaquePointer?) -> Int32 {
+    func prepareChange(of bytes: Int, isNew: Bool, in transaction: OpaquePointer?) -> Int32 {
         if seals.isLent { finishLent() }
-        guard let dirtyPages else { return reservation?.reserve(for: bytes, in: transaction) ?? 0 }
-        return dirtyPages.isCounting ? dirtyPages.prepare(for: bytes, table, in: transaction) : 0
-    }
-
-    /// Prepares storing a value for a key; `isNew` means that the key has no value yet.
-    ///
-    /// Returns the system's error code, or 0.
-    @inline(__always)
-    func prepareStoring(
-        _ bytes: Int, _ table: UInt32, _ key: MDB_val, isNew: Bool, in transaction: OpaquePointer?
-    ) -> Int32 {
-        let code = prepareChange(of: bytes, table, in: transaction)
-        guard code == 0, !isNew, let dirtyPages, dirtyPages.hasLong else { return code }
-        return dirtyPages.removeLong(table, key, in: transaction)
+        return openWrite.count(bytes, isNew: isNew, in: transaction)
     }
 
     /// Records the value that the caller wrote into reserved memory.
@@ -591,14 +534,10 @@ package final class Environment: Sendable {
         return StorageError(rawCode: code, call: call, file: name)
     }
 
-    /// Adds the changed pages of a write that is about to be committed.
-    @inline(__always)
-    func countPages(of transaction: OpaquePointer?) {
-        // Only the holder of the write lock changes the number. A write to the map requires that the layout of
-        // transactions is known.
-        guard dirtyPages?.isCounting ?? (reservation != nil) else { return }
-        let count = writtenPages.load(ordering: .relaxed) &+ shim_dirty_page_count(transaction)
-        writtenPages.store(count, ordering: .relaxed)
+    /// Counts the bytes of a write that is about to be committed; only the holder of the write lock changes the number.
+    func countWrittenBytes() {
+        let sum = writtenBytes.load(ordering: .relaxed) &+ openWrite.bytes
+        writtenBytes.store(sum, ordering: .relaxed)
     }
 
     /// Writes the checksum of all pages if the write lock is free and the checksum takes little time.
@@ -610,9 +549,7 @@ package final class Environment: Sendable {
             return
         }
         let used = size().used
-        // Long values and pages that were written early make the file grow.
-        let written = max(
-            writtenPages.load(ordering: .relaxed) * pageSize, used - usedAtOpening)
+        let written = max(writtenBytes.load(ordering: .relaxed), used - usedAtOpening)
         guard FileSeal.isWorthwhile(descriptor, size: used, written: written) else { return }
         var begun: OpaquePointer?
         guard mdb_txn_begin(pointer, nil, 0, &begun) == 0 else { return }
@@ -627,20 +564,20 @@ package final class Environment: Sendable {
     ///
     /// Only the registry calls this, after the last lease was released.
     func close() {
-        commits.close()
+        log?.close()
         readers.withLock { parked in
             for reader in parked.spare { mdb_txn_abort(reader.pointer) }
             parked.spare = []
         }
-        if let lockRegion, !lockRegion.isTaken {
-            if let reservation { reservation.trim() } else { DiskReservation.trimVast(pointer) }
+        if lockRegion?.isTaken == false, openWrite.reservation != nil {
+            MapReservation.trim(pointer)
         }
         if !isReadOnly, lockRegion != nil, let pathVerifier { seal(pathVerifier) }
         lockRegion?.closeFile()
         if let mappedFile { MappedFiles.remove(mappedFile) }
         mdb_env_close(pointer)
         if claim >= 0 { Glibc.close(claim) }
-        commits.removeFiles()
+        log?.removeFile()
     }
 }
 

@@ -94,12 +94,14 @@ package enum EnvironmentRegistry {
         into entries: inout [Identity: Entry], isVerified: Bool = true
     ) throws(StorageError) -> EnvironmentLease {
         let identity = try identity(of: file.descriptor, name)
+        var options = request.options
+        options.writesThroughMap = options.writesThroughMap && file.isInMemory
         let environment = try AnonymousFile.withPath(of: file, named: name) {
             (path) throws(StorageError) in
             let location = FileLocation(anonymous: name, path: path)
             do throws(StorageError) {
                 return try Environment(
-                    location, options: request.options, tables: request.tables,
+                    location, options: options, tables: request.tables,
                     entries: request.initial, isPrivate: true, isVerified: isVerified)
             } catch {
                 throw error.named(location)
@@ -200,8 +202,8 @@ package enum EnvironmentRegistry {
         }
         if !options.readOnly { try LockFile.requireOwn(at: location.logPath, of: path) }
         try LogRecovery.prepare(path, isWritable: !options.readOnly)
-        try FileHeader.check(descriptor, path: path)
-        let isVerified = try FileHeader.checkPagesAtOpening(descriptor, path: path)
+        try PageVerifier.requireWhole(descriptor, path: path)
+        let isVerified = try PageVerifier.requireSoundAtOpening(descriptor, path: path)
         if options.readOnly, !LockFile.isWritable(path) {
             return try openCopy(
                 of: descriptor, at: location, options: options, tables: tables, into: &entries,
@@ -231,7 +233,7 @@ package enum EnvironmentRegistry {
                 .notAStore, call: isFolder ? StorageError.folder : StorageError.irregular,
                 file: path)
         }
-        try FileHeader.requireOneName(status, path)
+        try FileLocation.requireOneName(status, path)
         return Identity(status)
     }
 

@@ -48,12 +48,12 @@ package enum FileCompaction {
         }
         defer { close(descriptor) }
         try LogRecovery.prepare(path, lock)
-        try FileHeader.check(descriptor, path: path)
+        try PageVerifier.requireWhole(descriptor, path: path)
         var status = stat()
         guard fstat(descriptor, &status) == 0 else {
             throw StorageError(rawCode: errno, call: "fstat", file: path)
         }
-        try FileHeader.requireOneName(status, path)
+        try FileLocation.requireOneName(status, path)
         guard status.st_size > 0, !FileHeader.isUnfinished(descriptor) else {
             return (Int(status.st_size), Int(status.st_size))
         }

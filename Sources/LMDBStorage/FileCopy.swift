@@ -109,7 +109,7 @@ struct FileCopy {
         // LMDB reports a short write as an input/output error.
         code = Platform.cause(of: code, writing: path)
         try check(code, "mdb_env_copyfd2", destination)
-        try FileHeader.check(descriptor, path: destination)
+        try PageVerifier.requireWhole(descriptor, path: destination)
         if let version = try newestVersion(path) { try number(descriptor, version) }
     }
 
@@ -128,8 +128,13 @@ struct FileCopy {
             // Another process has committed, so the pages that it could read are valid.
             return
         }
-        guard var tree = PageTree(descriptor, meta, isSummed: false), tree.isSound(header: index)
-        else { throw StorageError(.damaged, call: "its pages", file: original) }
+        guard var walk = PageWalk(descriptor, meta, PageWalk.Options()) else {
+            throw StorageError(rawCode: ENOMEM, call: "mmap", file: original)
+        }
+        walk.run(header: index)
+        guard walk.isSound else {
+            throw StorageError(.damaged, call: "its pages", file: original)
+        }
     }
 
     /// Reads the version number in the copy's content.

@@ -98,19 +98,28 @@ struct FileCreation {
         defer {
             _ = FileSeal.compute(draft.descriptor, isFlushed: isFlushed)?.write(draft.descriptor)
         }
-        // There are two commits, because files of earlier builds also have their first data in the third version.
-        try commit(environment) { (transaction) throws(StorageError) in
-            try Self.open(tables, flags: MDB_CREATE, in: transaction, path: path)
-        }
-        try commit(environment) { (transaction) throws(StorageError) in
-            try Self.put(
-                entries, into: try Self.open(tables, flags: 0, in: transaction, path: path),
-                names: tables, in: transaction, path: path)
-        }
+        try Self.createTables(tables, entries, in: environment, path: path)
     }
 
-    private func commit(
-        _ environment: OpaquePointer, _ body: (OpaquePointer?) throws(StorageError) -> Void
+    /// Creates the tables and the first entries of an empty file, and returns the tables.
+    @discardableResult  // because: a new file is closed and opened again
+    static func createTables(
+        _ names: [TableName], _ entries: [InitialEntry], in environment: OpaquePointer, path: String
+    ) throws(StorageError) -> [Table] {
+        var tables: [Table] = []
+        // There are two commits, because files of earlier builds also have their first data in the third version.
+        try commit(environment, path) { (transaction) throws(StorageError) in
+            tables = try open(names, flags: MDB_CREATE, in: transaction, path: path)
+        }
+        try commit(environment, path) { (transaction) throws(StorageError) in
+            try put(entries, into: tables, names: names, in: transaction, path: path)
+        }
+        return tables
+    }
+
+    private static func commit(
+        _ environment: OpaquePointer, _ path: String,
+        _ body: (OpaquePointer?) throws(StorageError) -> Void
     ) throws(StorageError) {
         var begun: OpaquePointer?
         try check(mdb_txn_begin(environment, nil, 0, &begun), "mdb_txn_begin", path)
@@ -124,7 +133,6 @@ struct FileCreation {
     }
 
     /// Opens tables in a transaction.
-    @discardableResult  // because: a creation only needs them to exist
     static func open(
         _ names: [TableName], flags: Int32, in transaction: OpaquePointer?, path: String
     ) throws(StorageError) -> [Table] {

@@ -65,6 +65,13 @@ package struct FileLocation: Sendable, Equatable {
         self.path = path
     }
 
+    /// Throws `severalNames` if a file has hard links, because each name would have its own lock file.
+    static func requireOneName(_ status: stat, _ path: String) throws(StorageError) {
+        if status.st_nlink > 1 {
+            throw StorageError(.severalNames, call: "\(status.st_nlink)", file: path)
+        }
+    }
+
     private static func resolve(_ path: String) -> String? {
         guard let resolved = realpath(path, nil) else { return nil }
         defer { free(resolved) }

@@ -88,13 +88,53 @@ struct FileSeal: Equatable {
     ) -> FileSeal? {
         guard let (meta, index) = FileHeader.newest(descriptor),
             let headers = headers(descriptor, pageSize: meta.pageSize),
-            var tree = PageTree(
-                descriptor, meta, isSummed: true, verifiesValues: verifiesValues),
-            tree.isSound(header: index)
+            var walk = PageWalk(
+                descriptor, meta,
+                PageWalk.Options(verifiesValues: verifiesValues, isSummed: true))
         else { return nil }
+        walk.run(header: index)
+        guard walk.isSound else { return nil }
         return FileSeal(
-            version: meta.version, pages: tree.sum, headers: headers,
+            version: meta.version, pages: walk.sum, headers: headers,
             boot: isFlushed ? 0 : BootIdentity.present.low | 1)
+    }
+
+    /// Returns the checksum of a page, or of all pages of a long value, which begins with page `number`.
+    static func sum(_ bytes: UnsafeRawBufferPointer, _ number: UInt64) -> UInt64 {
+        let mixed = (ValueSeal.hash(bytes) ^ number) &* 0x9E37_79B9_7F4A_7C15
+        return mixed ^ mixed &>> 29
+    }
+
+    /// Returns the errors that the seal of an open file shows; `pages` is the checksum of the pages of a version.
+    ///
+    /// Also verifies that the first page has a valid marker of the log, or zeros.
+    static func faults(_ descriptor: Int32, version: UInt64, pages: UInt64) -> [String] {
+        var faults: [String] = []
+        var marker = [UInt8](repeating: 0, count: LogMarker.size)
+        if pread(descriptor, &marker, marker.count, off_t(LogMarker.offset)) == marker.count,
+            marker.contains(where: { $0 != 0 }), LogMarker.read(descriptor).id == 0
+        {
+            faults.append("the marker of the log is damaged")
+        }
+        switch read(descriptor) {
+        case .none: break
+        case .damaged: faults.append("the checksum of the file is damaged")
+        case .seal(let seal) where seal.version > version:
+            // A file that was not flushed may have lost versions when the machine stopped.
+            if seal.boot == 0 || seal.boot == BootIdentity.present.low | 1 {
+                faults.append("the header of version \(seal.version) is damaged")
+            }
+        case .seal(let seal) where seal.version == version:
+            if pages != seal.pages {
+                faults.append("the unused part of a page has changed since it was written")
+            }
+            let pageSize = FileHeader.meta(descriptor, at: 0)?.pageSize ?? 0
+            if headers(descriptor, pageSize: pageSize) != seal.headers {
+                faults.append("a header has changed since it was written")
+            }
+        case .seal: break
+        }
+        return faults
     }
 
     /// The size of files that are sealed whenever they are closed, which takes about ten milliseconds.
@@ -110,15 +150,5 @@ struct FileSeal: Equatable {
         size <= smallSize
             || written >= size / greatestFactor
                 && Platform.absentBytes(descriptor, size, atMost: written) <= written
-    }
-}
-
-extension FileHeader {
-    /// Returns the header of the newest version, and its index.
-    static func newest(_ descriptor: Int32) -> (Meta, Int)? {
-        guard let first = meta(descriptor, at: 0), first.hasPageSize,
-            let second = meta(descriptor, at: first.pageSize), second.pageSize == first.pageSize
-        else { return nil }
-        return second.version > first.version ? (second, 1) : (first, 0)
     }
 }

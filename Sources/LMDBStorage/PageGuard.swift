@@ -24,8 +24,6 @@ final class PageGuard: @unchecked Sendable {
     /// The address of page 0, and the number of mapped bytes from there.
     private let map: UInt?
     private let mapSize: UInt
-    /// The flag of pages that the open write has created in the map; 0 if it does not create pages there.
-    private let madeHere: UInt16
     private let verified: UnsafeMutablePointer<Atomic<Bool>>
     private let lock = Mutex(())
 
@@ -45,9 +43,6 @@ final class PageGuard: @unchecked Sendable {
         var info = MDB_envinfo()
         mdb_env_info(environment, &info)
         mapSize = UInt(info.me_mapsize)
-        var flags: UInt32 = 0
-        mdb_env_get_flags(environment, &flags)
-        madeHere = flags & UInt32(MDB_WRITEMAP) == 0 ? 0 : Self.dirty
         map = isVerified ? nil : Self.address(environment, file)
         verified = .allocate(capacity: names.count)
         for index in names.indices { (verified + index).initialize(to: Atomic(false)) }
@@ -83,11 +78,12 @@ final class PageGuard: @unchecked Sendable {
         try verify(.table(names[Int(table) - 2]), withLongValues: true)
     }
 
-    private func verify(_ scope: PageTree.Scope, withLongValues: Bool) throws(StorageError) {
+    private func verify(_ scope: PageWalk.Scope, withLongValues: Bool) throws(StorageError) {
         do throws(StorageError) {
             try lock.withLock { _ throws(StorageError) in
-                try FileHeader.checkPages(
-                    descriptor, path: location.path, scope, withLongValues: withLongValues)
+                try PageVerifier.requireSound(
+                    descriptor, path: location.path,
+                    PageWalk.Options(scope: scope, readsLongValues: withLongValues))
             }
         } catch { throw error.named(location) }
     }
@@ -129,8 +125,8 @@ final class PageGuard: @unchecked Sendable {
         let page = PageImage(UnsafeRawBufferPointer(start: head, count: PageImage.headerSize))
         let last = UInt64(max(0, Int(lseek(descriptor, 0, SEEK_END)) / pageSize))
         guard distance % UInt(pageSize) == 0, page.number == expected,
-            page.flags & ~madeHere == PageImage.Flags.overflow, page.pages >= needed,
-            expected + page.pages <= last || page.flags & madeHere != 0
+            page.flags & ~PageImage.Flags.dirty == PageImage.Flags.overflow, page.pages >= needed,
+            expected + page.pages <= last
         else {
             throw StorageError(.damaged, call: "page \(expected)", file: location.name)
         }
@@ -138,9 +134,6 @@ final class PageGuard: @unchecked Sendable {
 }
 
 extension PageGuard {
-    /// LMDB's flag of pages that the open write has created.
-    fileprivate static let dirty: UInt16 = 0x10
-
     /// Returns the address of page 0 in memory; nil if it cannot be derived.
     ///
     /// LMDB has no function for it. The names of the tables are on one page, whose number is in the header.

@@ -4,54 +4,28 @@
     import Darwin
 #endif
 
-/// Verifies every page that the newest version of a file uses, by plain reads.
+/// Verifies a data file: its headers, the pages and values of its newest version, and its seal.
 ///
-/// LMDB trusts the pages that it maps: a damaged page ends the process by a signal or an assertion. A verification must
-/// therefore check the pages before LMDB reads them.
-package struct PageVerifier {
-    /// The expected form of a tree, and the description of its location.
-    private struct Tree {
-        let name: String
-        let head: TreeHead
-        let isIntegers: Bool
-        /// Whether the values are the heads of other trees.
-        var hasTables = false
-        /// Whether the values are lists of free pages.
-        var hasFreePages = false
-        /// The seed of the table in the checksums of its values; nil if they have none.
-        var seed: UInt64?
-    }
+/// The same checks serve three purposes, which differ in their extent. A file is verified before LMDB opens it, because
+/// LMDB trusts what it maps; a small file completely, a large one table by table (PageGuard). A file is verified before
+/// it is copied or recovered. And ``faults(path:atMost:tables:)`` lists everything that is wrong with a file.
+///
+/// Other processes may write in the meantime. They do not overwrite the pages of the newest version, so an error counts
+/// only if the version that was verified is still the newest one.
+package enum PageVerifier {
+    /// The maximum size of files whose pages are all verified on opening; larger files would take too long.
+    static let largestAtOpening = 32 << 20
+    /// The number of attempts to verify a file to which other processes write.
+    private static let attempts = 20
 
-    /// The pages and entries of a tree that were counted so far.
-    private struct Count {
-        var branchPages: UInt64 = 0
-        var leafPages: UInt64 = 0
-        var overflowPages: UInt64 = 0
-        var entries: UInt64 = 0
-        var lastKey: [UInt8]?
-        /// The lower bound of the keys in the next leaf.
-        var floor: [UInt8]?
-    }
+    // MARK: The whole file
 
-    private let descriptor: Int32
-    private let pageSize: Int
-    private let pageCount: UInt64
-    private let limit: Int
-    /// The tables that the file must have.
-    private let tables: [TableName]
-    private var foundTables: Set<String> = []
-    private let pages: PageSet
-    private var faults: [String] = []
-    /// The values with wrong checksums, which do not end the verification of the pages.
-    private var changed: [String] = []
-    private var isOlder = false
-
-    /// Returns descriptions of the errors in a file's pages; none for a valid or an empty file.
+    /// Returns descriptions of the errors in a file; none for a valid or an empty file.
     ///
-    /// Reads every used page once. Other processes may write in the meantime. At most `limit` errors are listed. Throws
-    /// `notAStore`, `newerFormat`, `notFound`, `permission`, and `damaged` if the file's header is damaged. A file that
-    /// was being written when the machine stopped is recovered first; throws `needsRecovery` if it may not be written.
-    /// `tables` are the tables that the file must have.
+    /// Reads every used page once. At most `limit` errors are listed. `tables` are the tables that the file must have.
+    /// Throws `notAStore`, `newerFormat`, `notFound`, `permission`, and `damaged` if the file's header is damaged. A file
+    /// that was being written when the machine stopped is recovered first; throws `needsRecovery` if it may not be
+    /// written.
     package static func faults(
         path: String, atMost limit: Int, tables: [TableName] = []
     ) throws(StorageError) -> [String] {
@@ -97,330 +71,329 @@ package struct PageVerifier {
     static func faults(
         of descriptor: Int32, path: String, atMost limit: Int, tables: [TableName] = []
     ) throws(StorageError) -> [String] {
-        try FileHeader.check(descriptor, path: path)
-        let headers = HeaderVerifier.faults(descriptor)
-        // Writers do not overwrite pages of the newest version. If it is no longer the newest one, the verification may
-        // have read a mixture.
-        var attempts = 20
-        while true {
-            guard let before = Self.newest(descriptor) else { return [] }
-            var verifier = PageVerifier(descriptor, before.meta, limit, tables)
-            verifier.verify(before.image, before.index)
-            if verifier.isOlder { throw StorageError(.olderFormat, call: "check", file: path) }
-            verifier.verifySeal(before.meta.version)
-            let after = Self.newest(descriptor)?.meta.version ?? before.meta.version
-            attempts -= 1
-            let found = headers + verifier.faults + verifier.changed
-            let faults = Array(found.prefix(limit))
-            if faults.isEmpty || after == before.meta.version {
-                return faults
+        try requireWhole(descriptor, path: path)
+        let headers = HeaderFaults.all(descriptor)
+        var options = PageWalk.Options(limit: limit, verifiesValues: true, tables: tables)
+        options.isSummed = true
+        for _ in 0..<attempts {
+            guard let (meta, index) = FileHeader.newest(descriptor) else { return [] }
+            guard var walk = PageWalk(descriptor, meta, options) else {
+                throw StorageError(rawCode: ENOMEM, call: "mmap", file: path)
             }
-            // If another process commits this often without an error, the pages are valid.
-            if attempts == 0 { return headers }
+            walk.run(header: index)
+            walk.requireAllPages()
+            if walk.isOlder { throw StorageError(.olderFormat, call: "check", file: path) }
+            var found = headers + walk.faults + walk.changedValues
+            if walk.isSound {
+                found += FileSeal.faults(descriptor, version: meta.version, pages: walk.sum)
+            }
+            let newest = FileHeader.newest(descriptor)?.0.version ?? meta.version
+            if found.isEmpty || newest == meta.version {
+                return Array(found.prefix(limit))
+            }
         }
+        // If another process commits this often without an error, the pages are valid.
+        return headers
     }
 
-    private static func newest(
-        _ descriptor: Int32
-    ) -> (meta: FileHeader.Meta, index: Int, image: [UInt8])? {
-        guard let first = FileHeader.meta(descriptor, at: 0),
-            first.hasPageSize,
+    // MARK: Before LMDB reads the file
+
+    /// Throws unless the file is empty or a complete LMDB file of a known version.
+    ///
+    /// Reading a page beyond the end of a mapped file is a bus error and not an error code, so a truncated file must be
+    /// detected before LMDB opens it.
+    static func requireWhole(_ descriptor: Int32, path: String) throws(StorageError) {
+        if lseek(descriptor, 0, SEEK_END) == 0 { return }
+        guard let first = FileHeader.meta(descriptor, at: 0), first.magic == FileHeader.magic else {
+            let call = isRealm(descriptor, path) ? StorageError.realm : "file header"
+            throw StorageError(.notAStore, call: call, file: path)
+        }
+        guard first.format == FileHeader.formatVersion else {
+            throw StorageError(.newerFormat, call: "file header", file: path)
+        }
+        guard first.hasPageSize,
             let second = FileHeader.meta(descriptor, at: first.pageSize),
-            second.pageSize == first.pageSize
-        else { return nil }
+            second.magic == FileHeader.magic, second.pageSize == first.pageSize
+        else { throw StorageError(.damaged, call: "file header", file: path) }
+        var fault: String?
+        for _ in 0...attempts {
+            let (before, found) = extentFault(descriptor, first.pageSize)
+            guard let found else { return }
+            fault = found
+            // Pages that are missing for one version may exist for the next.
+            guard versions(descriptor, first.pageSize) != before else { break }
+        }
+        throw StorageError(.damaged, call: fault ?? "its header", file: path)
+    }
+
+    private static func versions(_ descriptor: Int32, _ pageSize: Int) -> [UInt64?] {
+        [0, pageSize].map { FileHeader.meta(descriptor, at: $0)?.version }
+    }
+
+    /// Returns the versions of both headers, and the error if they contradict each other or the file is too short.
+    private static func extentFault(
+        _ descriptor: Int32, _ pageSize: Int
+    ) -> (versions: [UInt64?], fault: String?) {
+        let metas = [0, pageSize].map { FileHeader.meta(descriptor, at: $0) }
+        let versions = metas.map { $0?.version }
+        guard let first = metas[0], let second = metas[1], first.isPlausible(at: 0),
+            second.isPlausible(at: 1), first.isNeighbor(of: second)
+        else { return (versions, "its header") }
         let index = second.version > first.version ? 1 : 0
-        var image = [UInt8](repeating: 0, count: first.pageSize)
-        let offset = off_t(index * first.pageSize)
-        guard pread(descriptor, &image, image.count, offset) == image.count else { return nil }
-        return (index == 1 ? second : first, index, image)
+        let newest = index == 1 ? second : first
+        // The size is read after the headers, because no file becomes shorter than the content that they describe.
+        let size = Int(lseek(descriptor, 0, SEEK_END))
+        if newest.lastPage < UInt64(size / pageSize) { return (versions, nil) }
+        // Pages that a transaction allocated and freed may be missing after the end of the file.
+        if var walk = PageWalk(descriptor, newest, PageWalk.Options()) {
+            walk.run(header: index)
+            if walk.isSound, walk.hasAllPages { return (versions, nil) }
+        }
+        return (versions, "shorter than its header declares")
     }
 
-    private init(
-        _ descriptor: Int32, _ meta: FileHeader.Meta, _ limit: Int, _ tables: [TableName]
-    ) {
+    /// Returns whether this is a Realm file: by its header, or by its name if it is encrypted.
+    private static func isRealm(_ descriptor: Int32, _ path: String) -> Bool {
+        var mark: UInt32 = 0
+        let isRead = pread(descriptor, &mark, 4, 16) == 4
+        return isRead && UInt32(littleEndian: mark) == 0x4244_2D54 || path.hasSuffix(".realm")
+    }
+
+    /// Throws `damaged` unless LMDB can safely open the file.
+    ///
+    /// All pages are verified if the file has at most ``largestAtOpening`` bytes, otherwise only the pages with the
+    /// names of tables and the list of free pages. Takes a few milliseconds. Returns whether all pages were verified.
+    static func requireSoundAtOpening(
+        _ descriptor: Int32, path: String
+    ) throws(StorageError) -> Bool {
+        if let fault = HeaderFaults.ofVersion(descriptor) {
+            throw StorageError(.damaged, call: fault, file: path)
+        }
+        let isSmall = lseek(descriptor, 0, SEEK_END) <= largestAtOpening
+        try requireSound(descriptor, path: path, PageWalk.Options(scope: isSmall ? .all : .names))
+        return isSmall
+    }
+
+    /// Throws `damaged` unless LMDB can safely read the pages of the newest version.
+    static func requireSound(
+        _ descriptor: Int32, path: String, _ options: PageWalk.Options = PageWalk.Options()
+    ) throws(StorageError) {
+        for _ in 0..<attempts {
+            guard let (meta, index) = FileHeader.newest(descriptor) else {
+                throw StorageError(.damaged, call: "its header", file: path)
+            }
+            guard var walk = PageWalk(descriptor, meta, options) else {
+                throw StorageError(rawCode: ENOMEM, call: "mmap", file: path)
+            }
+            walk.run(header: index)
+            if walk.isSound { return }
+            guard FileHeader.newest(descriptor)?.0.version != meta.version else {
+                let page = walk.faultyPage.map { "page \($0)" } ?? "its page counts"
+                throw StorageError(.damaged, call: page, file: path)
+            }
+        }
+    }
+}
+
+/// The errors in LMDB's two headers, which have no checksum.
+///
+/// Most fields have only one valid value. The versions must follow one another and agree with the lists of free pages:
+/// each commit stores the pages that it has freed under its version. The walk over the pages determines the other fields
+/// of the newest header.
+private struct HeaderFaults {
+    private let descriptor: Int32
+    private let pageSize: Int
+    /// The first two pages of the file.
+    private let pages: [[UInt8]]
+    private let metas: [FileHeader.Meta]
+    /// The index of the newest version's header.
+    private let newest: Int
+
+    private static let metaEnd = FileHeader.pageHeaderSize + FileHeader.metaSize
+    /// The range of the fields that describe the content of a version.
+    private static let content = FileHeader.pageHeaderSize + 16..<metaEnd - 8
+    /// The greatest address space of a process.
+    private static let largestMap: UInt64 = 1 << 47
+
+    /// Reads the headers of an open file; nil if it has no two headers.
+    private init?(_ descriptor: Int32) {
+        guard let first = FileHeader.meta(descriptor, at: 0), first.hasPageSize else { return nil }
         self.descriptor = descriptor
-        self.limit = limit
-        self.tables = tables
-        pageSize = meta.pageSize
-        let size = lseek(descriptor, 0, SEEK_END)
-        let present = UInt64(max(0, Int(size))) / UInt64(meta.pageSize)
-        pageCount = meta.lastPage < present ? meta.lastPage + 1 : present
-        pages = PageSet(pageCount: pageCount, lastPage: meta.lastPage)
-    }
-
-    private mutating func add(_ fault: String) { if faults.count < limit { faults.append(fault) } }
-
-    // MARK: Trees
-
-    private mutating func verify(_ header: [UInt8], _ index: Int) {
-        header.withUnsafeBytes { bytes in
-            let image = PageImage(bytes)
-            let base = PageImage.headerSize
-            let free = TreeHead(image, at: base + 24)
-            let main = TreeHead(image, at: base + 24 + PageImage.tableSize)
-            verify(Tree(name: "the list of tables", head: main, isIntegers: false, hasTables: true))
-            for table in tables where faults.isEmpty && !foundTables.contains(table.name) {
-                add("table '\(table.name)' is missing")
+        pageSize = first.pageSize
+        var pages: [[UInt8]] = []
+        for index in 0..<2 {
+            var bytes = [UInt8](repeating: 0, count: pageSize)
+            guard pread(descriptor, &bytes, pageSize, off_t(index * pageSize)) == pageSize else {
+                return nil
             }
-            verify(
-                Tree(
-                    name: "the list of free pages", head: free, isIntegers: true,
-                    hasFreePages: true))
-            guard faults.isEmpty else { return }
-            let missing = pages.missingCount()
-            if missing != 0 {
-                let count = missing.map { "\($0) page\($0 == 1 ? "" : "s")" } ?? "pages"
-                add("\(count) of the file are neither used nor free")
-            }
+            pages.append(bytes)
+        }
+        self.pages = pages
+        metas = pages.map { $0.withUnsafeBytes { FileHeader.Meta(PageImage($0)) } }
+        newest = metas[1].version > metas[0].version ? 1 : 0
+    }
+
+    /// Returns the errors in the headers of an open file.
+    ///
+    /// Another process may commit in the meantime.
+    static func all(_ descriptor: Int32) -> [String] {
+        guard let constant = HeaderFaults(descriptor)?.constantFaults() else { return [] }
+        return constant + repeated(descriptor) { $0.newestFaults() + $0.olderFaults() }
+    }
+
+    /// Returns the error in the newest header's version; nil if it is valid.
+    ///
+    /// Takes a few reads. Another process may commit in the meantime.
+    static func ofVersion(_ descriptor: Int32) -> String? {
+        repeated(descriptor) { $0.newestFaults() }.first
+    }
+
+    /// Returns the errors that a verification finds while no process commits and no header is half written.
+    private static func repeated(
+        _ descriptor: Int32, _ faults: (HeaderFaults) -> [String]
+    ) -> [String] {
+        for attempt in 1...10 {
+            guard let verifier = HeaderFaults(descriptor) else { return [] }
+            let found = faults(verifier)
+            if found.isEmpty { return [] }
+            if attempt == 10, verifier.isCurrent { return found }
+            usleep(UInt32(attempt) * 1_000)
+        }
+        // If other processes commit this often without an error, the file is valid.
+        return []
+    }
+
+    /// Whether no version was committed since the headers were read.
+    private var isCurrent: Bool {
+        HeaderFaults(descriptor)?.metas.map(\.version) == metas.map(\.version)
+    }
+
+    /// Returns the errors in the parts that no commit changes.
+    private func constantFaults() -> [String] {
+        (0..<2).flatMap { index in
+            pages[index].withUnsafeBytes { faults(of: index, PageImage($0)) }
         }
     }
 
-    private mutating func verify(_ tree: Tree) {
-        var count = Count()
-        let head = tree.head
-        guard head.depth <= TreeHead.greatestDepth, (head.depth == 0) == (head.root == nil) else {
-            return add("the header of \(tree.name) has the invalid depth \(head.depth)")
+    /// Returns the errors in the version of the newest header.
+    private func newestFaults() -> [String] {
+        for (index, meta) in metas.enumerated() where Int(meta.version & 1) != index {
+            return [
+                "header \(index) has version \(meta.version), which belongs to the other header"
+            ]
         }
-        if let root = head.root {
-            visit(root, depth: 1, tree: tree, count: &count)
+        let (one, other) = (metas[newest].version, metas[1 - newest].version)
+        guard one == other + 1 else {
+            return ["the versions of the headers, \(other) and \(one), do not follow one another"]
         }
-        // The page was already reported as missing.
-        guard faults.isEmpty else { return }
-        if count.entries != head.entries {
-            add("\(tree.name) has \(count.entries) entries; its header states \(head.entries)")
-        }
-        let pages = [count.branchPages, count.leafPages, count.overflowPages]
-        if pages != [head.branchPages, head.leafPages, head.overflowPages] {
-            add("\(tree.name) has a different number of pages than its header states")
+        switch lastFreed(newest) {
+        case .version(let version) where isNumbered ? version > one : version != one:
+            return ["header \(newest) has version \(one), but its content has version \(version)"]
+        // The first version has freed no pages.
+        case .none where !isNumbered && one > 1:
+            return ["header \(newest) has version \(one), but its content has another version"]
+        default: return []
         }
     }
 
-    /// Marks pages as used; reports an error and returns false if they do not exist or were already used.
-    private mutating func take(_ first: UInt64, _ count: UInt64, _ tree: Tree) -> Bool {
-        guard pages.contains(first, count) else {
-            add("\(tree.name) refers to page \(first), which the file does not contain")
-            return false
-        }
-        for number in first..<first + count where !pages.insert(number) {
-            add("page \(number) of \(tree.name) is used twice")
-            return false
-        }
-        return true
-    }
+    /// Whether a copy or a recovery has written the same content with two versions.
+    private var isNumbered: Bool { pages[0][Self.content] == pages[1][Self.content] }
 
-    private mutating func visit(
-        _ number: UInt64, depth: Int, tree: Tree, count: inout Count
-    ) {
-        guard faults.count < limit, take(number, 1, tree) else { return }
-        let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: pageSize, alignment: 8)
-        defer { bytes.deallocate() }
-        guard read(number, into: bytes) else {
-            return add("page \(number) of \(tree.name) cannot be read")
+    /// Returns the errors in the header of the older version, and of the newest one compared with it.
+    ///
+    /// A process that writes through the map writes the version of a header last. If the process is killed just before
+    /// this, the header has an error, but no commit is lost.
+    private func olderFaults() -> [String] {
+        var faults: [String] = []
+        let (one, other) = (metas[newest], metas[1 - newest])
+        if one.mapSize < other.mapSize || one.mapSize > Self.largestMap {
+            faults.append("header \(newest) has the impossible map size \(one.mapSize)")
         }
-        let image = PageImage(UnsafeRawBufferPointer(bytes))
-        guard image.number == number else {
-            return add("page \(number) of \(tree.name) has the number \(image.number)")
+        if one.lastPage < other.lastPage {
+            faults.append("header \(1 - newest) has the impossible last page \(other.lastPage)")
         }
-        let isLeaf = depth == tree.head.depth
-        guard image.flags == (isLeaf ? PageImage.Flags.leaf : PageImage.Flags.branch) else {
-            return add("page \(number) of \(tree.name) is not a \(isLeaf ? "leaf" : "branch")")
-        }
-        guard image.hasBounds, image.nodeCount >= (isLeaf ? 1 : 2) else {
-            return add("page \(number) of \(tree.name) has invalid bounds")
-        }
-        if isLeaf { count.leafPages += 1 } else { count.branchPages += 1 }
-        if !image.isPacked(isLeaf: isLeaf) {
-            add("the entries of page \(number) of \(tree.name) overlap, or leave a gap")
-        }
-        for index in 0..<image.nodeCount {
-            guard let node = image.node(index, isLeaf: isLeaf) else {
-                return add(
-                    "entry \(index) of page \(number) of \(tree.name) is outside of the page")
-            }
-            let location = "entry \(index) of page \(number) of \(tree.name)"
-            if isLeaf {
-                guard verifyKey(node.key, of: tree, count: &count, at: location) else { return }
-                verifyValue(of: node, image: image, tree: tree, count: &count, at: location)
-            } else {
-                if index > 0 {
-                    let key = [UInt8](node.key)
-                    if tree.isIntegers && key.count != 8 {
-                        add("\(location) has a key of \(key.count) bytes")
-                    }
-                    if let last = count.lastKey, !Self.isAscending(last, key, tree) {
-                        add("\(location) is in the wrong order")
-                    }
-                    count.floor = key
-                }
-                visit(node.child, depth: depth + 1, tree: tree, count: &count)
+        for index in 0..<2 {
+            for offset in [FileHeader.freeOffset, FileHeader.namesOffset] {
+                let head = pages[index].withUnsafeBytes { TreeHead(PageImage($0), at: offset) }
+                guard !head.isPlausible(lastPage: metas[index].lastPage) else { continue }
+                faults.append("header \(index) describes an impossible tree")
             }
         }
+        if !isNumbered, case .version(let version) = lastFreed(1 - newest), version > other.version
+        {
+            faults.append(
+                "header \(1 - newest) has version \(other.version), but its content has version "
+                    + "\(version)")
+        }
+        return faults
     }
 
-    private mutating func verifyKey(
-        _ key: UnsafeRawBufferPointer, of tree: Tree, count: inout Count, at location: String
-    ) -> Bool {
-        guard !key.isEmpty, !tree.isIntegers || key.count == 8 else {
-            add("\(location) has a key of \(key.count) bytes")
-            return false
+    private func faults(of index: Int, _ image: PageImage) -> [String] {
+        var faults: [String] = []
+        if image.number != UInt64(index) || image.flags != PageImage.Flags.meta
+            || image.load(8, UInt16.self) != 0 || image.load(12, UInt32.self) != 0
+        {
+            faults.append("header \(index) has an invalid page header")
         }
-        let bytes = [UInt8](key)
-        let isAfterLast = count.lastKey.map { Self.isAscending($0, bytes, tree) } ?? true
-        let isAboveFloor = count.floor.map { !Self.isAscending(bytes, $0, tree) } ?? true
-        if !isAfterLast || !isAboveFloor { add("\(location) is in the wrong order") }
-        count.lastKey = bytes
-        count.floor = nil
-        count.entries += 1
-        return true
+        let free = TreeHead(image, at: FileHeader.freeOffset)
+        let main = TreeHead(image, at: FileHeader.namesOffset)
+        // No store uses a map at a fixed address.
+        if free.flags != FileHeader.freeFlags || main.flags != 0 || main.unused != 0
+            || Int(free.unused) != pageSize
+            || image.load(FileHeader.pageHeaderSize + 8, UInt64.self) != 0
+        {
+            faults.append("header \(index) has invalid flags")
+        }
+        if !hasEmptyRest(index) {
+            faults.append("the unused part of header \(index) has changed since it was written")
+        }
+        return faults
     }
 
-    private static func isAscending(_ one: [UInt8], _ other: [UInt8], _ tree: Tree) -> Bool {
-        guard tree.isIntegers, one.count == 8, other.count == 8 else {
-            return one.lexicographicallyPrecedes(other)
-        }
-        func number(_ bytes: [UInt8]) -> UInt64 {
-            bytes.withUnsafeBytes { $0.loadUnaligned(as: UInt64.self) }
-        }
-        return number(one) < number(other)
-    }
-
-    // MARK: Values
-
-    private mutating func verifyValue(
-        of node: PageImage.Node, image: PageImage, tree: Tree, count: inout Count,
-        at location: String
-    ) {
-        switch node.flags {
-        case PageImage.NodeFlags.big:
-            verifyLongValue(of: node, image: image, tree: tree, count: &count, at: location)
-        case PageImage.NodeFlags.table where tree.hasTables:
-            guard node.dataSize == PageImage.tableSize else {
-                return add("\(location) is not a table")
-            }
-            let head = TreeHead(image, at: node.data)
-            // Of LMDB's kinds of tables, stores only have those with plain keys and those with integer keys.
-            let name = String(decoding: node.key, as: UTF8.self)
-            let known = tables.first { $0.name == name }
-            let isKnownKind = known.map { ($0.order == .integers) == (head.flags == 8) } ?? true
-            guard head.flags & ~8 == 0, head.unused == 0, isKnownKind else {
-                return add("\(location) is a table of a kind that no store has")
-            }
-            foundTables.insert(name)
-            verify(
-                Tree(
-                    name: "table '\(name)'", head: head, isIntegers: head.flags == 8,
-                    seed: ValueSeal.seed(name)))
-        case 0:
-            let value = UnsafeRawBufferPointer(
-                rebasing: image.bytes[node.data..<node.data + node.dataSize])
-            if tree.hasFreePages { verifyFreePages(value, of: node, location) }
-            verifyChecksum(of: value, node: node, tree: tree, at: location)
-        default: add("\(location) has flags that no store has")
-        }
-    }
-
-    /// Verifies a value with its own pages.
-    private mutating func verifyLongValue(
-        of node: PageImage.Node, image: PageImage, tree: Tree, count: inout Count,
-        at location: String
-    ) {
-        let first = image.load(node.data, UInt64.self)
-        let needed = PageImage.pages(ofValue: node.dataSize, pageSize: pageSize)
-        guard first >= 2, first < pageCount else {
-            return add("\(tree.name) refers to page \(first), which the file does not contain")
-        }
-        // A value that was replaced by a shorter one may keep its pages.
-        guard let pages = longValuePages(first), pages >= needed else {
-            return add("page \(first), the value of \(location), is not a long value of its length")
-        }
-        guard take(first, UInt64(pages), tree) else { return }
-        count.overflowPages += UInt64(pages)
-        let bytes = UnsafeMutableRawBufferPointer.allocate(
-            byteCount: needed * pageSize, alignment: 8)
-        defer { bytes.deallocate() }
-        guard read(first, into: bytes) else {
-            return add("page \(first) of \(tree.name) cannot be read")
-        }
-        let end = PageImage.headerSize + node.dataSize
-        let value = UnsafeRawBufferPointer(
-            rebasing: UnsafeRawBufferPointer(bytes)[PageImage.headerSize..<end])
-        if tree.hasFreePages { verifyFreePages(value, of: node, location) }
-        verifyChecksum(of: value, node: node, tree: tree, at: location)
-    }
-
-    private mutating func verifyChecksum(
-        of value: UnsafeRawBufferPointer, node: PageImage.Node, tree: Tree, at location: String
-    ) {
-        guard let seed = tree.hasTables ? ValueSeal.seed("names") : tree.seed else { return }
-        if ValueSeal.isRight(value, ValueSeal.hash(key: node.key), seed) { return }
-        // Files of earlier builds have no checksums; their format entry has eight bytes.
-        if value.count == 8, node.key.elementsEqual("format".utf8) { isOlder = true }
-        if changed.count < limit { changed.append("\(location) has changed since it was written") }
-    }
-
-    /// Compares the checksum of all pages, if the file has one for this version.
-    private mutating func verifySeal(_ version: UInt64) {
-        guard faults.isEmpty, changed.isEmpty else { return }
-        verifyMarker()
-        switch FileSeal.read(descriptor) {
-        case .none: break
-        case .damaged: add("the checksum of the file is damaged")
-        case .seal(let seal):
-            if seal.version > version {
-                guard seal.boot != 0, seal.boot != BootIdentity.present.low | 1 else {
-                    return add("the header of version \(seal.version) is damaged")
-                }
-            }
-            guard seal.version == version else { return }
-            guard let now = FileSeal.compute(descriptor, isFlushed: true) else {
-                return add("the pages cannot be read")
-            }
-            if now.version == version, now.pages != seal.pages {
-                add("the unused part of a page has changed since it was written")
-            }
-            if now.version == version, now.headers != seal.headers {
-                add("a header has changed since it was written")
+    /// Returns whether the bytes after a header are zeros, except the log's marker and the seal.
+    private func hasEmptyRest(_ index: Int) -> Bool {
+        var rest = pages[index][...]
+        if index == 0 {
+            for used in [(LogMarker.offset, LogMarker.size), (FileSeal.offset, FileSeal.size)] {
+                for offset in used.0..<used.0 + used.1 { rest[offset] = 0 }
             }
         }
+        return rest[Self.metaEnd...].allSatisfy { $0 == 0 }
     }
 
-    /// Verifies that the first page contains a valid marker or zeros.
-    private mutating func verifyMarker() {
-        var bytes = [UInt8](repeating: 0, count: LogMarker.size)
-        guard
-            pread(descriptor, &bytes, bytes.count, off_t(LogMarker.offset)) == bytes.count,
-            bytes.contains(where: { $0 != 0 }), LogMarker.read(descriptor).id == 0
-        else { return }
-        add("the marker of the log is damaged")
+    /// The newest version that has freed pages.
+    private enum LastFreed {
+        case none
+        case version(UInt64)
+        /// The pages cannot be read. The pages of the older header may have been overwritten.
+        case unknown
     }
 
-    /// Returns the number of pages of a long value that begins with this page; nil if it is not a first page.
-    private func longValuePages(_ first: UInt64) -> Int? {
-        guard first < pageCount else { return nil }
-        let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: pageSize, alignment: 8)
-        defer { bytes.deallocate() }
-        guard read(first, into: bytes) else { return nil }
-        let image = PageImage(UnsafeRawBufferPointer(bytes))
-        guard image.number == first, image.flags == PageImage.Flags.overflow else { return nil }
-        return Int(clamping: image.pages)
-    }
-
-    private mutating func verifyFreePages(
-        _ list: UnsafeRawBufferPointer, of node: PageImage.Node, _ location: String
-    ) {
-        if node.key.allSatisfy({ $0 == 0 }) {
-            add("\(location) has the impossible version 0")
+    private func lastFreed(_ index: Int) -> LastFreed {
+        let head = pages[index].withUnsafeBytes {
+            TreeHead(PageImage($0), at: FileHeader.freeOffset)
         }
-        switch pages.insertFreePages(list) {
-        case .notAList: add("\(location) is not a list of pages")
-        case .impossible(let number): add("\(location) contains the impossible page \(number)")
-        case .used(let number): add("\(location) contains page \(number), which is in use")
-        case nil: break
+        guard var number = head.root else { return .none }
+        guard head.depth > 0, head.depth <= TreeHead.greatestDepth else { return .unknown }
+        var page = [UInt8](repeating: 0, count: pageSize)
+        for depth in 1...head.depth {
+            guard number < 1 << 47,
+                pread(descriptor, &page, pageSize, off_t(number) * off_t(pageSize)) == pageSize
+            else { return .unknown }
+            let isLeaf = depth == head.depth
+            let last = page.withUnsafeBytes { bytes -> UInt64? in
+                let image = PageImage(bytes)
+                guard image.number == number,
+                    image.flags == (isLeaf ? PageImage.Flags.leaf : PageImage.Flags.branch),
+                    image.hasBounds, image.nodeCount > 0,
+                    let node = image.node(image.nodeCount - 1, isLeaf: isLeaf)
+                else { return nil }
+                if !isLeaf { return node.child }
+                return node.key.count == 8 ? node.key.loadUnaligned(as: UInt64.self) : nil
+            }
+            guard let last else { return .unknown }
+            number = last
         }
-    }
-
-    private func read(_ number: UInt64, into bytes: UnsafeMutableRawBufferPointer) -> Bool {
-        let offset = off_t(number) * off_t(pageSize)
-        return pread(descriptor, bytes.baseAddress, bytes.count, offset) == bytes.count
+        return .version(number)
     }
 }

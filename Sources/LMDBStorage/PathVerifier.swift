@@ -19,6 +19,8 @@ final class PathVerifier: Sendable {
     private let path: String
     // because: the bytes are constant and freed at the end. A string would be copied for each lookup.
     nonisolated(unsafe) private let pathBytes: UnsafeMutablePointer<CChar>
+    // because: all threads may use LMDB's environment.
+    nonisolated(unsafe) private let environment: OpaquePointer
     private let descriptor: Int32
     private let device: UInt64
     private let inode: UInt64
@@ -38,6 +40,7 @@ final class PathVerifier: Sendable {
     /// Throws `replaced` if other processes have another file open under its name.
     init(_ environment: OpaquePointer, _ path: String) throws(StorageError) {
         self.path = path
+        self.environment = environment
         // because: a path takes a few bytes.
         pathBytes = strdup(path)!
         var descriptor: Int32 = -1
@@ -66,24 +69,31 @@ final class PathVerifier: Sendable {
 
     deinit { free(pathBytes) }
 
-    /// Verifies the path, and returns the state of the file.
+    /// Verifies the path, and that the version in the lock file is the newest one in the data file.
     ///
-    /// Throws `replaced` if the path leads to another file or to no file. Takes one system call.
+    /// The versions differ if another program has overwritten one of the two files. LMDB would combine pages of both
+    /// contents. The caller holds the write lock. Throws `replaced`. Takes one system call, and two loads from the map.
     @inline(__always)
-    @discardableResult  // because: most callers only need the check
-    func verify() throws(StorageError) -> stat {
+    func verify(_ newest: UInt64) throws(StorageError) {
+        try verify()
+        guard Self.isNewest(newest, in: environment) else { throw replaced }
+    }
+
+    /// Throws `replaced` if the path leads to another file or to no file.
+    @inline(__always)
+    func verify() throws(StorageError) {
         let known = knownChange.load(ordering: .relaxed)
         var status = stat()
         if known != 0, shim_state(descriptor, &status) == 0, status.st_nlink == 1,
             status.changeTime == known,
             Platform.monotonicNanoseconds() < nextLookup.load(ordering: .relaxed)
         {
-            return status
+            return
         }
-        return try lookUp()
+        try lookUp()
     }
 
-    private func lookUp() throws(StorageError) -> stat {
+    private func lookUp() throws(StorageError) {
         var status = stat()
         guard stat(pathBytes, &status) == 0 else {
             let code = errno
@@ -93,28 +103,16 @@ final class PathVerifier: Sendable {
         guard UInt64(status.st_ino) == inode, UInt64(status.st_dev) == device else {
             throw replaced
         }
-        guard isLocal else { return status }
+        guard isLocal else { return }
         var now = timespec()
         clock_gettime(CLOCK_REALTIME, &now)
         let change = status.changeTime
         let isOver = now.nanoseconds - change > Self.tick
         nextLookup.store(Platform.monotonicNanoseconds() &+ Self.pause, ordering: .relaxed)
         knownChange.store(isOver ? change : 0, ordering: .relaxed)
-        return status
     }
 
     private var replaced: StorageError { StorageError(.replaced, call: "stat", file: path) }
-
-    /// Throws `replaced` unless the newest version in the data file is the one in the lock file.
-    ///
-    /// They differ if another program has overwritten one of the two files. LMDB would combine pages of both contents.
-    /// The caller holds the write lock. Takes two loads from the map.
-    @inline(__always)
-    func requireNewest(
-        _ version: UInt64, in environment: OpaquePointer
-    ) throws(StorageError) {
-        guard Self.isNewest(version, in: environment) else { throw replaced }
-    }
 
     /// Returns whether a version is the newest one in the data file.
     @inline(__always)

@@ -100,28 +100,13 @@ package struct TransactionHandle {
         try environment.takeUnretainedValue().pages.admitChange(pointer, table.dbi, key)
     }
 
-    /// Verifies that LMDB can store a value for a key, and prepares that.
+    /// Prepares a change that puts some bytes, or that removes an entry for 0 bytes.
     @inline(__always)
-    private func prepare(
-        _ table: Table, _ key: MDB_val, for bytes: Int, append: Bool
-    ) throws(StorageError) {
-        try admitChange(table, key)
+    private func prepareChange(of bytes: Int, isNew: Bool = true) throws(StorageError) {
         let code = environment._withUnsafeGuaranteedRef {
-            $0.prepareStoring(bytes, table.dbi, key, isNew: append, in: pointer)
+            $0.prepareChange(of: bytes, isNew: isNew, in: pointer)
         }
         try check(code, "fallocate", environment)
-    }
-
-    @inline(__always)
-    private func prepare(
-        _ table: Table, _ key: UInt64, for count: Int, append: Bool
-    ) throws(StorageError) {
-        var key = key
-        try withUnsafeMutablePointer(to: &key) { key throws(StorageError) in
-            try prepare(
-                table, MDB_val(mv_size: 8, mv_data: key), for: 8 + count + ValueSeal.size,
-                append: append)
-        }
     }
 
     @inline(__always)
@@ -131,16 +116,6 @@ package struct TransactionHandle {
         try withUnsafeMutablePointer(to: &key) { key throws(StorageError) in
             try admitChange(table, MDB_val(mv_size: 8, mv_data: key))
         }
-    }
-
-    /// Prepares a removal: records the value that the caller wrote into reserved memory, and reserves space on the
-    /// device for changed pages.
-    @inline(__always)
-    private func prepareRemoval(_ table: Table?) throws(StorageError) {
-        let code = environment._withUnsafeGuaranteedRef {
-            $0.prepareChange(of: 0, table?.dbi, in: pointer)
-        }
-        try check(code, "fallocate", environment)
     }
 
     /// Records a change for the redo log, if there is one.
@@ -153,7 +128,8 @@ package struct TransactionHandle {
     package func put(
         _ table: Table, _ key: UInt64, _ value: UnsafeRawBufferPointer, append: Bool = false
     ) throws(StorageError) {
-        try prepare(table, key, for: value.count, append: append)
+        try admitChange(table, key)
+        try prepareChange(of: 8 + value.count + ValueSeal.size, isNew: append)
         var key = key
         var space = MDB_val(mv_size: value.count + ValueSeal.size, mv_data: nil)
         let code = withUnsafeMutablePointer(to: &key) { pointer in
@@ -175,8 +151,8 @@ package struct TransactionHandle {
         append: Bool = false
     ) throws(StorageError) {
         var wrappedKey = MDB_val(key)
-        try prepare(
-            table, wrappedKey, for: key.count + value.count + ValueSeal.size, append: append)
+        try admitChange(table, wrappedKey)
+        try prepareChange(of: key.count + value.count + ValueSeal.size, isNew: append)
         var space = MDB_val(mv_size: value.count + ValueSeal.size, mv_data: nil)
         let flags = UInt32(MDB_RESERVE | (append ? MDB_APPEND : 0))
         try check(
@@ -189,7 +165,8 @@ package struct TransactionHandle {
     package func reserve(
         _ table: Table, _ key: UInt64, count: Int, append: Bool = false
     ) throws(StorageError) -> UnsafeMutableRawBufferPointer {
-        try prepare(table, key, for: count, append: append)
+        try admitChange(table, key)
+        try prepareChange(of: 8 + count + ValueSeal.size, isNew: append)
         var key = key
         var wrappedValue = MDB_val(mv_size: count + ValueSeal.size, mv_data: nil)
         let code = withUnsafeMutablePointer(to: &key) { pointer in
@@ -214,7 +191,7 @@ package struct TransactionHandle {
     @discardableResult  // because: most callers only need the key to be absent
     package func delete(_ table: Table, _ key: UInt64) throws(StorageError) -> Bool {
         try admitChange(table, key)
-        try prepareRemoval(table)
+        try prepareChange(of: 0)
         var key = key
         let code = withUnsafeMutablePointer(to: &key) { pointer in
             var wrapped = MDB_val(mv_size: 8, mv_data: pointer)
@@ -234,7 +211,7 @@ package struct TransactionHandle {
     ) throws(StorageError) -> Bool {
         var wrapped = MDB_val(key)
         try admitChange(table, wrapped)
-        try prepareRemoval(table)
+        try prepareChange(of: 0)
         guard try removed(mdb_del(pointer, table.dbi, &wrapped, nil)) else { return false }
         record { $0.delete(table.dbi, key) }
         return true
@@ -251,7 +228,10 @@ package struct TransactionHandle {
         if needsAdmission {
             try environment.takeUnretainedValue().pages.admitRemoval(of: table.dbi)
         }
-        try prepareRemoval(nil)
+        try prepareChange(of: 0)
+        environment._withUnsafeGuaranteedRef {
+            $0.openWrite.countRemoval(of: table.dbi, in: pointer)
+        }
         try check(mdb_drop(pointer, table.dbi, 0), "mdb_drop", environment)
         record { $0.drop(table.dbi) }
     }

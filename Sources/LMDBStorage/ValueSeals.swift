@@ -50,22 +50,18 @@ package enum ValueSeal {
             == stored.loadUnaligned(fromByteOffset: count, as: UInt32.self)
     }
 
-    /// Writes the checksum after a value, and returns it.
+    /// Writes the checksum after a value.
     @inline(__always)
-    @discardableResult  // because: most callers only need the written bytes
     package static func write(
         to target: UnsafeMutableRawBufferPointer, _ key: UInt64, _ seed: UInt64
-    ) -> UInt32 {
+    ) {
         let count = target.count - size
         let sum = sum(UnsafeRawBufferPointer(rebasing: target[..<count]), key, seed)
         target.storeBytes(of: sum, toByteOffset: count, as: UInt32.self)
-        return sum
     }
 }
 
 /// The checksums of an open file's values: writes them, and verifies each once.
-///
-/// If values are written in place, in the map, those that this process has written count as verified.
 ///
 /// Any thread may use it, except the functions for the open write.
 final class ValueSeals: @unchecked Sendable {
@@ -82,8 +78,6 @@ final class ValueSeals: @unchecked Sendable {
     private static let half = 1 << 17
     /// The length from which a value has its own pages, at LMDB's usual page size.
     private static let longLength = 2048
-    /// Whether values have the same address when they are written and when they are read.
-    let isInPlace: Bool
 
     /// The value that the caller writes before the next change; nil for none.
     @exclusivity(unchecked) private var lent:
@@ -92,8 +86,7 @@ final class ValueSeals: @unchecked Sendable {
     private let lentAddress = Atomic<UInt>(0)
 
     /// Creates the checksums; `tables` are the names of the tables, the first of which has LMDB's number 2.
-    init(tables: [String], isInPlace: Bool) {
-        self.isInPlace = isInPlace
+    init(tables: [String]) {
         let names = ["", "names"] + tables
         tableCount = names.count
         seeds = .allocate(capacity: names.count)
@@ -181,11 +174,7 @@ final class ValueSeals: @unchecked Sendable {
     /// Writes the checksum after a value in the last bytes of `target`.
     @inline(__always)
     func write(to target: UnsafeMutableRawBufferPointer, _ key: UInt64, _ table: UInt32) {
-        let sum = ValueSeal.write(to: target, key, seed(table))
-        let count = target.count &- ValueSeal.size
-        guard isInPlace, let base = UnsafeRawBufferPointer(target).baseAddress else { return }
-        known[Self.entry(of: base, count)].store(
-            Self.tag(base, count, key, sum), ordering: .relaxed)
+        ValueSeal.write(to: target, key, seed(table))
     }
 
     /// Drops the recorded value at the end of the write.

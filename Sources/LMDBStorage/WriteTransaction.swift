@@ -7,6 +7,32 @@ import Synchronization
     import Darwin
 #endif
 
+// The life of a commit, from taking the write lock to waking the observers:
+//
+//  1. The write lock is acquired, by this thread or earlier by the thread of WriteLockQueue.
+//  2. The path must still lead to the open file, and both files must have the same newest version (PathVerifier).
+//  3. The redo log decides how the commit will reach the device (CommitMode), and may begin a checkpoint.
+//  4. The changes are made in copies of pages that only LMDB knows, and recorded for the log (TransactionHandle, Cursor).
+//  5. `commit` writes the record of the changes to the log and waits until it is on the device.
+//  6. LMDB writes the changed pages and then the header of the new version, and releases the lock. From then on every
+//     process sees the commit.
+//  7. The other processes are notified, and then the observers of this process.
+//
+// Until 6, a failure rolls back: no version contains the pages, and a record that was written is invalidated. After 6,
+// nothing can fail.
+
+/// The way in which an open write reaches the device.
+enum CommitMode {
+    /// LMDB flushes pages and header in the commit.
+    case direct
+    /// The redo log has a record of the commit.
+    case logged
+    /// The next checkpoint of the redo log flushes the commit.
+    case checkpointed
+    /// The commit is never flushed.
+    case unflushed
+}
+
 /// A write transaction; a file can have only one at a time, in all processes.
 ///
 /// Releasing it aborts the write.
@@ -17,19 +43,19 @@ package final class WriteTransaction {
     package let environment: Environment
     // The lease is released at the end, because remaining references to the transaction must not keep the file mapped.
     private var lease: EnvironmentLease?
-    private let durability: Durability
     @exclusivity(unchecked) private var pointer: OpaquePointer?
     private let ticket: WriteLockTicket?
     private let mode: CommitMode
 
-    /// Begins a write; waits for the file's write lock, unless `ticket` is ready.
+    /// Begins a write that puts at most `maximum` bytes of keys and values; waits for the file's write lock, unless
+    /// `ticket` is ready.
     ///
     /// Throws `writeInProgress` if this thread already holds the lock.
     package init(
-        _ lease: EnvironmentLease, durability: Durability, ticket: WriteLockTicket? = nil
+        _ lease: EnvironmentLease, durability: Durability, ticket: WriteLockTicket? = nil,
+        atMost maximum: Int = .max
     ) throws(StorageError) {
         self.lease = lease
-        self.durability = durability
         let environment = lease.environment
         self.environment = environment
         guard !environment.isReadOnly else {
@@ -47,40 +73,20 @@ package final class WriteTransaction {
                 mdb_txn_begin(environment.pointer, nil, 0, &begun), "mdb_txn_begin",
                 environment.name)
         }
+        let newest = UInt64(mdb_txn_id(begun)) - 1
         do throws(StorageError) {
-            let status = try environment.pathVerifier?.verify()
-            try environment.pathVerifier?.requireNewest(
-                UInt64(mdb_txn_id(begun)) - 1, in: environment.pointer)
-            try environment.reservation?.begin(begun, status)
-            mode = try Self.decide(environment, durability, begun)
+            try environment.pathVerifier?.verify(newest)
+            try environment.openWrite.begin(atMost: maximum, environment.path)
+            mode = try environment.commitMode(durability, newest: newest)
         } catch {
-            if let ticket = self.ticket {
-                _ = ticket.end(isCommit: false)
-            } else {
-                mdb_txn_abort(begun)
-            }
+            Self.abort(begun, self.ticket)
             throw error.named(environment.location)
         }
         pointer = begun
-        environment.dirtyPages?.begin(begun)
         environment.seals.forget()
         if mode == .unflushed { environment.isUnflushed.store(true, ordering: .relaxed) }
         environment.writeFailure.store(0, ordering: .relaxed)
         environment.writerThread.store(this, ordering: .relaxed)
-    }
-
-    /// Decides how the write that has begun will reach the device.
-    private static func decide(
-        _ environment: Environment, _ durability: Durability, _ begun: OpaquePointer?
-    ) throws(StorageError) -> CommitMode {
-        let mode = try environment.commits.begin(
-            durability, newest: UInt64(mdb_txn_id(begun)) - 1)
-        // Flushing is an option of the environment that is read at commit; the write lock guards it.
-        try check(
-            mdb_env_set_flags(
-                environment.pointer, UInt32(MDB_NOSYNC), mode == .direct ? 0 : 1),
-            "mdb_env_set_flags", environment.name)
-        return mode
     }
 
     deinit { abort() }
@@ -89,7 +95,7 @@ package final class WriteTransaction {
     ///
     /// Otherwise, only a change of a table moves its own values.
     package func whenPagesMove(_ body: @autoclosure () -> () -> Void) {
-        if let dirtyPages = environment.dirtyPages { dirtyPages.willMove = body() }
+        environment.openWrite.willMove = body()
     }
 
     /// Whether the transaction can still be used.
@@ -102,43 +108,48 @@ package final class WriteTransaction {
         TransactionHandle(pointer: pointer!, environment: Unmanaged.passUnretained(environment))
     }
 
-    /// Commits the changes as the newest version.
+    /// Commits the changes as the newest version, and then calls `whenVisible`.
     ///
     /// Cursors must be closed. After an error the file is unchanged.
-    package func commit() throws(StorageError) {
+    package func commit(whenVisible: () -> Void = {}) throws(StorageError) {
         guard let ended = pointer else {
             throw StorageError(.closed, call: "commit", file: environment.name)
         }
-        let failed = environment.prepareChange(of: 0, nil, in: ended)
-        guard failed == 0 else {
-            let error = environment.failure(failed, "fallocate")
+        let refused = environment.prepareChange(of: 0, isNew: true, in: ended)
+        if refused != 0 {
+            let error = environment.failure(refused, "fallocate")
             abort()
             throw error
         }
         pointer = nil
-        environment.countPages(of: ended)
-        environment.dirtyPages?.end(ended)
+        environment.countWrittenBytes()
         let lease = lease.take()
         defer { withExtendedLifetime(lease) {} }
         environment.writerThread.store(0, ordering: .relaxed)
-        let version = UInt64(mdb_txn_id(ended))
+        let log = environment.log
         do throws(StorageError) {
-            // The data is flushed before the commit becomes visible, so no reader sees a commit that may still be lost.
-            try environment.commits.prepare(version, mode)
+            // The record is flushed before the commit becomes visible, so no reader sees a commit that may still be lost.
+            switch mode {
+            case .logged: try log?.write(UInt64(mdb_txn_id(ended)))
+            case .checkpointed: log?.skip(UInt64(mdb_txn_id(ended)))
+            case .direct, .unflushed: break
+            }
         } catch {
-            if let ticket { _ = ticket.end(isCommit: false) } else { mdb_txn_abort(ended) }
+            environment.openWrite.end(isCommitted: false)
+            Self.abort(ended, ticket)
             throw error.named(environment.location)
         }
+        // The next write may begin as soon as LMDB has released the lock.
+        environment.openWrite.end(isCommitted: true)
         var code = ticket?.end(isCommit: true) ?? mdb_txn_commit(ended)
-        // LMDB reports a short write as an input/output error.
-        code = Platform.cause(of: code, writing: environment.path)
-        if [ENOSPC, EDQUOT, EFBIG].contains(code) {
-            DiskReservation.reclaimWithLock(environment.pointer)
+        if code != 0 {
+            code = Platform.cause(of: code, writing: environment.path)
+            environment.didNotCommit(mode, isOutOfSpace: [ENOSPC, EDQUOT, EFBIG].contains(code))
+            try check(code, "mdb_txn_commit", environment.name)
         }
-        if code != 0 { environment.commits.commitFailed(mode) }
-        try check(code, "mdb_txn_commit", environment.name)
         // If this process dies before this call, closing the lock file notifies the other processes.
         environment.callOthers()
+        whenVisible()
     }
 
     /// Rolls back the changes.
@@ -147,13 +158,59 @@ package final class WriteTransaction {
     package func abort() {
         guard let ended = pointer else { return }
         pointer = nil
-        environment.dirtyPages?.end(ended)
+        environment.openWrite.end(isCommitted: false)
         environment.seals.forget()
         environment.writerThread.store(0, ordering: .relaxed)
         let hasFailed = environment.writeFailure.load(ordering: .relaxed) != 0
-        environment.commits.rollBack(mode, isOutOfSpace: hasFailed)
-        if hasFailed { DiskReservation.reclaim(environment.pointer) }
-        if let ticket { _ = ticket.end(isCommit: false) } else { mdb_txn_abort(ended) }
+        if mode == .logged { environment.log?.rollBack(isOutOfSpace: hasFailed) }
+        if hasFailed { environment.removeUnusedPages() }
+        Self.abort(ended, ticket)
         lease = nil
+    }
+
+    /// Aborts LMDB's transaction on the thread that holds the lock.
+    private static func abort(_ transaction: OpaquePointer?, _ ticket: WriteLockTicket?) {
+        if let ticket { _ = ticket.end(isCommit: false) } else { mdb_txn_abort(transaction) }
+    }
+}
+
+extension Environment {
+    /// Decides how the write that has begun will reach the device; `newest` is the version before it.
+    fileprivate func commitMode(
+        _ durability: Durability, newest: UInt64
+    ) throws(StorageError) -> CommitMode {
+        let mode: CommitMode
+        if let log {
+            mode = try log.begin(durability, newest: newest)
+        } else {
+            // Without a flush, pages and headers would be written in any order, so `async` equals `full`.
+            if pathVerifier != nil { try LogMarker.endIfPresent(pointer, path) }
+            mode = durability == .memory ? .unflushed : .direct
+        }
+        // Flushing is an option of the environment that LMDB reads at the commit; the write lock guards it.
+        try check(
+            mdb_env_set_flags(pointer, UInt32(MDB_NOSYNC), mode == .direct ? 0 : 1),
+            "mdb_env_set_flags", name)
+        return mode
+    }
+
+    /// Restores the log and the file after LMDB has refused a commit and released the write lock.
+    fileprivate func didNotCommit(_ mode: CommitMode, isOutOfSpace: Bool) {
+        if isOutOfSpace {
+            var begun: OpaquePointer?
+            if mdb_txn_begin(pointer, nil, 0, &begun) == 0 {
+                removeUnusedPages()
+                mdb_txn_abort(begun)
+            }
+        }
+        if mode == .logged || mode == .checkpointed { log?.withdraw() }
+    }
+
+    /// Waits until every commit so far is on the device.
+    package func sync() throws(StorageError) {
+        guard let log, !isLockedHere else {
+            return try check(mdb_env_sync(pointer, 1), "mdb_env_sync", path)
+        }
+        try log.sync()
     }
 }

@@ -112,7 +112,7 @@ struct ModelRow: Equatable {
         func open() throws -> Snapshot {
             let snapshot = try Snapshot(
                 try ColumnFile.open(path: path, options: FileOptions(durability: durability)))
-            (try snapshot.file.lease().environment.commits as? RedoLog)?.pace.threshold = 0
+            try snapshot.file.lease().environment.log?.pace.threshold = 0
             try snapshot.configure([everyKind])
             return snapshot
         }

@@ -95,7 +95,6 @@ import Testing
         defer { remove() }
         let lease = try open(inMap: inMap)
         // Some file systems do not support writing through the map.
-        #expect(inMap || !lease.environment.seals.isInPlace)
         let table = lease.environment.tables[0]
         var expected: [UInt64: [UInt8]] = [:]
         for round in UInt64(0)..<60 {
@@ -365,17 +364,16 @@ import Testing
         #expect(sealedVersion() == large)
         #expect(try write(2, 100) > large)
         #expect(sealedVersion() == large)
-        // Many small values are counted by their pages, even if they do not make the file larger.
-        #expect(try write(10, 1500, count: 3000) == sealedVersion())
-        #expect(try write(10, 1500, count: 3000) == sealedVersion())
+        // Many small values are counted, even if they do not make the file larger.
+        #expect(try write(10, 1500, count: 4000) == sealedVersion())
+        #expect(try write(10, 1500, count: 4000) == sealedVersion())
         #expect(try PageVerifier.faults(path: path, atMost: 5) == [])
     }
 
-    @Test func `reading LMDB's structures agrees with its functions`() throws {
+    @Test func `the headers of a file agree with LMDB's functions`() throws {
         defer { remove() }
         let lease = try open()
-        #expect(LMDBLayout.knowsHeaders(lease.environment.pointer))
-        #expect(LMDBLayout.knowsTransactions(lease.environment.pointer))
+        #expect(LMDBFormat.isKnown(lease.environment.pointer))
         #expect(lease.environment.log != nil)
     }
 }

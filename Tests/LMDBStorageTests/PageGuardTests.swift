@@ -101,7 +101,7 @@ import Testing
     @Test func `a valid large file is used without errors`() throws {
         defer { remove() }
         try fill()
-        #expect(Platform.size(of: path) > FileHeader.largestAtOpening)
+        #expect(Platform.size(of: path) > PageVerifier.largestAtOpening)
         #expect(try !open().environment.pages.isComplete)
         #expect(use() == [])
         #expect(try PageVerifier.faults(path: path, atMost: 3) == [])

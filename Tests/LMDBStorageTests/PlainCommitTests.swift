@@ -44,7 +44,7 @@ import Testing
         defer { remove() }
         do {
             let lease = try open(isPlain: true)
-            #expect(lease.environment.commits is PlainCommits)
+            #expect(lease.environment.log == nil)
             for number in UInt64(1)...40 {
                 try commit(lease, number, durability)
                 #expect(access(path + "-log", F_OK) != 0)
@@ -66,13 +66,5 @@ import Testing
             for number in 1...10 { try commit(lease, round * 10 + UInt64(number), .full) }
         }
         #expect(try numbers(open(isPlain: true)) == Array(1...60))
-    }
-
-    @Test func `asynchronous commits without a log are flushed by LMDB`() throws {
-        defer { remove() }
-        let lease = try open(isPlain: true)
-        #expect(try lease.environment.commits.begin(.async, newest: 2) == .direct)
-        #expect(try lease.environment.commits.begin(.full, newest: 2) == .direct)
-        #expect(try lease.environment.commits.begin(.memory, newest: 2) == .unflushed)
     }
 }

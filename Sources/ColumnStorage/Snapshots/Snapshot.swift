@@ -190,7 +190,8 @@ package final class Snapshot {
             throw StorageError(.readOnly, call: "begin write", file: file.path)
         }
         let transaction = try WriteTransaction(
-            file.lease(), durability: file.options.durability, ticket: ticket)
+            file.lease(), durability: file.options.durability, ticket: ticket,
+            atMost: file.options.writeLimit)
         let left = try advance()
         source.beginWrite(WriteSession(self, transaction))
         return left
@@ -221,12 +222,11 @@ package final class Snapshot {
                 keepingLeft || source.isReaderShared
                 ? try ReadTransaction(reserving: file.lease()) : old
             committed = session.transaction.handle.version
-            try session.transaction.commit()
+            try session.transaction.commit(whenVisible: whenVisible)
         } catch {
             cancelWrite()
             throw error
         }
-        whenVisible()
         session.didCommit(as: committed)
         do throws(StorageError) {
             try next.renew()

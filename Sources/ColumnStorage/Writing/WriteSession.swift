@@ -15,6 +15,8 @@ package final class WriteSession {
     let transaction: WriteTransaction
     // because: the snapshot owns the session.
     unowned let snapshot: Snapshot
+    // A snapshot that is released with an open write ends the session when it no longer exists for others.
+    private let workspace: WriteWorkspace
     let packer: LeafPacker
     let pool: LeafPool
     let arena: TextArena
@@ -59,7 +61,7 @@ package final class WriteSession {
         self.snapshot = snapshot
         self.transaction = transaction
         file = snapshot.file
-        let workspace = snapshot.source.workspace
+        workspace = snapshot.source.workspace
         packer = workspace.packer
         pool = workspace.pool
         arena = workspace.arena
@@ -323,7 +325,6 @@ package final class WriteSession {
             shards |= 1 << UInt32(FileTables.shard(of: id))
         }
         if let failure { throw failure }
-        let workspace = snapshot.source.workspace
         var entry = ByteWriter(continuing: [])
         swap(&entry, &workspace.entry)
         defer { workspace.keep(&entry) }
@@ -385,7 +386,7 @@ package final class WriteSession {
         recent = nil
         for overlay in overlays.values { overlay.reader.endWrite() }
         overlays.removeAll()
-        swap(&overlays, &snapshot.source.workspace.overlays)
+        swap(&overlays, &workspace.overlays)
         copies?.removeAll()
         arena.reset()
     }

@@ -94,32 +94,6 @@ struct LogHeader: Equatable {
             let count = Int(try reader.byte())
             tables.append(String(decoding: try reader.raw(count), as: UTF8.self))
         }
-        guard pageSize >= 512, pageSize <= 65536, pageSize & (pageSize - 1) == 0 else {
-            throw reader.damaged
-        }
-    }
-}
-
-extension FileHeader {
-    /// Reads the current two headers of LMDB in an open data file, without their page headers.
-    static func metas(_ descriptor: Int32, pageSize: Int) -> [[UInt8]]? {
-        var metas: [[UInt8]] = []
-        for index in 0..<2 {
-            var bytes = [UInt8](repeating: 0, count: metaSize)
-            let offset = off_t(index * pageSize + pageHeaderSize)
-            guard pread(descriptor, &bytes, metaSize, offset) == metaSize else { return nil }
-            metas.append(bytes)
-        }
-        return metas
-    }
-
-    /// Writes LMDB's headers back to an open data file.
-    static func restore(_ metas: [[UInt8]], _ descriptor: Int32, pageSize: Int) -> Bool {
-        for (index, bytes) in metas.enumerated() {
-            let offset = off_t(index * pageSize + pageHeaderSize)
-            guard bytes.count == metaSize, pwrite(descriptor, bytes, metaSize, offset) == metaSize
-            else { return false }
-        }
-        return true
+        guard FileHeader.isPageSize(pageSize) else { throw reader.damaged }
     }
 }

@@ -1,3 +1,5 @@
+import CLMDB
+
 #if canImport(Glibc)
     import Glibc
 #elseif canImport(Darwin)
@@ -55,6 +57,13 @@ struct LogMarker: Equatable {
         guard Platform.flush(descriptor) else {
             throw StorageError(rawCode: errno, call: "fdatasync", file: path)
         }
+    }
+
+    /// Makes an environment's data file complete if a process with another release of LMDB has begun a log.
+    static func endIfPresent(_ environment: OpaquePointer, _ path: String) throws(StorageError) {
+        var descriptor: mdb_filehandle_t = -1
+        mdb_env_get_fd(environment, &descriptor)
+        if read(descriptor).id != 0 { try end(descriptor, path) }
     }
 
     /// Returns whether the open data file is the one that was written since the machine started.

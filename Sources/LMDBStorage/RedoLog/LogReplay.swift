@@ -65,8 +65,8 @@ struct LogReplay {
         // the pages of the older one may have been overwritten.
         let isOlder = log.hasTornHeader
         do throws(StorageError) {
-            try FileHeader.check(data, path: path)
-            try FileHeader.checkPages(data, path: path)
+            try PageVerifier.requireWhole(data, path: path)
+            try PageVerifier.requireSound(data, path: path)
         } catch {
             throw isOlder ? tornHeader : error
         }

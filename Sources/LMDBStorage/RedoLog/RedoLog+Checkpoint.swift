@@ -234,6 +234,22 @@ extension RedoLog {
 
     // MARK: Ending a log
 
+    /// Waits until every commit so far is on the device; called without the write lock.
+    func sync() throws(StorageError) {
+        var begun: OpaquePointer?
+        try check(mdb_txn_begin(environment, nil, 0, &begun), "mdb_txn_begin", dataPath)
+        defer { mdb_txn_abort(begun) }
+        try finish()
+    }
+
+    /// Returns the versions that processes pin only for the log, without reading them.
+    func pinnedVersions() -> Set<ForeignReader> {
+        guard LogMarker.read(data).id != 0,
+            let log = try? LogFile(of: dataPath, isMade: false, isWritten: false)
+        else { return [] }
+        return log.notedPins()
+    }
+
     /// Ends the log, or the participation of this process in it, if the write lock is free.
     ///
     /// This process must not have an open write. Returns false if another process has one.

@@ -28,7 +28,7 @@ import Synchronization
 // checkpoint.
 
 /// The log of an open environment.
-final class RedoLog: CommitStrategy, @unchecked Sendable {
+final class RedoLog: @unchecked Sendable {
     // Unchecked because: LMDB's write lock guards everything that is not constant.
 
     let environment: OpaquePointer
@@ -110,7 +110,9 @@ final class RedoLog: CommitStrategy, @unchecked Sendable {
 
     // MARK: A write
 
-    /// Decides how the write that has begun will be committed; the caller holds the write lock.
+    /// Decides how the write that has begun will be committed; `newest` is the version before it.
+    ///
+    /// The caller holds the write lock. Throws the reason if data can no longer be written.
     func begin(_ durability: Durability, newest: UInt64) throws(StorageError) -> CommitMode {
         if let failure { throw failure }
         if id != 0, durability != .memory, version == newest, pin != nil, !isTight,
@@ -237,6 +239,7 @@ final class RedoLog: CommitStrategy, @unchecked Sendable {
     ///
     /// Throws `diskFull` and the errors of the device; the log then has no record.
     func write(_ new: UInt64) throws(StorageError) {
+        defer { recorder.end() }
         if recorder.isLent { recorder.finishLent() }
         commits.wrappingAdd(1, ordering: .relaxed)
         guard !recorder.isEmpty else { return }
@@ -347,6 +350,12 @@ final class RedoLog: CommitStrategy, @unchecked Sendable {
             try file?.flush()
         } catch { fail(error) }
         disable()
+    }
+
+    /// Drops the recorded changes of a write that is rolled back; `isOutOfSpace` is true if the write found no space.
+    func rollBack(isOutOfSpace: Bool) {
+        recorder.end()
+        if isOutOfSpace { disable() }
     }
 
     /// Ends the log after space ran out, so that the next writes can use the pages that the log reserves.

@@ -1,0 +1,381 @@
+import CLMDB
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+// All that Moonpool knows about the bytes of LMDB's data file: the headers on its first two pages, and the form of the
+// other pages. The redo log copies and restores the headers, and PageVerifier verifies the pages before LMDB, which
+// trusts them, reads them.
+//
+// The layout is that of data format 1, which all releases of LMDB 0.9 write. ``LMDBFormat/isKnown(_:)`` compares the
+// headers of each file that is opened with the results of LMDB's public functions. If the library or the file has another
+// layout, the file is used without a redo log.
+
+/// Whether the loaded LMDB writes the layout that this file describes.
+enum LMDBFormat {
+    /// Whether LMDB is a release with data format 1 with which Moonpool was tested.
+    static var isKnownRelease: Bool {
+        var (major, minor, patch): (Int32, Int32, Int32) = (0, 0, 0)
+        mdb_version(&major, &minor, &patch)
+        // The patches from 70 on are a different branch.
+        return major == 0 && minor == 9 && patch >= 24 && patch < 70
+    }
+
+    /// Returns whether the headers of an open file have the layout of ``FileHeader``.
+    static func isKnown(_ environment: OpaquePointer) -> Bool {
+        guard isKnownRelease else { return false }
+        var descriptor: mdb_filehandle_t = -1
+        mdb_env_get_fd(environment, &descriptor)
+        var statistics = MDB_stat()
+        mdb_env_stat(environment, &statistics)
+        for _ in 0..<100 {
+            var info = MDB_envinfo()
+            mdb_env_info(environment, &info)
+            guard let (newest, _) = FileHeader.newest(descriptor) else { return false }
+            var after = MDB_envinfo()
+            mdb_env_info(environment, &after)
+            // Other processes may commit in the meantime.
+            guard info.me_last_txnid == after.me_last_txnid else { continue }
+            return newest.version == UInt64(info.me_last_txnid)
+                && newest.lastPage == UInt64(info.me_last_pgno)
+                && newest.pageSize == Int(statistics.ms_psize)
+                && newest.magic == FileHeader.magic
+        }
+        return false
+    }
+}
+
+/// LMDB's two headers, each on one of the first two pages.
+///
+/// The header with the greater version describes the newest version; each commit overwrites the older one.
+enum FileHeader {
+    static let magic: UInt32 = 0xBEEF_C0DE
+    static let formatVersion: UInt32 = 1
+    static let pageHeaderSize = 16
+    static let metaSize = 136
+    /// The offsets of the tree of free pages and of the tree of names on a header page.
+    static let freeOffset = pageHeaderSize + 24
+    static let namesOffset = freeOffset + PageImage.tableSize
+    /// `MDB_INTEGERKEY`, because versions are the keys of the list of free pages, and `MDB_NOSUBDIR`, which LMDB stores
+    /// in the same field.
+    static let freeFlags: UInt16 = 0x4008
+    /// The maximum size of an unfinished file: the headers and the pages of the first commits.
+    private static let largestUnfinished = 8 * 4096
+
+    /// Returns whether a number is a page size that LMDB supports.
+    static func isPageSize(_ size: Int) -> Bool {
+        size >= 512 && size <= 65536 && size & (size - 1) == 0
+    }
+
+    struct Meta {
+        /// The number and the kind of the page.
+        var page: UInt64
+        var flags: UInt16
+        var magic: UInt32
+        var format: UInt32
+        var mapSize: UInt64
+        var pageSize: Int
+        var roots: [UInt64]
+        var lastPage: UInt64
+        var version: UInt64
+
+        /// Decodes the header on a page; the rest of the page may be missing.
+        init(_ image: PageImage) {
+            let start = pageHeaderSize
+            page = image.number
+            flags = image.flags
+            magic = image.load(start, UInt32.self)
+            format = image.load(start + 4, UInt32.self)
+            mapSize = image.load(start + 16, UInt64.self)
+            pageSize = Int(image.load(start + 24, UInt32.self))
+            roots = [24, 72].map { image.load(start + $0 + 40, UInt64.self) }
+            lastPage = image.load(start + 120, UInt64.self)
+            version = image.load(start + 128, UInt64.self)
+        }
+
+        /// Whether the page size is one that LMDB supports.
+        var hasPageSize: Bool { FileHeader.isPageSize(pageSize) }
+
+        /// Returns whether LMDB can write this header to a page.
+        func isPlausible(at index: UInt64) -> Bool {
+            page == index && flags == PageImage.Flags.meta && format == formatVersion
+                && version < 1 << 62 && lastPage > 0 && lastPage < 1 << 47
+        }
+
+        /// Returns whether two headers can belong to one file: each commit overwrites the older one with the next
+        /// version.
+        func isNeighbor(of other: Meta) -> Bool {
+            max(version, other.version) - min(version, other.version) <= 1
+        }
+    }
+
+    /// Reads one of the headers; nil if the file is too short.
+    static func meta(_ descriptor: Int32, at offset: Int) -> Meta? {
+        var bytes = [UInt8](repeating: 0, count: pageHeaderSize + metaSize)
+        let wanted = bytes.count
+        guard pread(descriptor, &bytes, wanted, off_t(offset)) == wanted else { return nil }
+        return bytes.withUnsafeBytes { Meta(PageImage($0)) }
+    }
+
+    /// Returns the header of the newest version, and its index.
+    static func newest(_ descriptor: Int32) -> (Meta, Int)? {
+        guard let first = meta(descriptor, at: 0), first.hasPageSize,
+            let second = meta(descriptor, at: first.pageSize), second.pageSize == first.pageSize
+        else { return nil }
+        return second.version > first.version ? (second, 1) : (first, 0)
+    }
+
+    /// Returns whether a file begins with LMDB's first header.
+    static func isStore(_ descriptor: Int32) -> Bool {
+        var bytes = [UInt8](repeating: 0, count: 24)
+        guard pread(descriptor, &bytes, 24, 0) == 24 else { return false }
+        return bytes.withUnsafeBytes { bytes in
+            bytes.load(as: UInt64.self) == 0
+                && bytes.load(fromByteOffset: 16, as: UInt32.self) == magic
+                && bytes.load(fromByteOffset: 20, as: UInt32.self) == formatVersion
+        }
+    }
+
+    /// Returns whether the creation of a file did not finish: it is empty, all zeros, or has only LMDB's headers.
+    static func isUnfinished(_ descriptor: Int32) -> Bool {
+        // The size is negative if the system has none, as for files in /proc.
+        let size = Int(lseek(descriptor, 0, SEEK_END))
+        guard size >= 0 else { return false }
+        if size == 0 { return true }
+        let metas = [meta(descriptor, at: 0), meta(descriptor, at: 4096)]
+        let known = metas.compactMap { $0 }.filter { $0.magic == magic }
+        if known.contains(where: { $0.format != formatVersion || $0.roots != [.max, .max] }) {
+            return false
+        }
+        if known.contains(where: { $0.version > 0 }) { return false }
+        if known.count == 2 { return true }
+        // One or both of the headers never reached the device.
+        guard size <= largestUnfinished else { return false }
+        var bytes = [UInt8](repeating: 0, count: size)
+        guard pread(descriptor, &bytes, size, 0) == size else { return false }
+        for (index, meta) in metas.enumerated() where meta?.magic == magic {
+            for offset in index * 4096..<min(size, (index + 1) * 4096) { bytes[offset] = 0 }
+        }
+        return bytes.allSatisfy { $0 == 0 }
+    }
+
+    /// Reads the current two headers of LMDB in an open data file, without their page headers.
+    static func metas(_ descriptor: Int32, pageSize: Int) -> [[UInt8]]? {
+        var metas: [[UInt8]] = []
+        for index in 0..<2 {
+            var bytes = [UInt8](repeating: 0, count: metaSize)
+            let offset = off_t(index * pageSize + pageHeaderSize)
+            guard pread(descriptor, &bytes, metaSize, offset) == metaSize else { return nil }
+            metas.append(bytes)
+        }
+        return metas
+    }
+
+    /// Writes LMDB's headers back to an open data file.
+    static func restore(_ metas: [[UInt8]], _ descriptor: Int32, pageSize: Int) -> Bool {
+        for (index, bytes) in metas.enumerated() {
+            let offset = off_t(index * pageSize + pageHeaderSize)
+            guard bytes.count == metaSize, pwrite(descriptor, bytes, metaSize, offset) == metaSize
+            else { return false }
+        }
+        return true
+    }
+
+    /// Assigns a version to the content of one of the headers.
+    ///
+    /// The header for the version's parity then describes this content, and the other header describes the previous
+    /// version with the same content. Returns false if the file cannot be written.
+    static func number(_ descriptor: Int32, pageSize: Int, from index: Int, as version: UInt64)
+        -> Bool
+    {
+        var content = [UInt8](repeating: 0, count: metaSize)
+        let offset = off_t(index * pageSize + pageHeaderSize)
+        guard pread(descriptor, &content, metaSize, offset) == metaSize else { return false }
+        for parity in 0...1 {
+            let number = version & 1 == UInt64(parity) ? version : version - 1
+            content.withUnsafeMutableBytes { bytes in
+                bytes.storeBytes(of: number, toByteOffset: metaSize - 8, as: UInt64.self)
+            }
+            let offset = off_t(parity * pageSize + pageHeaderSize)
+            guard pwrite(descriptor, content, metaSize, offset) == metaSize else { return false }
+        }
+        return true
+    }
+}
+
+/// The bytes of one of LMDB's pages, which may be damaged.
+///
+/// A page begins with its number (8 bytes), two unused bytes, its flags, and the bounds of its free space; the offsets
+/// of its nodes follow. A node consists of two halves of a length or page number, flags, the length of its key, the key
+/// and the data.
+struct PageImage {
+    static let headerSize = 16
+    static let nodeSize = 8
+    /// The maximum length of a key in LMDB.
+    static let longestKey = 511
+    static let tableSize = 48
+
+    enum Flags {
+        static let branch: UInt16 = 1
+        static let leaf: UInt16 = 2
+        static let overflow: UInt16 = 4
+        static let meta: UInt16 = 8
+        /// The additional flag of a page that the open write has created in the map.
+        static let dirty: UInt16 = 0x10
+    }
+
+    enum NodeFlags {
+        /// The flag of data that is on its own pages.
+        static let big: UInt16 = 1
+        /// The flag of data that is the head of another tree.
+        static let table: UInt16 = 2
+    }
+
+    let bytes: UnsafeRawBufferPointer
+
+    /// Creates an image of the bytes of a whole page.
+    init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
+
+    /// Returns a number in the machine's byte order; the caller has verified that it is inside of the page.
+    func load<T: BitwiseCopyable>(_ offset: Int, _: T.Type) -> T {
+        bytes.loadUnaligned(fromByteOffset: offset, as: T.self)
+    }
+
+    var number: UInt64 { load(0, UInt64.self) }
+    var flags: UInt16 { load(10, UInt16.self) }
+    /// The number of pages of a long value, on the first of them.
+    var pages: UInt64 { UInt64(load(12, UInt32.self)) }
+
+    /// Returns the number of pages that a value with its own pages needs.
+    static func pages(ofValue size: Int, pageSize: Int) -> Int {
+        (headerSize + size - 1) / pageSize + 1
+    }
+
+    private var lower: Int { Int(load(12, UInt16.self)) }
+    private var upper: Int { Int(load(14, UInt16.self)) }
+
+    /// Whether the bounds of the free space are valid.
+    var hasBounds: Bool {
+        lower >= Self.headerSize && lower % 2 == 0 && lower <= upper && upper <= bytes.count
+    }
+
+    /// The number of nodes; meaningful only with valid bounds.
+    var nodeCount: Int { (lower - Self.headerSize) / 2 }
+
+    /// A node that is completely on its page.
+    struct Node {
+        let key: UnsafeRawBufferPointer
+        let flags: UInt16
+        /// The number of the child page, on a branch.
+        let child: UInt64
+        /// The length of the data, on a leaf.
+        let dataSize: Int
+        /// The offset of the data, or of the number of its first page.
+        let data: Int
+        /// The range of the node's bytes, whose length is even.
+        let range: Range<Int>
+    }
+
+    /// Returns whether the nodes fill the page without gaps or overlaps, from the end of its free space to its own end.
+    ///
+    /// LMDB moves nodes by their sizes when it adds or removes one: if nodes overlap, it would write beyond the page.
+    func isPacked(isLeaf: Bool) -> Bool {
+        let count = nodeCount
+        return withUnsafeTemporaryAllocation(of: UInt32.self, capacity: max(count, 1)) { ranges in
+            for index in 0..<count {
+                guard let range = node(index, isLeaf: isLeaf)?.range else { return false }
+                // Both numbers are at most 65,536, and no range begins at 65,536.
+                ranges[index] = UInt32(range.lowerBound) << 16 | UInt32(range.count & 0xFFFF)
+            }
+            var nodes = UnsafeMutableBufferPointer(rebasing: ranges[..<count])
+            nodes.sort()
+            var end = upper
+            for node in nodes {
+                guard node >> 16 == UInt32(end) else { return false }
+                end += Int(node & 0xFFFF)
+            }
+            return end == bytes.count
+        }
+    }
+
+    /// Returns a node; nil if it is not completely on the page.
+    func node(_ index: Int, isLeaf: Bool) -> Node? {
+        let start = Int(load(Self.headerSize + 2 * index, UInt16.self))
+        guard start >= upper, start + Self.nodeSize <= bytes.count else { return nil }
+        let low = UInt64(load(start, UInt16.self)) | UInt64(load(start + 2, UInt16.self)) << 16
+        let flags = load(start + 4, UInt16.self)
+        let keySize = Int(load(start + 6, UInt16.self))
+        let data = start + Self.nodeSize + keySize
+        guard keySize <= Self.longestKey, data <= bytes.count else { return nil }
+        var end = data
+        if isLeaf { end += flags & NodeFlags.big != 0 ? 8 : Int(low) }
+        end += end & 1
+        guard end <= bytes.count else { return nil }
+        return Node(
+            key: UnsafeRawBufferPointer(rebasing: bytes[start + Self.nodeSize..<data]),
+            flags: flags, child: low | UInt64(flags) << 32, dataSize: Int(low), data: data,
+            range: start..<end)
+    }
+}
+
+/// LMDB's list of pages that one transaction has freed: the count, then the numbers of the pages, the greatest first.
+///
+/// There may be unused space after the numbers.
+struct FreePages: Sequence, IteratorProtocol {
+    private var rest: UnsafeRawBufferPointer
+
+    /// Returns nil if the bytes are not a list.
+    init?(_ bytes: UnsafeRawBufferPointer) {
+        guard bytes.count >= 8, bytes.count % 8 == 0 else { return nil }
+        let count = bytes.loadUnaligned(as: UInt64.self)
+        guard count < UInt64(bytes.count / 8) else { return nil }
+        rest = UnsafeRawBufferPointer(rebasing: bytes[8..<8 * (1 + Int(count))])
+    }
+
+    mutating func next() -> UInt64? {
+        guard !rest.isEmpty else { return nil }
+        defer { rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(8)) }
+        return rest.loadUnaligned(as: UInt64.self)
+    }
+}
+
+/// The head of a tree: LMDB's record of a table.
+struct TreeHead {
+    /// The greatest depth of a tree.
+    static let greatestDepth = 32
+
+    /// The page size in the head of the list of free pages; 0 in all other heads.
+    let unused: UInt32
+    let flags: UInt16
+    let depth: Int
+    let branchPages: UInt64
+    let leafPages: UInt64
+    let overflowPages: UInt64
+    let entries: UInt64
+    /// The root page; nil for an empty tree.
+    let root: UInt64?
+
+    init(_ image: PageImage, at offset: Int) {
+        unused = image.load(offset, UInt32.self)
+        flags = image.load(offset + 4, UInt16.self)
+        depth = Int(image.load(offset + 6, UInt16.self))
+        branchPages = image.load(offset + 8, UInt64.self)
+        leafPages = image.load(offset + 16, UInt64.self)
+        overflowPages = image.load(offset + 24, UInt64.self)
+        entries = image.load(offset + 32, UInt64.self)
+        let number = image.load(offset + 40, UInt64.self)
+        root = number == .max ? nil : number
+    }
+
+    /// Whether a tree can have these numbers; an empty tree must have no depth, because LMDB increments it.
+    func isPlausible(lastPage: UInt64) -> Bool {
+        guard let root else {
+            return depth == 0 && entries == 0
+                && [branchPages, leafPages, overflowPages].allSatisfy { $0 == 0 }
+        }
+        return depth > 0 && depth <= Self.greatestDepth && root >= 2 && root <= lastPage
+    }
+}

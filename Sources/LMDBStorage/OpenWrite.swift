@@ -1,0 +1,176 @@
+import CLMDB
+import MemoryAccounts
+
+/// The size of the open write, by what its changes put.
+///
+/// LMDB keeps the pages that a write has changed in memory until the commit, and has no function that returns their
+/// number. The bytes of the keys and values that are put are therefore counted, up to the size of all trees: a write that
+/// exceeds its bound, or to which the account of the script grants no more, fails with `memoryLimit` and can only be
+/// rolled back.
+///
+/// If the changed pages take half a gigabyte, LMDB writes some of them to the file before the commit. The values on them
+/// then get other addresses, even if their table has not changed, and the owners of addresses are notified before each
+/// change from which on this is possible.
+///
+/// Only the thread that holds LMDB's write lock may use it.
+final class OpenWrite: @unchecked Sendable {
+    // Unchecked because: LMDB's write lock guards everything that is not constant.
+    private let environment: OpaquePointer
+    private let tableCount: UInt32
+    private let pageSize: Int
+    /// The account for the file's pages if they are in memory.
+    private let ledger: MemoryLedger?
+    /// The space on the device; nil if the map is not written to.
+    let reservation: MapReservation?
+    /// Called before the addresses of values in all tables may change.
+    @exclusivity(unchecked) var willMove: (() -> Void)?
+    /// The bytes that the write has put, and the bytes up to which it need not ask for more.
+    @exclusivity(unchecked) private(set) var bytes = 0
+    @exclusivity(unchecked) private var granted = 0
+    @exclusivity(unchecked) private var maximum = Int.max
+    @exclusivity(unchecked) private var charge = MemoryCharge(nil)
+    /// The error code of the first change that was refused, after which the write cannot be committed; otherwise 0.
+    @exclusivity(unchecked) private var refusal: Int32 = 0
+    /// An upper bound of the pages that the write has taken, and the bound at which the trees are counted again.
+    @exclusivity(unchecked) private var pages = 0
+    @exclusivity(unchecked) private var checkedPages = 0
+    @exclusivity(unchecked) private var mostTreePages = 0
+    @exclusivity(unchecked) private var removedPages = 0
+    /// The bytes of changes that may replace a value with its own pages, which LMDB does not use again.
+    @exclusivity(unchecked) private var replacedBytes = 0
+
+    /// The number of bytes that are charged at a time; fewer are not charged.
+    private static let step = 256 << 10
+    /// The maximum number of pages of all trees from a root to a leaf that one change may copy or split.
+    private static let pagesOfChange = 24
+    /// LMDB keeps 131,071 changed pages, and needs some for its own lists at the end of the write.
+    private static let mostKept = 122_000
+    /// A value with fewer bytes has no pages of its own.
+    private static let longBytes = 1500
+    /// The number of pages for which space on the device is reserved at a time.
+    private static let reservedPages = 512
+
+    /// Creates the size of an environment's writes; `isInMemory` is true if the file's pages are in memory.
+    init(
+        _ environment: OpaquePointer, tableCount: Int, isInMemory: Bool,
+        _ reservation: MapReservation?
+    ) {
+        self.reservation = reservation
+        self.environment = environment
+        self.tableCount = UInt32(tableCount) + 2
+        ledger = isInMemory ? MemoryLedger() : nil
+        var statistics = MDB_stat()
+        mdb_env_stat(environment, &statistics)
+        pageSize = Int(statistics.ms_psize)
+    }
+
+    /// Begins a write that puts at most `maximum` bytes.
+    ///
+    /// Throws `diskFull`, and `damaged` if the file was truncated.
+    func begin(atMost maximum: Int, _ path: String) throws(StorageError) {
+        let account = MemoryAccount.current
+        self.maximum = maximum
+        charge = MemoryCharge(ledger == nil ? account : nil)
+        bytes = 0
+        refusal = 0
+        _ = grants(0)
+        let isBounded = account != nil || maximum < .max
+        granted = isBounded ? min(Self.step, maximum) : .max
+        (pages, checkedPages) = (0, Self.mostKept)
+        (mostTreePages, removedPages, replacedBytes) = (0, 0, 0)
+        guard let reservation else { return }
+        try reservation.begin()
+        try check(reservation.reserve(Self.reservedPages), "fallocate", path)
+        checkedPages = Self.reservedPages
+    }
+
+    /// Counts a change that puts some bytes, or that removes an entry for 0 bytes; `isNew` means that the key has no value
+    /// yet.
+    ///
+    /// Returns an error code, or 0.
+    @inline(__always)
+    func count(_ added: Int, isNew: Bool, in transaction: OpaquePointer?) -> Int32 {
+        bytes &+= added
+        if !isNew, added > Self.longBytes { replacedBytes &+= added }
+        pages &+= Self.pagesOfChange &+ added &>> 11
+        return bytes <= granted && pages <= checkedPages ? 0 : grow(added, in: transaction)
+    }
+
+    /// Counts the pages of a table that is about to be emptied: LMDB keeps those that the write has changed.
+    func countRemoval(of table: UInt32, in transaction: OpaquePointer?) {
+        removedPages += treePages(table, transaction)
+    }
+
+    /// Ends the write, before LMDB commits or aborts it.
+    func end(isCommitted: Bool) {
+        willMove = nil
+        charge = MemoryCharge(nil)
+        // After a commit, the file may contain all that was put; the next write corrects the number.
+        let size = min(bytes, (mostTreePages + removedPages) * pageSize)
+        _ = grants(isCommitted ? size : 0)
+    }
+
+    @inline(never)
+    private func grow(_ added: Int, in transaction: OpaquePointer?) -> Int32 {
+        if refusal == 0, bytes > granted { refusal = growBytes(in: transaction) }
+        if refusal == 0, pages > checkedPages { refusal = growPages(added, in: transaction) }
+        // Each further change gets here too.
+        if refusal != 0 { granted = -1 }
+        return refusal
+    }
+
+    /// Asks for more bytes; a write that changes the same values again and again takes no more than the trees do.
+    private func growBytes(in transaction: OpaquePointer?) -> Int32 {
+        countTrees(in: transaction)
+        let size = min(bytes, (mostTreePages + removedPages) * pageSize)
+        let step = min(Self.step, maximum &- size)
+        guard step >= 0, (try? charge.set(size + step)) != nil,
+            grants(size + step)
+        else { return StorageError.memoryLimitCode }
+        granted = bytes + step
+        return 0
+    }
+
+    /// Charges the pages of a file in memory and some further bytes; returns false if the account does not grant them.
+    private func grants(_ added: Int) -> Bool {
+        guard let ledger else { return true }
+        let steps = (Environment.usedBytes(environment) + added - 1) / Self.step + 1
+        return ledger.grants(steps * Self.step)
+    }
+
+    private func countTrees(in transaction: OpaquePointer?) {
+        var present = 0
+        for table in 0..<tableCount { present += treePages(table, transaction) }
+        mostTreePages = max(mostTreePages, present)
+    }
+
+    /// Reserves space for the pages that the write takes, or notifies the owners of addresses if LMDB may write pages.
+    ///
+    /// The write has not taken more pages than were counted for its changes, nor more than all trees have, apart from
+    /// those of long values that it has put and replaced: it uses other pages again that it has taken and removed.
+    private func growPages(_ added: Int, in transaction: OpaquePointer?) -> Int32 {
+        guard checkedPages > 0 else {
+            willMove?()
+            return 0
+        }
+        countTrees(in: transaction)
+        let taken = min(pages, mostTreePages + removedPages + Self.pagesOfChange)
+        if let reservation {
+            checkedPages = pages + Self.reservedPages
+            return reservation.reserve(taken + 3 * replacedBytes / pageSize + Self.reservedPages)
+        }
+        checkedPages = pages + Self.mostKept - taken - 2 * added / pageSize
+        // Counting the trees for each change would take longer than reading moved values again.
+        if checkedPages - pages < Self.mostKept / 8 {
+            checkedPages = 0
+            willMove?()
+        }
+        return 0
+    }
+
+    private func treePages(_ table: UInt32, _ transaction: OpaquePointer?) -> Int {
+        var statistics = MDB_stat()
+        guard mdb_stat(transaction, table, &statistics) == 0 else { return 0 }
+        return statistics.ms_branch_pages + statistics.ms_leaf_pages + statistics.ms_overflow_pages
+    }
+}

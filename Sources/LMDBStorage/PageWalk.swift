@@ -1,0 +1,499 @@
+import MemoryAccounts
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// A walk over the pages that one version of a file uses, which verifies them.
+///
+/// LMDB trusts the pages that it maps: a damaged page ends the process by a signal or an assertion, or causes an endless
+/// loop. In a valid file, each page after the headers is on exactly one path from a root, or in one list of free pages;
+/// a page that occurs twice would be overwritten while it is in use. The nodes of a page fill it without gaps, because
+/// LMDB moves nodes by their sizes, and the keys ascend, because a search in another order may never end.
+///
+/// The pages are mapped, and errors are described only when they occur, so that walking 32 MiB takes a few milliseconds.
+struct PageWalk: ~Copyable {
+    /// The pages that a walk visits.
+    enum Scope {
+        case all
+        /// The names of the tables, and the list of free pages.
+        case names
+        /// The pages of one table.
+        case table(String)
+    }
+
+    /// The extent of a walk.
+    struct Options {
+        var scope = Scope.all
+        /// The number of errors after which the walk ends.
+        var limit = 1
+        /// Whether the pages of long values are read, and not only checked to be inside the file.
+        var readsLongValues = true
+        /// Whether the checksums of the values are compared.
+        var verifiesValues = false
+        /// Whether the walk computes the checksum of all pages.
+        var isSummed = false
+        /// The tables that the file must have.
+        var tables: [TableName] = []
+    }
+
+    private let options: Options
+    private let base: UnsafeMutableRawPointer
+    private let length: Int
+    private let pageSize: Int
+    private let pages: PageSet
+    private var foundTables: Set<String> = []
+    /// The errors in the pages, and the first page that has one; nil if the error is in the counts of a header.
+    private(set) var faults: [String] = []
+    private(set) var faultyPage: UInt64?
+    /// The values with wrong checksums, which do not end the walk.
+    private(set) var changedValues: [String] = []
+    /// Whether an earlier build, whose values have no checksums, has written the file.
+    private(set) var isOlder = false
+    /// The sum of the checksums of all visited pages.
+    private(set) var sum: UInt64 = 0
+
+    // The system maps a whole window when one of its pages is read.
+    private static let windowSize: UInt64 = 64 << 10
+    private static let mappedLimit = 2 << 20
+    /// The windows that were mapped since memory was last released, and their size.
+    private var mapped: ClosedRange<UInt64>?
+    private var mappedBytes = 0
+    private var lastWindow: UInt64?
+
+    /// Maps an open file; nil if the system call fails.
+    init?(_ descriptor: Int32, _ meta: FileHeader.Meta, _ options: Options) {
+        self.options = options
+        pageSize = meta.pageSize
+        let present = UInt64(max(0, Int(lseek(descriptor, 0, SEEK_END)))) / UInt64(meta.pageSize)
+        let pageCount = meta.lastPage < present ? meta.lastPage + 1 : present
+        length = Int(pageCount) * meta.pageSize
+        guard pageCount >= 2, let mapped = mmap(nil, length, PROT_READ, MAP_SHARED, descriptor, 0),
+            mapped != MAP_FAILED
+        else { return nil }
+        base = mapped
+        pages = PageSet(pageCount: pageCount, lastPage: meta.lastPage)
+    }
+
+    deinit { munmap(base, length) }
+
+    /// Whether LMDB can safely read every visited page.
+    var isSound: Bool { faults.isEmpty && changedValues.isEmpty }
+
+    /// Whether every page of the file is used or free; only after a complete walk without errors.
+    var hasAllPages: Bool { pages.missingCount() == 0 }
+
+    private mutating func fail(_ page: UInt64?, _ fault: @autoclosure () -> String) {
+        if faults.isEmpty { faultyPage = page }
+        if faults.count < options.limit { faults.append(fault()) }
+    }
+
+    private var isOver: Bool { faults.count >= options.limit }
+
+    // MARK: Trees
+
+    /// A tree, and the pages and entries that were counted in it so far.
+    private struct Tree {
+        let name: String
+        let head: TreeHead
+        let isIntegers: Bool
+        /// Whether the values are the heads of other trees, or lists of free pages.
+        var hasTables = false
+        var hasFreePages = false
+        /// The seed of the table in the checksums of its values; 0 if they are not verified.
+        var seed: UInt64 = 0
+        var branchPages: UInt64 = 0
+        var leafPages: UInt64 = 0
+        var overflowPages: UInt64 = 0
+        var entries: UInt64 = 0
+        /// The key of the last entry.
+        var lastKey: UnsafeRawBufferPointer?
+        /// The key of a branch, which is a lower bound of the next entry.
+        var floor: UnsafeRawBufferPointer?
+
+        init(_ name: String, _ head: TreeHead, isIntegers: Bool) {
+            self.name = name
+            self.head = head
+            self.isIntegers = isIntegers
+        }
+
+        /// Returns whether one key precedes another, in the order of native integers or of bytes.
+        private func isAscending(
+            _ one: UnsafeRawBufferPointer, _ other: UnsafeRawBufferPointer
+        ) -> Bool {
+            if isIntegers {
+                return one.loadUnaligned(as: UInt64.self) < other.loadUnaligned(as: UInt64.self)
+            }
+            guard let first = one.baseAddress, let second = other.baseAddress else {
+                return one.count < other.count
+            }
+            let order = memcmp(first, second, min(one.count, other.count))
+            return order == 0 ? one.count < other.count : order < 0
+        }
+
+        /// Records the key of the next entry; returns false if it is not greater than all previous keys.
+        mutating func advance(to key: UnsafeRawBufferPointer) -> Bool {
+            let isOrdered =
+                lastKey.map { isAscending($0, key) } ?? true
+                && floor.map { !isAscending(key, $0) } ?? true
+            lastKey = key
+            floor = nil
+            return isOrdered
+        }
+
+        /// Records the key of a branch, which must be greater than all entries before it.
+        mutating func advance(toBranch key: UnsafeRawBufferPointer) -> Bool {
+            floor = key
+            return lastKey.map { isAscending($0, key) } ?? true
+        }
+    }
+
+    /// Walks the trees of the version that the header with an index describes.
+    mutating func run(header index: Int) {
+        let image = page(UInt64(index))
+        let free = TreeHead(image, at: FileHeader.freeOffset)
+        let main = TreeHead(image, at: FileHeader.namesOffset)
+        guard image.flags == PageImage.Flags.meta, free.flags == FileHeader.freeFlags,
+            main.flags == 0
+        else { return fail(UInt64(index), "header \(index) has invalid flags") }
+        var names = Tree("the list of tables", main, isIntegers: false)
+        names.hasTables = true
+        if options.verifiesValues { names.seed = ValueSeal.seed("names") }
+        follow(&names)
+        for table in options.tables where faults.isEmpty && !foundTables.contains(table.name) {
+            fail(nil, "table '\(table.name)' is missing")
+        }
+        if case .table = options.scope { return }
+        var list = Tree("the list of free pages", free, isIntegers: true)
+        list.hasFreePages = true
+        if !isOver { follow(&list) }
+    }
+
+    /// Reports the pages that are neither used nor free, after a complete walk.
+    mutating func requireAllPages() {
+        guard faults.isEmpty else { return }
+        let missing = pages.missingCount()
+        guard missing != 0 else { return }
+        let count = missing.map { "\($0) page\($0 == 1 ? "" : "s")" } ?? "pages"
+        fail(nil, "\(count) of the file are neither used nor free")
+    }
+
+    private mutating func follow(_ tree: inout Tree) {
+        let head = tree.head
+        guard head.depth <= TreeHead.greatestDepth, (head.depth == 0) == (head.root == nil) else {
+            return fail(nil, "the header of \(tree.name) has the invalid depth \(head.depth)")
+        }
+        if let root = head.root { visit(root, from: root, depth: 1, &tree) }
+        // The counts of a damaged tree differ in any case.
+        guard faults.isEmpty else { return }
+        if tree.entries != head.entries {
+            fail(nil, "\(tree.name) has \(tree.entries) entries; its header states \(head.entries)")
+        }
+        if tree.branchPages != head.branchPages || tree.leafPages != head.leafPages
+            || tree.overflowPages != head.overflowPages && options.readsLongValues
+        {
+            fail(nil, "\(tree.name) has a different number of pages than its header states")
+        }
+    }
+
+    /// Marks pages as used; reports an error and returns false if they do not exist or were already used.
+    private mutating func take(
+        _ first: UInt64, _ count: UInt64, from parent: UInt64, _ tree: Tree
+    ) -> Bool {
+        guard pages.contains(first, count) else {
+            fail(parent, "\(tree.name) refers to page \(first), which the file does not contain")
+            return false
+        }
+        for number in first..<first + count where !pages.insert(number) {
+            fail(parent, "page \(number) of \(tree.name) is used twice")
+            return false
+        }
+        return true
+    }
+
+    private mutating func visit(
+        _ number: UInt64, from parent: UInt64, depth: Int, _ tree: inout Tree
+    ) {
+        guard !isOver, take(number, 1, from: parent, tree) else { return }
+        let image = page(number)
+        let isLeaf = depth == tree.head.depth
+        guard image.number == number else {
+            return fail(number, "page \(number) of \(tree.name) has the number \(image.number)")
+        }
+        guard image.flags == (isLeaf ? PageImage.Flags.leaf : PageImage.Flags.branch) else {
+            return fail(
+                number, "page \(number) of \(tree.name) is not a \(isLeaf ? "leaf" : "branch")")
+        }
+        guard image.hasBounds, image.nodeCount >= (isLeaf ? 1 : 2) else {
+            return fail(number, "page \(number) of \(tree.name) has invalid bounds")
+        }
+        if !image.isPacked(isLeaf: isLeaf) {
+            fail(number, "the entries of page \(number) of \(tree.name) overlap, or leave a gap")
+        }
+        add(image, number)
+        if isLeaf { tree.leafPages += 1 } else { tree.branchPages += 1 }
+        for index in 0..<image.nodeCount where !isOver {
+            let entry = Entry(index: index, page: number)
+            guard let node = image.node(index, isLeaf: isLeaf) else {
+                return fail(number, "\(entry) of \(tree.name) is outside of the page")
+            }
+            if isLeaf {
+                guard visitKey(node.key, of: entry, &tree) else { return }
+                visitValue(node, image, of: entry, &tree)
+            } else {
+                if index > 0 { visitBranchKey(node.key, of: entry, &tree) }
+                visit(node.child, from: number, depth: depth + 1, &tree)
+            }
+        }
+    }
+
+    /// The location of an entry, for descriptions of errors.
+    private struct Entry: CustomStringConvertible {
+        let index: Int
+        let page: UInt64
+        var description: String { "entry \(index) of page \(page)" }
+    }
+
+    private mutating func visitBranchKey(
+        _ key: UnsafeRawBufferPointer, of entry: Entry, _ tree: inout Tree
+    ) {
+        guard !tree.isIntegers || key.count == 8 else {
+            return fail(entry.page, "\(entry) of \(tree.name) has a key of \(key.count) bytes")
+        }
+        if !tree.advance(toBranch: key) {
+            fail(entry.page, "\(entry) of \(tree.name) is in the wrong order")
+        }
+    }
+
+    /// Verifies the key of an entry in a leaf; returns false if its value cannot be verified.
+    private mutating func visitKey(
+        _ key: UnsafeRawBufferPointer, of entry: Entry, _ tree: inout Tree
+    ) -> Bool {
+        guard !key.isEmpty, !tree.isIntegers || key.count == 8 else {
+            fail(entry.page, "\(entry) of \(tree.name) has a key of \(key.count) bytes")
+            return false
+        }
+        if !tree.advance(to: key) {
+            fail(entry.page, "\(entry) of \(tree.name) is in the wrong order")
+        }
+        // LMDB would use the pages that version 0 has freed several times.
+        if tree.hasFreePages, key.allSatisfy({ $0 == 0 }) {
+            fail(entry.page, "\(entry) of \(tree.name) has the impossible version 0")
+        }
+        tree.entries += 1
+        return true
+    }
+
+    // MARK: Values
+
+    private mutating func visitValue(
+        _ node: PageImage.Node, _ image: PageImage, of entry: Entry, _ tree: inout Tree
+    ) {
+        switch node.flags {
+        case PageImage.NodeFlags.big: visitLongValue(node, image, of: entry, &tree)
+        case PageImage.NodeFlags.table where tree.hasTables:
+            guard node.dataSize == PageImage.tableSize else {
+                return fail(entry.page, "\(entry) of \(tree.name) is not a table")
+            }
+            visitTable(node, TreeHead(image, at: node.data), of: entry, tree.name)
+        case 0:
+            let end = node.data + node.dataSize
+            visit(
+                UnsafeRawBufferPointer(rebasing: image.bytes[node.data..<end]), node, of: entry,
+                tree)
+        default:
+            fail(entry.page, "\(entry) of \(tree.name) has flags that no store has")
+        }
+    }
+
+    private mutating func visitTable(
+        _ node: PageImage.Node, _ head: TreeHead, of entry: Entry, _ parent: String
+    ) {
+        let name = String(decoding: node.key, as: UTF8.self)
+        let known = options.tables.first { $0.name == name }
+        let isKnownKind = known.map { ($0.order == .integers) == (head.flags == 8) } ?? true
+        // Of LMDB's kinds of tables, stores only have those with plain keys and those with integer keys.
+        guard head.flags & ~8 == 0, head.unused == 0, isKnownKind else {
+            return fail(entry.page, "\(entry) of \(parent) is a table of a kind that no store has")
+        }
+        foundTables.insert(name)
+        switch options.scope {
+        case .all: break
+        case .names: return
+        case .table(let wanted): if name != wanted { return }
+        }
+        var table = Tree("table '\(name)'", head, isIntegers: head.flags == 8)
+        if options.verifiesValues { table.seed = ValueSeal.seed(name) }
+        follow(&table)
+    }
+
+    /// Verifies a value with its own pages.
+    private mutating func visitLongValue(
+        _ node: PageImage.Node, _ image: PageImage, of entry: Entry, _ tree: inout Tree
+    ) {
+        let first = image.load(node.data, UInt64.self)
+        let needed = UInt64(PageImage.pages(ofValue: node.dataSize, pageSize: pageSize))
+        guard options.readsLongValues || tree.hasFreePages else {
+            _ = take(first, needed, from: entry.page, tree)
+            return
+        }
+        guard pages.contains(first, 1) else {
+            return fail(
+                entry.page, "\(tree.name) refers to page \(first), which the file does not contain")
+        }
+        let head = page(first)
+        // A value that was replaced by a shorter one may keep its pages.
+        guard head.number == first, head.flags == PageImage.Flags.overflow, head.pages >= needed
+        else {
+            return fail(
+                entry.page,
+                "page \(first), the value of \(entry) of \(tree.name), is not a long value of its length"
+            )
+        }
+        guard take(first, head.pages, from: entry.page, tree) else { return }
+        tree.overflowPages += head.pages
+        let run = page(first, Int(head.pages))
+        let start = PageImage.headerSize
+        let value = UnsafeRawBufferPointer(rebasing: run.bytes[start..<start + node.dataSize])
+        visit(value, node, of: entry, tree)
+        // The memory of the pages may be released afterward.
+        add(run, first)
+    }
+
+    private mutating func visit(
+        _ value: UnsafeRawBufferPointer, _ node: PageImage.Node, of entry: Entry, _ tree: Tree
+    ) {
+        if tree.hasFreePages {
+            switch pages.insertFreePages(value) {
+            case .notAList: fail(entry.page, "\(entry) of \(tree.name) is not a list of pages")
+            case .impossible(let number):
+                fail(entry.page, "\(entry) of \(tree.name) contains the impossible page \(number)")
+            case .used(let number):
+                fail(
+                    entry.page,
+                    "\(entry) of \(tree.name) contains page \(number), which is in use")
+            case nil: break
+            }
+            return
+        }
+        if tree.seed == 0 || ValueSeal.isRight(value, ValueSeal.hash(key: node.key), tree.seed) {
+            return
+        }
+        // Files of earlier builds have no checksums; their format entry has eight bytes.
+        if value.count == 8, node.key.elementsEqual("format".utf8) { isOlder = true }
+        guard changedValues.count < options.limit else { return }
+        changedValues.append("\(entry) of \(tree.name) has changed since it was written")
+    }
+
+    // MARK: Mapped pages
+
+    private func page(_ number: UInt64, _ count: Int = 1) -> PageImage {
+        PageImage(
+            UnsafeRawBufferPointer(
+                start: base + Int(number) * pageSize, count: count * pageSize))
+    }
+
+    private mutating func add(_ image: PageImage, _ number: UInt64) {
+        if options.isSummed { sum &+= FileSeal.sum(image.bytes, number) }
+        let start = number * UInt64(pageSize)
+        let isRead = options.isSummed || options.verifiesValues
+        let first = start / Self.windowSize
+        let last = isRead ? (start + UInt64(image.bytes.count) - 1) / Self.windowSize : first
+        guard first != lastWindow || last != first else { return }
+        lastWindow = last
+        let all = min(first, mapped?.lowerBound ?? first)...max(last, mapped?.upperBound ?? last)
+        mapped = all
+        mappedBytes += Int((last - first + 1) * Self.windowSize)
+        if mappedBytes > Self.mappedLimit { release(all) }
+    }
+
+    /// Releases visited pages, which would otherwise count as memory of the process until the end.
+    private mutating func release(_ windows: ClosedRange<UInt64>) {
+        mappedBytes = 0
+        mapped = nil
+        let start = Int(windows.lowerBound * Self.windowSize)
+        let end = min(length, Int((windows.upperBound + 1) * Self.windowSize))
+        madvise(base + start, end - start, MADV_DONTNEED)
+        MemoryAccount.current?.measureIfDue()
+    }
+}
+
+/// The pages of a file that trees and lists of free pages contain.
+///
+/// In a valid file, each page from the headers to the last page occurs exactly once. A page that occurs twice would be
+/// overwritten while it is in use, and LMDB refuses to copy a file in which a page does not occur.
+final class PageSet {
+    /// The number of pages that exist in the file and that the version can use.
+    let pageCount: UInt64
+    private let lastPage: UInt64
+    private let words: UnsafeMutablePointer<UInt64>
+    private var count: UInt64 = 0
+    /// The free pages after the end of the file.
+    ///
+    /// One transaction has allocated and freed them, so they were never written.
+    private var beyond: [UInt64] = []
+
+    /// Creates a set with the two headers; the caller has compared the header with the file's size.
+    init(pageCount: UInt64, lastPage: UInt64) {
+        self.pageCount = pageCount
+        self.lastPage = lastPage
+        let size = Int(pageCount / 64) + 1
+        words = .allocate(capacity: size)
+        words.initialize(repeating: 0, count: size)
+        for header in 0..<min(2, pageCount) { _ = insert(header) }
+    }
+
+    deinit { words.deallocate() }
+
+    /// Adds a page that exists; returns false if it is already in the set.
+    @inline(__always)
+    func insert(_ number: UInt64) -> Bool {
+        let index = Int(number >> 6)
+        let bit: UInt64 = 1 << (number & 63)
+        guard words[index] & bit == 0 else { return false }
+        words[index] |= bit
+        count += 1
+        return true
+    }
+
+    /// Whether a range of pages is in the file, after the headers.
+    @inline(__always)
+    func contains(_ first: UInt64, _ count: UInt64) -> Bool {
+        first >= 2 && first < pageCount && count <= pageCount - first
+    }
+
+    /// The result of adding a list of free pages.
+    enum ListFault {
+        case notAList
+        /// The list contains a page that does not exist, or its order is wrong.
+        case impossible(UInt64)
+        case used(UInt64)
+    }
+
+    /// Adds the pages of a list of free pages; returns the first error.
+    func insertFreePages(_ list: UnsafeRawBufferPointer) -> ListFault? {
+        guard let pages = FreePages(list) else { return .notAList }
+        var before = lastPage &+ 1
+        for number in pages {
+            guard number >= 2, number < before else { return .impossible(number) }
+            before = number
+            if number >= pageCount {
+                beyond.append(number)
+            } else if !insert(number) {
+                return .used(number)
+            }
+        }
+        return nil
+    }
+
+    /// Returns the number of pages that are not in the set; nil if a page after the end of the file occurs twice.
+    func missingCount() -> UInt64? {
+        beyond.sort()
+        for (index, number) in beyond.enumerated() where index > 0 && beyond[index - 1] == number {
+            return nil
+        }
+        return lastPage &+ 1 &- count &- UInt64(beyond.count)
+    }
+}
