@@ -256,35 +256,29 @@ package final class Environment: Sendable {
         var mapSize = options.mapSize
         let least = min(options.mapSize, 1 << 30)
         while true {
-            var created: OpaquePointer?
-            try check(mdb_env_create(&created), "mdb_env_create", path)
-            // because: mdb_env_create succeeded.
-            let pointer = created!
-            var code = mdb_env_set_mapsize(pointer, mapSize)
-            if code == 0 { code = mdb_env_set_maxdbs(pointer, UInt32(max(tableCount, 1))) }
-            if code == 0 { code = mdb_env_set_maxreaders(pointer, UInt32(options.maxReaders)) }
-            if code == 0 {
-                var flags = UInt32(MDB_NOSUBDIR | MDB_NOTLS)
-                if options.readOnly { flags |= UInt32(MDB_RDONLY) }
-                if writesMap { flags |= UInt32(MDB_WRITEMAP) }
-                code = mdb_env_open(pointer, path, flags, 0o600)
-            }
-            if code == 0 { return pointer }
-            mdb_env_close(pointer)
-            if writesMap {
-                // The file may not be as large as its map even for a moment, or there is not enough address space.
-                writesMap = false
-                continue
-            }
-            // An address space limit may be below the large default; a smaller map is then tried.
-            guard code == ENOMEM, mapSize / 2 >= least else {
-                // The header of the data file was verified before.
-                if !isPrivate, code == MDB_INVALID || code == MDB_VERSION_MISMATCH {
-                    throw StorageError(.damaged, call: StorageError.lockContent, file: path)
+            var flags: Int32 = options.readOnly ? MDB_RDONLY : 0
+            if writesMap { flags |= MDB_WRITEMAP }
+            do throws(StorageError) {
+                return try RawEnvironment(
+                    path, named: path, flags: flags, mapSize: mapSize, tableCount: tableCount,
+                    maxReaders: options.maxReaders, mode: 0o600
+                ).pointer
+            } catch {
+                if writesMap {
+                    // The file may not be as large as its map even for a moment, or the address space is too small.
+                    writesMap = false
+                    continue
                 }
-                throw StorageError(rawCode: code, call: "mdb_env_open", file: path)
+                // An address space limit may be below the large default; a smaller map is then tried.
+                guard error.rawCode == ENOMEM, mapSize / 2 >= least else {
+                    // The header of the data file was verified before.
+                    if !isPrivate, [MDB_INVALID, MDB_VERSION_MISMATCH].contains(error.rawCode) {
+                        throw StorageError(.damaged, call: StorageError.lockContent, file: path)
+                    }
+                    throw error
+                }
+                mapSize /= 2
             }
-            mapSize /= 2
         }
     }
 

@@ -1,4 +1,5 @@
 import CLMDB
+import MemoryAccounts
 
 #if canImport(Glibc)
     import Glibc
@@ -139,7 +140,7 @@ struct FileCopy {
 
     /// Reads the version number in the copy's content.
     private func newestVersion(_ path: String) throws(StorageError) -> UInt64? {
-        let environment = try RawEnvironment(path, named: destination)
+        let environment = try RawEnvironment(reading: path, named: destination)
         defer { environment.close() }
         var transaction: OpaquePointer?
         try check(
@@ -199,31 +200,239 @@ struct FileCopy {
     }
 }
 
-/// A file that LMDB has opened for reading without its locks; only for files that do not change in the meantime.
-struct RawEnvironment {
-    let pointer: OpaquePointer
-
-    /// Opens a file; `name` is its name in errors.
-    init(_ path: String, named name: String, tableCount: Int = 4) throws(StorageError) {
-        var status = stat()
-        guard stat(path, &status) == 0 else {
-            throw StorageError(rawCode: errno, call: "stat", file: name)
-        }
-        var created: OpaquePointer?
-        try check(mdb_env_create(&created), "mdb_env_create", name)
-        // because: mdb_env_create succeeded.
-        pointer = created!
-        var code = mdb_env_set_mapsize(pointer, Int(status.st_size))
-        if code == 0 { code = mdb_env_set_maxdbs(pointer, UInt32(max(tableCount, 1))) }
-        if code == 0 {
-            code = mdb_env_open(
-                pointer, path, UInt32(MDB_NOSUBDIR | MDB_RDONLY | MDB_NOLOCK | MDB_NOTLS), 0)
-        }
-        if code != 0 {
-            mdb_env_close(pointer)
-            throw StorageError(rawCode: code, call: "mdb_env_open", file: name)
+/// Replaces a file by a compact copy.
+///
+/// No process may have the file open: it would continue to use the old file. LMDB marks an open file by a lock on the
+/// first byte of its lock file. An exclusive lock on that byte keeps other processes from opening the file; they wait
+/// in the meantime.
+package enum FileCompaction {
+    /// Compacts the file, and returns its size before and after.
+    ///
+    /// Throws `inUse`, `diskFull`, `permission`, `notFound`, `notAStore`; the file is then unchanged.
+    package static func compact(
+        path: String, versions: VersionLocation
+    ) throws(StorageError) -> (before: Int, after: Int) {
+        let location = try FileLocation(path)
+        do throws(StorageError) {
+            return try EnvironmentRegistry.excluding(location.path) { () throws(StorageError) in
+                try replace(location.path, versions)
+            }
+        } catch {
+            throw error.named(location)
         }
     }
 
-    func close() { mdb_env_close(pointer) }
+    /// Removes the unfinished copies and the work folders of this process, which is about to end.
+    package static func removeUnfinishedCopies() {
+        DraftCopy.removeOwn()
+        WorkFolder.removeOwn()
+    }
+
+    private static func replace(
+        _ path: String, _ versions: VersionLocation
+    ) throws(StorageError) -> (before: Int, after: Int) {
+        guard access(path, W_OK) == 0 else {
+            throw StorageError(rawCode: errno, call: StorageError.writing, file: path)
+        }
+        let lock = try FileLock(of: path)
+        defer { lock.release() }
+        let descriptor = Platform.openDescriptor(path, O_RDWR | O_CLOEXEC)
+        guard descriptor >= 0 else {
+            throw StorageError(rawCode: errno, call: "open", file: path)
+        }
+        defer { close(descriptor) }
+        try LogRecovery.prepare(path, lock)
+        try PageVerifier.requireWhole(descriptor, path: path)
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else {
+            throw StorageError(rawCode: errno, call: "fstat", file: path)
+        }
+        try FileLocation.requireOneName(status, path)
+        guard status.st_size > 0, !FileHeader.isUnfinished(descriptor) else {
+            return (Int(status.st_size), Int(status.st_size))
+        }
+        let before = Platform.takenBytes(status)
+        let environment = try RawEnvironment(reading: path, named: path)
+        defer { environment.close() }
+        try FileCopy(original: path, destination: path, versions: versions)
+            .make(of: environment.pointer, access: FileAccess(status), isReplacing: true)
+        unlink(LogFile.path(of: path))
+        try announce(path)
+        guard stat(path, &status) == 0 else {
+            throw StorageError(rawCode: errno, call: "stat", file: path)
+        }
+        return (before, Int(status.st_size))
+    }
+
+    /// Makes LMDB set up the lock file again for the processes that wait to open the file.
+    static func announce(_ path: String) throws(StorageError) {
+        // Otherwise LMDB would map as much as the file's header states. It maps at least the pages of the file.
+        try RawEnvironment(
+            path, named: path, flags: 0, mapSize: 1 << 20,
+            maxReaders: EnvironmentOptions().maxReaders, mode: 0o644
+        ).close()
+    }
+}
+
+/// Copies the newest version of a file byte by byte, without LMDB and without a lock, while other processes may write.
+struct FileSnapshot {
+    let data: Int32
+    let path: String
+
+    /// Writes the copy into an empty open file.
+    ///
+    /// Writers do not overwrite pages of the newest version. The copy is therefore valid if the newest version is still
+    /// the same at the end. Throws `inUse` if other processes commit continuously, `diskFull`, and `damaged`.
+    func write(to copy: Int32) throws(StorageError) {
+        for attempt in 0..<40 {
+            guard let first = FileHeader.meta(data, at: 0),
+                let metas = FileHeader.metas(data, pageSize: first.pageSize)
+            else { throw StorageError(.notAStore, call: "file header", file: path) }
+            let newest = newestVersion(first.pageSize)
+            let last = [0, first.pageSize].compactMap { FileHeader.meta(data, at: $0)?.lastPage }
+            try copyBytes((Int(clamping: last.max() ?? 0) &+ 1) * first.pageSize, to: copy)
+            guard newestVersion(first.pageSize) == newest else {
+                usleep(UInt32(attempt) * 2_000)
+                continue
+            }
+            guard FileHeader.restore(metas, copy, pageSize: first.pageSize),
+                LogMarker().write(copy)
+            else { throw StorageError(rawCode: errno, call: "pwrite", file: path) }
+            return
+        }
+        throw StorageError(
+            .inUse,
+            call:
+                "a process that commits continuously, and there is no permission to write the lock file",
+            file: path)
+    }
+
+    private func newestVersion(_ pageSize: Int) -> UInt64? {
+        [0, pageSize].compactMap { FileHeader.meta(data, at: $0)?.version }.max()
+    }
+
+    private func copyBytes(_ count: Int, to copy: Int32) throws(StorageError) {
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 20, alignment: 4096)
+        defer { buffer.deallocate() }
+        var offset = 0
+        while offset < count {
+            let read = pread(
+                data, buffer.baseAddress, min(buffer.count, count - offset), off_t(offset))
+            // Pages that a transaction allocated and freed may be missing at the end of the file.
+            if read == 0 { return }
+            guard read > 0 else { throw StorageError(rawCode: errno, call: "pread", file: path) }
+            var done = 0
+            while done < read {
+                let written = pwrite(
+                    copy, buffer.baseAddress! + done, read - done, off_t(offset + done))
+                guard written > 0 else {
+                    throw StorageError(rawCode: errno, call: "pwrite", file: path)
+                }
+                done += written
+            }
+            offset += read
+        }
+    }
+}
+
+/// LMDB's copy of an environment, which limits the resident pages of the file in a script with a memory limit.
+///
+/// Reads in Swift are counted (``Environment/noteRead(_:)``), but LMDB's own are not. It therefore writes the copy into a
+/// socket on another thread. The calling thread measures the memory of the process while it reads from the socket, so
+/// LMDB reads at most a few megabytes between two measurements.
+final class MeasuredCopy: @unchecked Sendable {
+    // Unchecked because: the thread sets `code` before it ends, and the caller reads it after joining the thread.
+    private let environment: OpaquePointer
+    private let target: Int32
+    private var code: Int32 = 0
+
+    private init(_ environment: OpaquePointer, to target: Int32) {
+        self.environment = environment
+        self.target = target
+    }
+
+    /// Writes a compact copy into an open file, and returns LMDB's error code.
+    ///
+    /// Without a script whose memory is measured, or if the system has no resources for a socket and a thread, LMDB
+    /// writes the file itself.
+    static func write(_ environment: OpaquePointer, to descriptor: Int32) -> Int32 {
+        guard let account = MemoryAccount.current, account.isMeasured,
+            let file = Environment.addMappedFile(environment)
+        else { return copy(environment, to: descriptor) }
+        defer { MappedFiles.remove(file) }
+        guard let ends = connectedEnds() else { return copy(environment, to: descriptor) }
+        let copying = MeasuredCopy(environment, to: ends.write)
+        guard let thread = copying.start() else {
+            close(ends.read)
+            close(ends.write)
+            return copy(environment, to: descriptor)
+        }
+        let failure = move(ends.read, to: descriptor, account)
+        // After a failure, the thread gets EPIPE.
+        close(ends.read)
+        pthread_join(thread, nil)
+        return failure == 0 ? copying.code : failure
+    }
+
+    /// Creates a connection that programs started in the meantime do not inherit: they would keep it open.
+    private static func connectedEnds() -> (read: Int32, write: Int32)? {
+        var ends: [Int32] = [-1, -1]
+        let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
+        return socketpair(AF_UNIX, type, 0, &ends) == 0 ? (ends[0], ends[1]) : nil
+    }
+
+    private static func copy(_ environment: OpaquePointer, to descriptor: Int32) -> Int32 {
+        mdb_env_copyfd2(environment, descriptor, UInt32(MDB_CP_COMPACT))
+    }
+
+    /// Writes everything from a socket into a file; returns an error code, or 0.
+    private static func move(
+        _ source: Int32, to target: Int32, _ account: MemoryAccount
+    ) -> Int32 {
+        withUnsafeTemporaryAllocation(byteCount: 256 << 10, alignment: 16) { buffer in
+            while true {
+                let count = read(source, buffer.baseAddress, buffer.count)
+                if count == 0 { return 0 }
+                if count < 0 {
+                    if errno == EINTR { continue }
+                    return errno
+                }
+                account.measureIfDue()
+                var written = 0
+                while written < count {
+                    let more = Glibc.write(
+                        target, buffer.baseAddress.map { $0 + written }, count - written)
+                    if more > 0 {
+                        written += more
+                    } else if more == 0 || errno != EINTR {
+                        return more == 0 ? EIO : errno
+                    }
+                }
+            }
+        }
+    }
+
+    private func start() -> pthread_t? {
+        // The thread must not receive signals meant for others, nor SIGPIPE.
+        var blocked = sigset_t()
+        var before = sigset_t()
+        sigfillset(&blocked)
+        pthread_sigmask(SIG_SETMASK, &blocked, &before)
+        defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
+        var thread = pthread_t()
+        let context = Unmanaged.passRetained(self).toOpaque()
+        if pthread_create(&thread, nil, copyMain, context) == 0 { return thread }
+        Unmanaged<MeasuredCopy>.fromOpaque(context).release()
+        return nil
+    }
+
+    fileprivate func run() {
+        code = Self.copy(environment, to: target)
+        close(target)
+    }
+}
+
+private func copyMain(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
+    if let context { Unmanaged<MeasuredCopy>.fromOpaque(context).takeRetainedValue().run() }
+    return nil
 }

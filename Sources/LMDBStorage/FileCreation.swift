@@ -83,22 +83,14 @@ struct FileCreation {
     private static let usualSize = 64 << 10
 
     private func write(_ draft: DraftCopy) throws(StorageError) {
-        var created: OpaquePointer?
-        try check(mdb_env_create(&created), "mdb_env_create", path)
-        // because: mdb_env_create succeeded.
-        let environment = created!
-        defer { mdb_env_close(environment) }
-        var code = mdb_env_set_maxdbs(environment, UInt32(max(tables.count, 1)))
-        if code == 0 {
-            let flags = MDB_NOSUBDIR | MDB_NOTLS | MDB_NOLOCK | MDB_NOSYNC
-            code = mdb_env_open(environment, draft.path, UInt32(flags), 0o600)
-        }
-        code = Platform.cause(of: code, writing: draft.path)
-        try check(code, "mdb_env_open", path)
+        let environment = try RawEnvironment(
+            draft.path, named: path, flags: MDB_NOLOCK | MDB_NOSYNC, tableCount: tables.count,
+            mode: 0o600)
+        defer { environment.close() }
         defer {
             _ = FileSeal.compute(draft.descriptor, isFlushed: isFlushed)?.write(draft.descriptor)
         }
-        try Self.createTables(tables, entries, in: environment, path: path)
+        try Self.createTables(tables, entries, in: environment.pointer, path: path)
     }
 
     /// Creates the tables and the first entries of an empty file, and returns the tables.

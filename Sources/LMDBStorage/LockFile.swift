@@ -118,3 +118,102 @@ package enum LockFile {
         StorageError(.foreignCompanion, call: what, file: path)
     }
 }
+
+/// An exclusive lock on LMDB's lock file: no other process has the data file open in the meantime.
+///
+/// No environment of this process may have the file open, because its own lock would be lost.
+struct FileLock {
+    private let descriptor: Int32
+
+    /// Acquires the lock; throws `inUse` with the name of the process that has the file open.
+    init(of path: String) throws(StorageError) {
+        guard access(path, F_OK) == 0 else {
+            throw StorageError(rawCode: errno, call: "open", file: path)
+        }
+        var descriptor = try LockFile.open(of: path)
+        var range = Self.firstByte
+        var isLocked = Platform.controlLock(descriptor, F_SETLK, &range) == 0
+        // The previous holder may have removed the lock file.
+        while isLocked, LockFile.identity(of: path) != EnvironmentRegistry.Identity(descriptor) {
+            close(descriptor)
+            descriptor = try LockFile.open(of: path)
+            range = Self.firstByte
+            isLocked = Platform.controlLock(descriptor, F_SETLK, &range) == 0
+        }
+        self.descriptor = descriptor
+        if isLocked {
+            do throws(StorageError) {
+                // LMDB maps the lock file when the file is announced.
+                try LockRegion.reserveSpace(descriptor, of: path)
+            } catch {
+                close(descriptor)
+                throw error
+            }
+            return
+        }
+        let code = errno
+        range = Self.firstByte
+        let isKnown = Platform.controlLock(descriptor, F_GETLK, &range) == 0
+        close(descriptor)
+        guard code == EAGAIN || code == EACCES else {
+            throw StorageError(rawCode: code, call: "fcntl", file: path + "-lock")
+        }
+        let owner = isKnown && range.l_type != F_UNLCK ? "process \(range.l_pid)" : "a process"
+        throw StorageError(.inUse, call: owner, file: path)
+    }
+
+    /// Returns whether no process has the file open, if this process may read the lock.
+    static func isFree(of path: String) -> Bool {
+        let descriptor = Platform.openDescriptor(
+            path + "-lock", O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
+        guard descriptor >= 0 else { return errno == ENOENT }
+        defer { close(descriptor) }
+        var range = firstByte
+        return Platform.controlLock(descriptor, F_GETLK, &range) == 0 && range.l_type == F_UNLCK
+    }
+
+    static var firstByte: flock {
+        var range = flock()
+        range.l_type = Int16(F_WRLCK)
+        range.l_whence = Int16(SEEK_SET)
+        range.l_start = 0
+        range.l_len = 1
+        return range
+    }
+
+    func release() { close(descriptor) }
+}
+
+/// The system's shared lock on a data file; every process that has the file open holds it.
+///
+/// The lock file's name is derived from that of the data file. If a file was renamed while it was open, a process that
+/// opens it under the new name would use another lock file. The lock on the data file itself shows that other processes
+/// have it open, and LMDB's lock on the lock file shows whether they use the same lock file.
+enum DataFileClaim {
+    /// Returns a descriptor that holds the lock; negative if the file system does not support it.
+    ///
+    /// Call it after LMDB has opened the file. Throws `inUse` if other processes have it open with another lock file.
+    static func take(_ path: String, _ region: LockRegion) throws(StorageError) -> Int32 {
+        let descriptor = Platform.openDescriptor(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return -1 }
+        for attempt in 0..<attempts {
+            if Platform.lockFile(descriptor, LOCK_EX | LOCK_NB) {
+                if Platform.lockFile(descriptor, LOCK_SH | LOCK_NB) { return descriptor }
+            } else if errno != EWOULDBLOCK {
+                close(descriptor)
+                return -1
+            } else if region.isOpenElsewhere,
+                Platform.lockFile(descriptor, LOCK_SH | LOCK_NB)
+            {
+                return descriptor
+            }
+            if attempt > 2 { usleep(pause) }
+        }
+        close(descriptor)
+        throw StorageError(.inUse, call: "another process, under another name", file: path)
+    }
+
+    /// The maximum number of attempts; other processes hold an exclusive lock only while they open or copy the file.
+    private static let attempts = 60
+    private static let pause: UInt32 = 5_000
+}

@@ -1,3 +1,5 @@
+import CLMDB
+
 #if canImport(Glibc)
     import Glibc
 #elseif canImport(Darwin)
@@ -208,5 +210,291 @@ final class LogFile: Sendable {
     /// Invalidates a record without waiting for the device.
     func void(at offset: Int) throws(StorageError) {
         try write([UInt8](repeating: 0, count: LogRecord.size), at: offset)
+    }
+}
+
+/// The log's header: the version of the data file that is complete on the device, and the offset of the records after
+/// it.
+///
+/// The header is written to two positions alternately, so one copy is complete after a power failure at any time.
+struct LogHeader: Equatable {
+    var id: UInt64
+    /// The number that all records of the log contain.
+    var salt: UInt64
+    /// The sequence number of the header; the greatest one is valid.
+    var sequence: UInt64
+    /// The version that is complete on the device.
+    var version: UInt64
+    /// The offset of the first record after the version, if there is one.
+    var start: Int
+    var pageSize: Int
+    /// LMDB's two headers at the version.
+    var metas: [[UInt8]]
+    /// The names of the tables; the first has LMDB's number 2.
+    var tables: [String]
+
+    private static let magic: UInt64 = 0x4C4F_474D_4F4F_4E48
+    /// The size of a header in bytes.
+    static let size = 4096
+    private static let bodySize = size - 8
+
+    /// The bytes of the header in the log; nil if the names do not fit.
+    var bytes: [UInt8]? {
+        var writer = ByteWriter(capacity: Self.size)
+        for word in [
+            Self.magic, id, salt, sequence, version, UInt64(start), UInt64(pageSize),
+            UInt64(tables.count),
+        ] {
+            writer.word(word)
+        }
+        for meta in metas { meta.withUnsafeBytes { writer.raw($0) } }
+        for table in tables {
+            let name = Array(table.utf8)
+            guard name.count < 256 else { return nil }
+            writer.byte(UInt8(name.count))
+            name.withUnsafeBytes { writer.raw($0) }
+        }
+        guard writer.bytes.count <= Self.bodySize else { return nil }
+        while writer.bytes.count < Self.bodySize { writer.byte(0) }
+        writer.word(writer.bytes.withUnsafeBytes { Checksum.of($0) })
+        return writer.bytes
+    }
+
+    init(
+        id: UInt64, salt: UInt64, sequence: UInt64, version: UInt64, start: Int, pageSize: Int,
+        metas: [[UInt8]], tables: [String]
+    ) {
+        self.id = id
+        self.salt = salt
+        self.sequence = sequence
+        self.version = version
+        self.start = start
+        self.pageSize = pageSize
+        self.metas = metas
+        self.tables = tables
+    }
+
+    /// Decodes a header; nil if the bytes are not a complete one.
+    init?(_ bytes: [UInt8]) {
+        guard bytes.count == Self.size,
+            let header = try? bytes.withUnsafeBytes({ try LogHeader(decoding: $0) })
+        else { return nil }
+        self = header
+    }
+
+    private init(decoding bytes: UnsafeRawBufferPointer) throws(DamagedEncoding) {
+        let what = "a header of the log"
+        let body = UnsafeRawBufferPointer(rebasing: bytes[..<Self.bodySize])
+        var seal = ByteReader(UnsafeRawBufferPointer(rebasing: bytes[Self.bodySize...]), of: what)
+        try seal.expect(Checksum.of(body))
+        var reader = ByteReader(body, of: what)
+        try reader.expect(Self.magic)
+        id = try reader.word()
+        salt = try reader.word()
+        sequence = try reader.word()
+        version = try reader.word()
+        start = Int(clamping: try reader.word())
+        pageSize = Int(clamping: try reader.word())
+        let tableCount = try reader.word()
+        metas = []
+        for _ in 0..<2 { metas.append(Array(try reader.raw(FileHeader.metaSize))) }
+        tables = []
+        for _ in 0..<min(tableCount, 1000) {
+            let count = Int(try reader.byte())
+            tables.append(String(decoding: try reader.raw(count), as: UTF8.self))
+        }
+        guard FileHeader.isPageSize(pageSize) else { throw reader.damaged }
+    }
+}
+
+/// The header of a record, which describes one commit to redo.
+struct LogRecord {
+    /// The kind of a record.
+    enum Kind: UInt32 {
+        /// The record contains the changes of a version.
+        case changes = 1
+        /// The changes of a version were written to the data file itself, whose header has the version as soon as they
+        /// are complete.
+        case direct = 2
+    }
+
+    var kind: Kind
+    /// The number of bytes after the header.
+    var length: Int
+    var version: UInt64
+    var salt: UInt64
+    /// The checksum of the other fields and of the bytes after the header.
+    var checksum: UInt64
+
+    private static let magic: UInt32 = 0x4D4C_5231
+    static let size = 40
+    private static let summedSize = 32
+
+    /// The offset of the next record, relative to this one.
+    var extent: Int { Self.extent(length) }
+
+    static func extent(_ length: Int) -> Int { (size + length + 7) & ~7 }
+
+    /// Writes a header before its data, which `bytes` already contain.
+    static func seal(
+        _ bytes: UnsafeMutableRawBufferPointer, _ kind: Kind, version: UInt64, salt: UInt64
+    ) {
+        bytes.storeBytes(of: magic, as: UInt32.self)
+        bytes.storeBytes(of: kind.rawValue, toByteOffset: 4, as: UInt32.self)
+        bytes.storeBytes(of: UInt64(bytes.count - size), toByteOffset: 8, as: UInt64.self)
+        bytes.storeBytes(of: version, toByteOffset: 16, as: UInt64.self)
+        bytes.storeBytes(of: salt, toByteOffset: 24, as: UInt64.self)
+        bytes.storeBytes(of: sum(UnsafeRawBufferPointer(bytes)), toByteOffset: 32, as: UInt64.self)
+    }
+
+    /// Decodes a record's header; nil if the bytes are not valid.
+    init?(_ bytes: UnsafeRawBufferPointer) {
+        do throws(DamagedEncoding) { try self.init(decoding: bytes) } catch { return nil }
+    }
+
+    private init(decoding bytes: UnsafeRawBufferPointer) throws(DamagedEncoding) {
+        var reader = ByteReader(bytes, of: "a record of the log")
+        try reader.expect(UInt64(Self.magic), bytes: 4)
+        guard let kind = Kind(rawValue: UInt32(try reader.word(bytes: 4))),
+            let length = Int(exactly: try reader.word()), length <= ChangeRecorder.limit
+        else { throw reader.damaged }
+        self.kind = kind
+        self.length = length
+        version = try reader.word()
+        salt = try reader.word()
+        checksum = try reader.word()
+    }
+
+    /// Returns the checksum of a whole record.
+    static func sum(_ record: UnsafeRawBufferPointer) -> UInt64 {
+        let head = Checksum.of(UnsafeRawBufferPointer(rebasing: record[..<summedSize]))
+        return Checksum.of(UnsafeRawBufferPointer(rebasing: record[size...]), after: head)
+    }
+}
+
+/// A pin of a version that the log needs: a read transaction through which no data is read.
+///
+/// The pin is not `Sendable`: only the thread that holds the write lock may use it.
+struct LogPin {
+    let pointer: OpaquePointer
+    let version: UInt64
+
+    /// Pins the newest version.
+    static func hold(_ environment: OpaquePointer, _ path: String) throws(StorageError) -> LogPin {
+        var begun: OpaquePointer?
+        var code = mdb_txn_begin(environment, nil, UInt32(MDB_RDONLY), &begun)
+        if code == MDB_READERS_FULL {
+            var dead: Int32 = 0
+            mdb_reader_check(environment, &dead)
+            code = mdb_txn_begin(environment, nil, UInt32(MDB_RDONLY), &begun)
+        }
+        try check(code, "mdb_txn_begin", path)
+        // because: mdb_txn_begin succeeded.
+        return LogPin(pointer: begun!, version: UInt64(mdb_txn_id(begun)))
+    }
+
+    func release() { mdb_txn_abort(pointer) }
+}
+
+/// The versions that each process pins for the log, so that other processes do not count these pins as readers.
+///
+/// The list is on a page of the log that has no meaning after the machine has stopped. A process has one entry with two
+/// versions, because it pins both while it moves from one to the next.
+extension LogFile {
+    private static let entrySize = 24
+    private static let entryCount = 4096 / entrySize
+
+    /// Records the versions that this process pins; the caller holds the write lock.
+    func notePins(_ versions: (UInt64, UInt64)) {
+        let process = UInt64(getpid())
+        var page = pinsPage()
+        var chosen: Int?
+        for index in 0..<Self.entryCount {
+            let owner = page[3 * index]
+            if owner == process {
+                chosen = index
+                break
+            }
+            if chosen == nil,
+                owner == 0 || kill(pid_t(truncatingIfNeeded: owner), 0) != 0 && errno == ESRCH
+            {
+                chosen = index
+            }
+        }
+        guard let chosen else { return }
+        let isGone = versions == (0, 0)
+        if isGone && page[3 * chosen] != process { return }
+        page[3 * chosen] = isGone ? 0 : process
+        page[3 * chosen + 1] = versions.0
+        page[3 * chosen + 2] = versions.1
+        page[(3 * chosen)..<(3 * chosen + 3)].withUnsafeBytes { bytes in
+            _ = pwrite(
+                descriptor, bytes.baseAddress, bytes.count,
+                off_t(Self.pinsOffset + Self.entrySize * chosen))
+        }
+    }
+
+    /// Returns the versions that processes pin for the log.
+    func notedPins() -> Set<ForeignReader> {
+        var pins: Set<ForeignReader> = []
+        let page = pinsPage()
+        for index in 0..<Self.entryCount where page[3 * index] != 0 {
+            for word in 1...2 where page[3 * index + word] != 0 {
+                pins.insert(
+                    ForeignReader(
+                        process: Int32(truncatingIfNeeded: page[3 * index]),
+                        version: page[3 * index + word]))
+            }
+        }
+        return pins
+    }
+
+    private func pinsPage() -> [UInt64] {
+        var page = [UInt64](repeating: 0, count: 512)
+        let count = page.withUnsafeMutableBytes {
+            pread(descriptor, $0.baseAddress, 4096, off_t(Self.pinsOffset))
+        }
+        return count == 4096 ? page : [UInt64](repeating: 0, count: 512)
+    }
+}
+
+/// A 64-bit checksum of bytes, which distinguishes complete records from torn and old ones.
+///
+/// The checksum does not protect against deliberate forgery.
+enum Checksum {
+    private static let factors: (UInt64, UInt64) = (0x9E37_79B9_7F4A_7C15, 0xD6E8_FEB8_6659_FD93)
+
+    /// Returns the checksum of `bytes`, continued from the checksum of preceding bytes.
+    ///
+    /// Processes about two bytes per cycle.
+    static func of(_ bytes: UnsafeRawBufferPointer, after seed: UInt64 = 0) -> UInt64 {
+        var first = seed ^ factors.1
+        var second = UInt64(bytes.count) &* factors.0
+        var offset = 0
+        while offset + 16 <= bytes.count {
+            first = fold(
+                first ^ bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self), factors.0)
+            second = fold(
+                second ^ bytes.loadUnaligned(fromByteOffset: offset + 8, as: UInt64.self),
+                factors.1)
+            offset += 16
+        }
+        while offset < bytes.count {
+            var word: UInt64 = 0
+            let rest = min(8, bytes.count - offset)
+            withUnsafeMutableBytes(of: &word) {
+                $0.copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes[offset..<offset + rest]))
+            }
+            first = fold(first ^ word, factors.0)
+            offset += rest
+        }
+        return fold(first ^ second, factors.1) ^ second
+    }
+
+    /// Returns the exclusive or of both halves of the product.
+    @inline(__always)
+    private static func fold(_ value: UInt64, _ factor: UInt64) -> UInt64 {
+        let product = (value ^ factor).multipliedFullWidth(by: factor)
+        return product.high ^ product.low
     }
 }

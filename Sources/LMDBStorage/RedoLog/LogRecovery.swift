@@ -1,3 +1,5 @@
+import CLMDB
+
 #if canImport(Glibc)
     import Glibc
 #elseif canImport(Darwin)
@@ -114,5 +116,276 @@ enum LogRecovery {
             throw StorageError(
                 .damaged, call: "it was being written, and its log is missing", file: path)
         }
+    }
+}
+
+/// Applies the records of a log to its checkpoint, while no other process has the data file open.
+struct LogReplay {
+    let path: String
+    let data: Int32
+    let log: LogFile
+    let header: LogHeader
+
+    /// Recovers the data file up to the last version with a complete record.
+    ///
+    /// The log does not change, so the recovery can be repeated if the power fails in the meantime: the pages of the
+    /// checkpoint are not overwritten, because all records are applied in one transaction. Throws `diskFull`,
+    /// `damaged`.
+    func run() throws(StorageError) {
+        let records = records()
+        if records.last?.record.kind != .direct {
+            let last = records.last?.record.version ?? header.version
+            if let lost = newestVersion(after: last) {
+                throw StorageError(
+                    .damaged,
+                    call:
+                        "its log has the commits up to version \(lost), but version \(last + 1) is damaged there",
+                    file: path)
+            }
+        }
+        if let last = records.last, last.record.kind == .direct {
+            let parity = Int(last.record.version & 1)
+            let present = FileHeader.meta(data, at: parity * header.pageSize)
+            // All data was on the device before the header was written.
+            if present?.version == last.record.version { return }
+        }
+        let present = FileHeader.metas(data, pageSize: header.pageSize)
+        guard FileHeader.restore(header.metas, data, pageSize: header.pageSize) else {
+            throw StorageError(rawCode: errno, call: "pwrite", file: path)
+        }
+        do throws(StorageError) {
+            // Later commits may have overwritten the pages that the older header describes.
+            try number(header.version, from: header.version)
+            try verifyCheckpoint()
+        } catch {
+            // The log may be damaged and not the file, which stays as it was found.
+            if let present { _ = FileHeader.restore(present, data, pageSize: header.pageSize) }
+            throw error
+        }
+        let changes = records.filter { $0.record.kind == .changes }
+        if let newest = changes.last?.record.version {
+            try apply(changes)
+            try number(newest)
+        }
+        guard Platform.flush(data) else {
+            throw StorageError(rawCode: errno, call: "fdatasync", file: path)
+        }
+    }
+
+    /// Throws `damaged` unless the pages of the checkpoint are valid.
+    private func verifyCheckpoint() throws(StorageError) {
+        // The older header of the log is valid if the newer one was being written; if the newer one was damaged later,
+        // the pages of the older one may have been overwritten.
+        let isOlder = log.hasTornHeader
+        do throws(StorageError) {
+            try PageVerifier.requireWhole(data, path: path)
+            try PageVerifier.requireSound(data, path: path)
+        } catch {
+            throw isOlder ? tornHeader : error
+        }
+        if isOlder, try !PageVerifier.faultsAsItIs(path: path, atMost: 1).isEmpty {
+            throw tornHeader
+        }
+    }
+
+    private var tornHeader: StorageError {
+        StorageError(.damaged, call: "its log's header is damaged", file: path)
+    }
+
+    private typealias Found = (record: LogRecord, content: Int)
+
+    /// Returns the complete records, each of the version after that of the previous record.
+    private func records() -> [Found] {
+        var found: [Found] = []
+        var version = header.version
+        var end = header.start
+        while let (offset, record) = log.find(version &+ 1, after: end, salt: header.salt),
+            isWhole(record, at: offset)
+        {
+            found.append((record, offset + LogRecord.size))
+            // No record follows a version without changes in the log.
+            if record.kind == .direct { break }
+            version += 1
+            end = offset + record.extent
+        }
+        return found
+    }
+
+    /// Returns the newest version with a complete record in the ring, other than the next version; nil if there is
+    /// none.
+    ///
+    /// Each record is on the device before the next one is written, so after a power failure no record follows a
+    /// missing one.
+    private func newestVersion(after last: UInt64) -> UInt64? {
+        // The file may be larger if another program has changed it.
+        let count = min(Int(lseek(log.descriptor, 0, SEEK_END)), LogFile.end) - LogFile.base
+        guard count > LogRecord.size else { return nil }
+        return withBytes(at: LogFile.base, count) { ring in
+            var newest: UInt64?
+            var offset = 0
+            // A ring of headers without records must not take longer than reading it several times.
+            var rest = 16 * count
+            while offset + LogRecord.size <= count {
+                let head = UnsafeRawBufferPointer(rebasing: ring[offset..<offset + LogRecord.size])
+                if let record = LogRecord(head), record.salt == header.salt,
+                    record.version > last &+ 1, record.version > newest ?? 0,
+                    offset + LogRecord.size + record.length <= count, rest > 0
+                {
+                    rest -= record.length
+                    let end = offset + LogRecord.size + record.length
+                    let all = UnsafeRawBufferPointer(rebasing: ring[offset..<end])
+                    if LogRecord.sum(all) == record.checksum { newest = record.version }
+                }
+                offset += 8
+            }
+            return newest
+        } ?? nil
+    }
+
+    private func isWhole(_ record: LogRecord, at offset: Int) -> Bool {
+        withBytes(at: offset, LogRecord.size + record.length) { bytes in
+            LogRecord.sum(UnsafeRawBufferPointer(bytes)) == record.checksum
+        } ?? false
+    }
+
+    /// Reads bytes of the log; nil if they are out of range.
+    private func withBytes<Result, Failure: Error>(
+        at offset: Int, _ count: Int,
+        _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
+    ) throws(Failure) -> Result? {
+        let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: max(count, 1), alignment: 8)
+        defer { bytes.deallocate() }
+        guard pread(log.descriptor, bytes.baseAddress, count, off_t(offset)) == count else {
+            return nil
+        }
+        return try body(UnsafeRawBufferPointer(rebasing: bytes[..<count]))
+    }
+
+    // MARK: Applying
+
+    private func apply(_ records: [Found]) throws(StorageError) {
+        let environment = try open()
+        defer { mdb_env_close(environment) }
+        var transaction: OpaquePointer?
+        try check(mdb_txn_begin(environment, nil, 0, &transaction), "mdb_txn_begin", path)
+        do throws(StorageError) {
+            guard UInt64(mdb_txn_id(transaction)) == header.version + 1 else {
+                throw StorageError(.damaged, call: "the log's version", file: path)
+            }
+            let tables = try tables(transaction)
+            for (record, content) in records {
+                let applied: Void? = try withBytes(at: content, record.length) {
+                    bytes throws(StorageError) in
+                    try apply(bytes, transaction, tables)
+                }
+                guard applied != nil else {
+                    throw StorageError(.damaged, call: "reading the log", file: path)
+                }
+            }
+        } catch {
+            mdb_txn_abort(transaction)
+            throw error
+        }
+        var code = mdb_txn_commit(transaction)
+        code = Platform.cause(of: code, writing: path)
+        try check(code, "mdb_txn_commit", path)
+        guard Platform.flush(data) else {
+            throw StorageError(rawCode: errno, call: "fdatasync", file: path)
+        }
+    }
+
+    /// Opens the data file for writing without LMDB's locks.
+    private func open() throws(StorageError) -> OpaquePointer {
+        var status = stat()
+        guard fstat(data, &status) == 0 else {
+            throw StorageError(rawCode: errno, call: "fstat", file: path)
+        }
+        var space = 2 * Int(status.st_size) + 1 << 30
+        while true {
+            do throws(StorageError) {
+                return try RawEnvironment(
+                    path, named: path, flags: MDB_NOLOCK | MDB_NOSYNC, mapSize: space,
+                    tableCount: header.tables.count + 1, mode: 0o644
+                ).pointer
+            } catch {
+                guard error.rawCode == ENOMEM, space > Int(status.st_size) + 1 << 25 else {
+                    throw error
+                }
+                space = Int(status.st_size) + (space - Int(status.st_size)) / 2
+            }
+        }
+    }
+
+    /// Returns LMDB's current numbers of the tables, by their numbers at the time of the log.
+    private func tables(_ transaction: OpaquePointer?) throws(StorageError) -> [UInt32] {
+        var tables: [UInt32] = [0, Table.names.dbi]
+        for name in header.tables {
+            var table: UInt32 = 0
+            try check(mdb_dbi_open(transaction, name, 0, &table), "mdb_dbi_open", path)
+            tables.append(table)
+        }
+        return tables
+    }
+
+    private func apply(
+        _ changes: UnsafeRawBufferPointer, _ transaction: OpaquePointer?, _ tables: [UInt32]
+    ) throws(StorageError) {
+        var rest = changes
+        while !rest.isEmpty {
+            guard let change = RecordedChange(&rest), change.table > 0, change.table < tables.count
+            else { throw StorageError(.damaged, call: "reading the log", file: path) }
+            let table = tables[change.table]
+            var key = MDB_val(change.key)
+            switch change.kind {
+            case .put:
+                var value = MDB_val(change.value)
+                try check(mdb_put(transaction, table, &key, &value, 0), "mdb_put", path)
+            case .delete:
+                let code = mdb_del(transaction, table, &key, nil)
+                if code != MDB_NOTFOUND { try check(code, "mdb_del", path) }
+            case .drop:
+                try check(mdb_drop(transaction, table, 0), "mdb_drop", path)
+            }
+        }
+    }
+
+    /// Sets the version of the data file to that of the last record, because LMDB has only counted one version.
+    private func number(_ version: UInt64) throws(StorageError) {
+        guard version != header.version + 1 else { return }
+        try number(version, from: header.version + 1)
+    }
+
+    /// Sets the version of the content that LMDB has stored as version `present`, in both headers.
+    private func number(_ version: UInt64, from present: UInt64) throws(StorageError) {
+        let parity = Int(present & 1)
+        guard FileHeader.number(data, pageSize: header.pageSize, from: parity, as: version) else {
+            throw StorageError(rawCode: errno, call: "pwrite", file: path)
+        }
+    }
+}
+
+/// A change in a record.
+struct RecordedChange {
+    let kind: ChangeRecorder.Change
+    /// LMDB's number of the table.
+    let table: Int
+    let key: UnsafeRawBufferPointer
+    let value: UnsafeRawBufferPointer
+
+    /// Removes the next change from `rest` and decodes it; nil if there is no valid change.
+    init?(_ rest: inout UnsafeRawBufferPointer) {
+        guard rest.count >= ChangeRecorder.headSize else { return nil }
+        let head = rest.loadUnaligned(as: UInt64.self)
+        guard let kind = ChangeRecorder.Change(rawValue: UInt8(truncatingIfNeeded: head)) else {
+            return nil
+        }
+        let valueStart = ChangeRecorder.headSize + Int(head >> 16 & 0xFFFF)
+        let end = valueStart + Int(head >> 32)
+        guard end <= rest.count else { return nil }
+        self.kind = kind
+        table = Int(head >> 8 & 0xFF)
+        key = UnsafeRawBufferPointer(rebasing: rest[ChangeRecorder.headSize..<valueStart])
+        value = UnsafeRawBufferPointer(rebasing: rest[valueStart..<end])
+        rest = UnsafeRawBufferPointer(rebasing: rest[end...])
     }
 }
