@@ -4,8 +4,8 @@ import MemoryAccounts
 /// The size of the open write, by what its changes put.
 ///
 /// LMDB keeps the pages that a write has changed in memory until the commit, and has no function that returns their
-/// number. The bytes of the keys and values that are put are therefore counted, up to the size of all trees: a write that
-/// exceeds its bound, or to which the account of the script grants no more, fails with `memoryLimit` and can only be
+/// number. Their memory is therefore estimated from the changes and from the bytes of keys and values that are put. A write
+/// that exceeds its bound, or to which the account of the script grants no more, fails with `memoryLimit` and can only be
 /// rolled back.
 ///
 /// If the changed pages take half a gigabyte, LMDB writes some of them to the file before the commit. The values on them
@@ -39,8 +39,9 @@ final class OpenWrite: @unchecked Sendable {
     /// The bytes of changes that may replace a value with its own pages, which LMDB does not use again.
     @exclusivity(unchecked) private var replacedBytes = 0
 
-    /// The number of bytes that are charged at a time; fewer are not charged.
+    /// The number of bytes that are charged at a time, and the number of put bytes after which the charge is updated.
     private static let step = 256 << 10
+    private static let checkedBytes = 64 << 10
     /// The maximum number of pages of all trees from a root to a leaf that one change may copy or split.
     private static let pagesOfChange = 24
     /// LMDB keeps 131,071 changed pages, and needs some for its own lists at the end of the write.
@@ -66,16 +67,20 @@ final class OpenWrite: @unchecked Sendable {
 
     /// Begins a write that puts at most `maximum` bytes.
     ///
-    /// Throws `diskFull`, and `damaged` if the file was truncated.
+    /// Throws `diskFull`, `damaged` if the file was truncated, and `memoryLimit` if the pages of a file in memory already
+    /// take more than the account grants.
     func begin(atMost maximum: Int, _ path: String) throws(StorageError) {
         let account = MemoryAccount.current
         self.maximum = maximum
         charge = MemoryCharge(ledger == nil ? account : nil)
         bytes = 0
         refusal = 0
-        _ = grants(0)
+        guard grants(0) else {
+            throw StorageError(
+                rawCode: StorageError.memoryLimitCode, call: "begin write", file: path)
+        }
         let isBounded = account != nil || maximum < .max
-        granted = isBounded ? min(Self.step, maximum) : .max
+        granted = isBounded ? min(Self.checkedBytes, maximum) : .max
         (pages, checkedPages) = (0, Self.mostKept)
         (mostTreePages, removedPages, replacedBytes) = (0, 0, 0)
         guard let reservation else { return }
@@ -105,8 +110,7 @@ final class OpenWrite: @unchecked Sendable {
     func end(isCommitted: Bool) {
         willMove = nil
         charge = MemoryCharge(nil)
-        // After a commit, the file may contain all that was put; the next write corrects the number.
-        let size = min(bytes, (mostTreePages + removedPages) * pageSize)
+        // After a commit, the file may contain all changed pages; the next write corrects the number.
         _ = grants(isCommitted ? size : 0)
     }
 
@@ -119,15 +123,20 @@ final class OpenWrite: @unchecked Sendable {
         return refusal
     }
 
-    /// Asks for more bytes; a write that changes the same values again and again takes no more than the trees do.
+    /// An upper estimate of the memory of the changed pages: a change takes about one page in addition to its bytes, and
+    /// all changes take no more than the trees.
+    private var size: Int {
+        let changes = max(0, pages - bytes >> 11) / Self.pagesOfChange
+        return min(bytes + changes * pageSize, (mostTreePages + removedPages) * pageSize)
+    }
+
     private func growBytes(in transaction: OpaquePointer?) -> Int32 {
         countTrees(in: transaction)
-        let size = min(bytes, (mostTreePages + removedPages) * pageSize)
-        let step = min(Self.step, maximum &- size)
-        guard step >= 0, (try? charge.set(size + step)) != nil,
-            grants(size + step)
-        else { return StorageError.memoryLimitCode }
-        granted = bytes + step
+        let rest = maximum &- size
+        guard rest >= 0, (try? charge.set(size + Self.step)) != nil, grants(size + Self.step) else {
+            return StorageError.memoryLimitCode
+        }
+        granted = bytes + min(Self.checkedBytes, rest)
         return 0
     }
 
