@@ -12,9 +12,9 @@ import Synchronization
 /// The commits of a process that keeps writing to a renamed, deleted or replaced file would be lost, or would conflict
 /// with those of a process that has opened the file under its new name with another lock file.
 ///
-/// Every write verifies this. Looking up a path takes three times as long as reading the state of an open file, so the
-/// path is looked up only in two cases: if the file's own change time differs (renaming, removing or replacing the file
-/// changes it), and 20 times a second for the folders on the path.
+/// Every write verifies this by looking up the path. That takes three times as long as reading the state of an open file.
+/// A file that is written through its map is therefore looked up only in two cases: if its change time differs (renaming,
+/// removing or replacing the file changes it), and 20 times a second for the folders on the path.
 final class PathVerifier: Sendable {
     private let path: String
     // because: the bytes are constant and freed at the end. A string would be copied for each lookup.
@@ -24,8 +24,8 @@ final class PathVerifier: Sendable {
     private let descriptor: Int32
     private let device: UInt64
     private let inode: UInt64
-    /// Whether renaming a file changes its change time, according to the file system.
-    private let isLocal: Bool
+    /// Whether the path is looked up only after the file's change time differs.
+    private let comparesTimes: Bool
     /// The file's change time when its path was last looked up; 0 if the file may have changed again at that time.
     private let knownChange = Atomic<Int64>(0)
     /// The time of the next unconditional lookup of the path, on the monotonic clock.
@@ -52,7 +52,11 @@ final class PathVerifier: Sendable {
         self.descriptor = descriptor
         device = UInt64(status.st_dev)
         inode = UInt64(status.st_ino)
-        isLocal = shim_keeps_places(descriptor) != 0
+        // Writing with system calls changes the time, so that it would have to be compared with that of each lookup.
+        var flags: UInt32 = 0
+        mdb_env_get_flags(environment, &flags)
+        comparesTimes =
+            flags & UInt32(MDB_WRITEMAP) != 0 && shim_keeps_places(descriptor) != 0
         // Another process may have written a commit to the data file, but not yet to the lock file.
         for attempt in 0..<200 {
             if try Self.agree(environment, path) { return }
@@ -94,16 +98,17 @@ final class PathVerifier: Sendable {
     }
 
     private func lookUp() throws(StorageError) {
-        var status = stat()
-        guard stat(pathBytes, &status) == 0 else {
+        var found = shim_identity()
+        guard shim_look_up(pathBytes, 1, &found) == 0 else {
             let code = errno
             if code == ENOENT || code == ENOTDIR { throw replaced }
             throw StorageError(rawCode: code, call: "stat", file: path)
         }
-        guard UInt64(status.st_ino) == inode, UInt64(status.st_dev) == device else {
-            throw replaced
+        guard found.inode == inode, found.device == device else { throw replaced }
+        var status = stat()
+        guard comparesTimes, shim_state(descriptor, &status) == 0, status.st_nlink == 1 else {
+            return
         }
-        guard isLocal else { return }
         var now = timespec()
         clock_gettime(CLOCK_REALTIME, &now)
         let change = status.changeTime

@@ -216,6 +216,7 @@ extension RedoLog {
     func finish() throws(StorageError) {
         checkpointer.finish()
         collect()
+        trimData()
         try flushData()
         guard LogMarker().write(data) else {
             throw StorageError(rawCode: errno, call: "pwrite", file: dataPath)

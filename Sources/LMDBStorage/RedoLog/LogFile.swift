@@ -83,11 +83,10 @@ final class LogFile: Sendable {
     ///
     /// Takes one system call.
     var sizeInPlace: Int? {
-        var status = stat()
-        guard lstat(path, &status) == 0, UInt64(status.st_dev) == device,
-            UInt64(status.st_ino) == inode
+        var found = shim_identity()
+        guard shim_look_up(path, 0, &found) == 0, found.device == device, found.inode == inode
         else { return nil }
-        return Int(status.st_size)
+        return Int(found.size)
     }
 
     /// Removes the file, if the path still leads to it.

@@ -70,6 +70,12 @@ final class RedoLog: @unchecked Sendable {
     /// Whether the path led to the data file when the file was closed.
     var isDataInPlace = false
     private static let spareBytes = 256 << 20
+    /// The size to which this process has enlarged the data file; 0 if it has not.
+    private var dataSize = 0
+    /// Whether the data file is written through its map, whose space MapReservation determines.
+    private let isMapWritten: Bool
+    /// The number of bytes by which the data file is enlarged.
+    private static let spareSize = 1 << 20
     /// The reason why data can no longer be written.
     private(set) var failure: StorageError?
     /// The number of commits of this process.
@@ -103,6 +109,9 @@ final class RedoLog: @unchecked Sendable {
         var descriptor: mdb_filehandle_t = -1
         mdb_env_get_fd(environment, &descriptor)
         data = descriptor
+        var flags: UInt32 = 0
+        mdb_env_get_flags(environment, &flags)
+        isMapWritten = flags & UInt32(MDB_WRITEMAP) != 0
         page = MarkerPage(descriptor)
         checkpointer = Checkpointer()
         checkpointer.log = self
@@ -132,8 +141,33 @@ final class RedoLog: @unchecked Sendable {
         // Another program has removed the log, and no other one can be created.
         guard id != 0 else { return .direct }
         guard durability == .full else { return .checkpointed }
+        enlargeData()
         recorder.begin()
         return .logged
+    }
+
+    /// Makes the data file larger than the next commits need.
+    ///
+    /// A commit that changes the size of the data file changes its metadata. The log's metadata is usually in the same block
+    /// of the device, which each flush of the log would then write in addition to the record.
+    private func enlargeData() {
+        let used = Environment.usedBytes(environment)
+        guard used + Self.spareSize / 8 > dataSize, !isMapWritten, Platform.largestFile == nil
+        else { return }
+        var status = stat()
+        guard fstat(data, &status) == 0 else { return }
+        dataSize = max(Int(status.st_size), used + Self.spareSize)
+        // because: without this, commits only take longer.
+        if dataSize > Int(status.st_size) { _ = ftruncate(data, off_t(dataSize)) }
+    }
+
+    /// Truncates the data file to its content, at the end of the log.
+    func trimData() {
+        let used = Environment.usedBytes(environment)
+        guard dataSize > used, !isMapWritten else { return }
+        dataSize = 0
+        // because: without this, the file only remains larger.
+        _ = ftruncate(data, off_t(used))
     }
 
     private func isStill(_ marker: LogMarker) -> Bool { marker.id == id && marker.salt == salt }
