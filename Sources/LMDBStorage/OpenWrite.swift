@@ -39,9 +39,10 @@ final class OpenWrite: @unchecked Sendable {
     /// The bytes of changes that may replace a value with its own pages, which LMDB does not use again.
     @exclusivity(unchecked) private var replacedBytes = 0
 
-    /// The number of bytes that are charged at a time, and the number of put bytes after which the charge is updated.
-    private static let step = 256 << 10
+    /// The number of put bytes after which the charge is updated.
     private static let checkedBytes = 64 << 10
+    /// The number of bytes by which the charge of a file in memory grows.
+    private static let step = 256 << 10
     /// The maximum number of pages of all trees from a root to a leaf that one change may copy or split.
     private static let pagesOfChange = 24
     /// LMDB keeps 131,071 changed pages, and needs some for its own lists at the end of the write.
@@ -133,7 +134,8 @@ final class OpenWrite: @unchecked Sendable {
     private func growBytes(in transaction: OpaquePointer?) -> Int32 {
         countTrees(in: transaction)
         let rest = maximum &- size
-        guard rest >= 0, (try? charge.set(size + Self.step)) != nil, grants(size + Self.step) else {
+        let wanted = size + Self.checkedBytes
+        guard rest >= 0, (try? charge.set(wanted)) != nil, grants(wanted) else {
             return StorageError.memoryLimitCode
         }
         granted = bytes + min(Self.checkedBytes, rest)
