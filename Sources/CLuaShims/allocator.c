@@ -329,12 +329,13 @@ void memory_relieve(lua_State *L) {
     host *h = host_of(L);
     int32_t pressure = h->calls.memory_pressure(h->owner);
     if (pressure == SHIM_PRESSURE_NONE) return;
-    // Exhausted memory is collected too: the script may have released it after the last collection.
-    shim_collect_now(L);
-    pressure = h->calls.memory_pressure(h->owner);
-    if (pressure == SHIM_PRESSURE_EXHAUSTED && return_slabs(&h->mem) > 0)
+    if (pressure != SHIM_PRESSURE_REFUSE) {
+        shim_collect_now(L);
         pressure = h->calls.memory_pressure(h->owner);
-    if (pressure != SHIM_PRESSURE_EXHAUSTED) return;
+        if (pressure >= SHIM_PRESSURE_EXHAUSTED && return_slabs(&h->mem) > 0)
+            pressure = h->calls.memory_pressure(h->owner);
+    }
+    if (pressure < SHIM_PRESSURE_EXHAUSTED) return;
     lua_pushliteral(L, "not enough memory");  // lua_error converts this text to a memory error
     lua_error(L);
 }

@@ -35,8 +35,7 @@ package struct Cursor: ~Copyable {
         let stored = UnsafeRawBufferPointer(value)
         if table <= Table.names.dbi { return Entry(key: key, value: stored) }
         let value = environment._withUnsafeGuaranteedRef {
-            $0.noteRead(stored.count)
-            return $0.seals.value(of: stored, ValueSeal.hash(key: key), table)
+            $0.seals.value(of: stored, ValueSeal.hash(key: key), table)
         }
         guard let value else {
             throw environment._withUnsafeGuaranteedRef { $0.damage(table) }

@@ -1,5 +1,4 @@
 import CLMDB
-import MemoryAccounts
 import Synchronization
 
 #if canImport(Glibc)
@@ -144,13 +143,6 @@ package final class Environment: Sendable {
     let log: RedoLog?
     /// The verification of pages before LMDB reads them.
     let pages: PageGuard
-    /// The memory of LMDB's lists and of this object, for the script that has opened the file.
-    private let charge = MemoryCharge(recording: 384 << 10)
-    /// The number of the file among the mapped files; nil if the file is in memory, or was opened without a memory
-    /// limit.
-    private let mappedFile: Int?
-    /// The bytes of the map that were read since the memory of the process was last measured; see ``noteRead(_:)``.
-    private let readBytes = Atomic(0)
     /// The error of the open write, or of the one before it, after which it cannot continue; 0 if there is none.
     let writeFailure = Atomic<Int32>(0)
 
@@ -211,7 +203,6 @@ package final class Environment: Sendable {
             throw error
         }
         claim = claimed
-        mappedFile = isPrivate ? nil : Self.addMappedFile(pointer)
         pages = PageGuard(pointer, location, names.map(\.name), isVerified: isVerified)
         log =
             isPrivate || options.readOnly || options.isPlain || !LMDBFormat.isKnown(pointer)
@@ -234,11 +225,9 @@ package final class Environment: Sendable {
         pointer = try Self.openScratch(of: live, tableCount: names.count)
         usedAtOpening = 0
         openWrite = OpenWrite(pointer, tableCount: names.count, isInMemory: false, nil)
-        mappedFile = Self.addMappedFile(pointer)
         do throws(StorageError) {
             tables = try Self.openTables(pointer, names, live.location.path, isReadOnly: true)
         } catch {
-            if let mappedFile { MappedFiles.remove(mappedFile) }
             mdb_env_close(pointer)
             throw error
         }
@@ -281,44 +270,6 @@ package final class Environment: Sendable {
             }
         }
     }
-
-    /// Allows a script with a memory limit to release the file's pages.
-    ///
-    /// Without a limit, returns nil.
-    static func addMappedFile(_ environment: OpaquePointer) -> Int? {
-        var descriptor: mdb_filehandle_t = -1
-        var info = MDB_envinfo()
-        guard MemoryAccount.current != nil, mdb_env_get_fd(environment, &descriptor) == 0,
-            mdb_env_info(environment, &info) == 0,
-            let address = PageGuard.address(environment, descriptor)
-        else { return nil }
-        let (file, mapSize) = (descriptor, info.me_mapsize)
-        return MappedFiles.add {
-            // An open write may have written pages behind those of the last version.
-            var status = stat()
-            guard fstat(file, &status) == 0 else { return }
-            madvise(
-                UnsafeMutableRawPointer(bitPattern: address), min(Int(status.st_size), mapSize),
-                MADV_DONTNEED)
-        }
-    }
-
-    /// Counts a value that is read from the map, because its pages then stay in the memory of a limited script.
-    @inline(__always)
-    func noteRead(_ bytes: Int) {
-        if mappedFile != nil { countRead(bytes) }
-    }
-
-    private func countRead(_ bytes: Int) {
-        let sum = readBytes.load(ordering: .relaxed) + bytes + Self.readAround
-        readBytes.store(sum < Self.measuredBytes ? sum : 0, ordering: .relaxed)
-        if sum >= Self.measuredBytes { MemoryAccount.current?.measureIfDue() }
-    }
-
-    /// The number of bytes around a value that the system maps together with it.
-    private static let readAround = 64 << 10
-    /// The number of bytes after which the memory of the process is measured.
-    private static let measuredBytes = 1 << 20
 
     private static func openTables(
         _ environment: OpaquePointer, _ names: [TableName], _ path: String, isReadOnly: Bool
@@ -568,7 +519,6 @@ package final class Environment: Sendable {
         }
         if !isReadOnly, lockRegion != nil, let pathVerifier { seal(pathVerifier) }
         lockRegion?.closeFile()
-        if let mappedFile { MappedFiles.remove(mappedFile) }
         mdb_env_close(pointer)
         if claim >= 0 { Glibc.close(claim) }
         log?.removeFile()

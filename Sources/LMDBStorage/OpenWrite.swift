@@ -5,8 +5,8 @@ import MemoryAccounts
 ///
 /// LMDB keeps the pages that a write has changed in memory until the commit, and has no function that returns their
 /// number. Their memory is therefore estimated from the changes and from the bytes of keys and values that are put. A write
-/// that exceeds its bound, or to which the account of the script grants no more, fails with `memoryLimit` and can only be
-/// rolled back.
+/// that would take more than the memory limit of the script fails with `memoryLimit`, and can only be rolled back. So
+/// does one that adds more than that to a file in memory.
 ///
 /// If the changed pages take half a gigabyte, LMDB writes some of them to the file before the commit. The values on them
 /// then get other addresses, even if their table has not changed, and the owners of addresses are notified before each
@@ -18,8 +18,9 @@ final class OpenWrite: @unchecked Sendable {
     private let environment: OpaquePointer
     private let tableCount: UInt32
     private let pageSize: Int
-    /// The account for the file's pages if they are in memory.
-    private let ledger: MemoryLedger?
+    private let isInMemory: Bool
+    /// The bytes of the file that are counted as the memory of the process, if the file is in memory.
+    @exclusivity(unchecked) private var countedBytes = 0
     /// The space on the device; nil if the map is not written to.
     let reservation: MapReservation?
     /// Called before the addresses of values in all tables may change.
@@ -27,8 +28,8 @@ final class OpenWrite: @unchecked Sendable {
     /// The bytes that the write has put, and the bytes up to which it need not ask for more.
     @exclusivity(unchecked) private(set) var bytes = 0
     @exclusivity(unchecked) private var granted = 0
-    @exclusivity(unchecked) private var maximum = Int.max
-    @exclusivity(unchecked) private var charge = MemoryCharge(nil)
+    /// The account of the script that writes.
+    @exclusivity(unchecked) private var account: MemoryAccount?
     /// The error code of the first change that was refused, after which the write cannot be committed; otherwise 0.
     @exclusivity(unchecked) private var refusal: Int32 = 0
     /// An upper bound of the pages that the write has taken, and the bound at which the trees are counted again.
@@ -39,10 +40,8 @@ final class OpenWrite: @unchecked Sendable {
     /// The bytes of changes that may replace a value with its own pages, which LMDB does not use again.
     @exclusivity(unchecked) private var replacedBytes = 0
 
-    /// The number of put bytes after which the charge is updated.
+    /// The number of put bytes after which the memory of the write is compared with the limit.
     private static let checkedBytes = 64 << 10
-    /// The number of bytes by which the charge of a file in memory grows.
-    private static let step = 256 << 10
     /// The maximum number of pages of all trees from a root to a leaf that one change may copy or split.
     private static let pagesOfChange = 24
     /// LMDB keeps 131,071 changed pages, and needs some for its own lists at the end of the write.
@@ -60,28 +59,23 @@ final class OpenWrite: @unchecked Sendable {
         self.reservation = reservation
         self.environment = environment
         self.tableCount = UInt32(tableCount) + 2
-        ledger = isInMemory ? MemoryLedger() : nil
+        self.isInMemory = isInMemory
         var statistics = MDB_stat()
         mdb_env_stat(environment, &statistics)
         pageSize = Int(statistics.ms_psize)
     }
 
-    /// Begins a write that puts at most `maximum` bytes.
+    deinit { MemoryAccount.storesInMemory.subtract(countedBytes, ordering: .relaxed) }
+
+    /// Begins a write.
     ///
-    /// Throws `diskFull`, `damaged` if the file was truncated, and `memoryLimit` if the pages of a file in memory already
-    /// take more than the account grants.
-    func begin(atMost maximum: Int, _ path: String) throws(StorageError) {
-        let account = MemoryAccount.current
-        self.maximum = maximum
-        charge = MemoryCharge(ledger == nil ? account : nil)
+    /// Throws `diskFull`, and `damaged` if the file was truncated.
+    func begin(_ path: String) throws(StorageError) {
+        account = .current
         bytes = 0
         refusal = 0
-        guard grants(0) else {
-            throw StorageError(
-                rawCode: StorageError.memoryLimitCode, call: "begin write", file: path)
-        }
-        let isBounded = account != nil || maximum < .max
-        granted = isBounded ? min(Self.checkedBytes, maximum) : .max
+        granted = account == nil ? .max : Self.checkedBytes
+        countFile(adding: 0)
         (pages, checkedPages) = (0, Self.mostKept)
         (mostTreePages, removedPages, replacedBytes) = (0, 0, 0)
         guard let reservation else { return }
@@ -110,9 +104,9 @@ final class OpenWrite: @unchecked Sendable {
     /// Ends the write, before LMDB commits or aborts it.
     func end(isCommitted: Bool) {
         willMove = nil
-        charge = MemoryCharge(nil)
         // After a commit, the file may contain all changed pages; the next write corrects the number.
-        _ = grants(isCommitted ? size : 0)
+        countFile(adding: isCommitted ? size : 0)
+        account = nil
     }
 
     @inline(never)
@@ -132,21 +126,21 @@ final class OpenWrite: @unchecked Sendable {
     }
 
     private func growBytes(in transaction: OpaquePointer?) -> Int32 {
+        guard let account else { return 0 }
         countTrees(in: transaction)
-        let rest = maximum &- size
-        let wanted = size + Self.checkedBytes
-        guard rest >= 0, (try? charge.set(wanted)) != nil, grants(wanted) else {
-            return StorageError.memoryLimitCode
-        }
-        granted = bytes + min(Self.checkedBytes, rest)
+        countFile(adding: size)
+        guard max(size, countedBytes) <= account.limit, account.hasSpace(for: Self.checkedBytes)
+        else { return StorageError.memoryLimitCode }
+        granted = bytes + Self.checkedBytes
         return 0
     }
 
-    /// Charges the pages of a file in memory and some further bytes; returns false if the account does not grant them.
-    private func grants(_ added: Int) -> Bool {
-        guard let ledger else { return true }
-        let steps = (Environment.usedBytes(environment) + added - 1) / Self.step + 1
-        return ledger.grants(steps * Self.step)
+    /// Counts the pages of a file in memory, and the bytes that the write adds to it, as memory of the process.
+    private func countFile(adding added: Int) {
+        guard isInMemory, account != nil else { return }
+        let size = Environment.usedBytes(environment) + added
+        MemoryAccount.storesInMemory.add(size - countedBytes, ordering: .relaxed)
+        countedBytes = size
     }
 
     private func countTrees(in transaction: OpaquePointer?) {

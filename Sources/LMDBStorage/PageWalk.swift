@@ -1,5 +1,3 @@
-import MemoryAccounts
-
 #if canImport(Glibc)
     import Glibc
 #elseif canImport(Darwin)
@@ -54,14 +52,6 @@ struct PageWalk: ~Copyable {
     private(set) var isOlder = false
     /// The sum of the checksums of all visited pages.
     private(set) var sum: UInt64 = 0
-
-    // The system maps a whole window when one of its pages is read.
-    private static let windowSize: UInt64 = 64 << 10
-    private static let mappedLimit = 2 << 20
-    /// The windows that were mapped since memory was last released, and their size.
-    private var mapped: ClosedRange<UInt64>?
-    private var mappedBytes = 0
-    private var lastWindow: UInt64?
 
     /// Maps an open file; nil if the system call fails.
     init?(_ descriptor: Int32, _ meta: FileHeader.Meta, _ options: Options) {
@@ -358,7 +348,6 @@ struct PageWalk: ~Copyable {
         let start = PageImage.headerSize
         let value = UnsafeRawBufferPointer(rebasing: run.bytes[start..<start + node.dataSize])
         visit(value, node, of: entry, tree)
-        // The memory of the pages may be released afterward.
         add(run, first)
     }
 
@@ -397,26 +386,6 @@ struct PageWalk: ~Copyable {
 
     private mutating func add(_ image: PageImage, _ number: UInt64) {
         if options.isSummed { sum &+= FileSeal.sum(image.bytes, number) }
-        let start = number * UInt64(pageSize)
-        let isRead = options.isSummed || options.verifiesValues
-        let first = start / Self.windowSize
-        let last = isRead ? (start + UInt64(image.bytes.count) - 1) / Self.windowSize : first
-        guard first != lastWindow || last != first else { return }
-        lastWindow = last
-        let all = min(first, mapped?.lowerBound ?? first)...max(last, mapped?.upperBound ?? last)
-        mapped = all
-        mappedBytes += Int((last - first + 1) * Self.windowSize)
-        if mappedBytes > Self.mappedLimit { release(all) }
-    }
-
-    /// Releases visited pages, which would otherwise count as memory of the process until the end.
-    private mutating func release(_ windows: ClosedRange<UInt64>) {
-        mappedBytes = 0
-        mapped = nil
-        let start = Int(windows.lowerBound * Self.windowSize)
-        let end = min(length, Int((windows.upperBound + 1) * Self.windowSize))
-        madvise(base + start, end - start, MADV_DONTNEED)
-        MemoryAccount.current?.measureIfDue()
     }
 }
 

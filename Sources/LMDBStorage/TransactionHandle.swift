@@ -66,8 +66,7 @@ package struct TransactionHandle {
         if code == 0 {
             let stored = UnsafeRawBufferPointer(value)
             if let value = environment._withUnsafeGuaranteedRef({
-                $0.noteRead(stored.count)
-                return $0.seals.value(of: stored, key, table.dbi)
+                $0.seals.value(of: stored, key, table.dbi)
             }) {
                 return value
             }

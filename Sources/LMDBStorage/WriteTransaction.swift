@@ -47,13 +47,11 @@ package final class WriteTransaction {
     private let ticket: WriteLockTicket?
     private let mode: CommitMode
 
-    /// Begins a write that puts at most `maximum` bytes of keys and values; waits for the file's write lock, unless
-    /// `ticket` is ready.
+    /// Begins a write; waits for the file's write lock, unless `ticket` is ready.
     ///
     /// Throws `writeInProgress` if this thread already holds the lock.
     package init(
-        _ lease: EnvironmentLease, durability: Durability, ticket: WriteLockTicket? = nil,
-        atMost maximum: Int = .max
+        _ lease: EnvironmentLease, durability: Durability, ticket: WriteLockTicket? = nil
     ) throws(StorageError) {
         self.lease = lease
         let environment = lease.environment
@@ -76,7 +74,7 @@ package final class WriteTransaction {
         let newest = UInt64(mdb_txn_id(begun)) - 1
         do throws(StorageError) {
             try environment.pathVerifier?.verify(newest)
-            try environment.openWrite.begin(atMost: maximum, environment.path)
+            try environment.openWrite.begin(environment.path)
             mode = try environment.commitMode(durability, newest: newest)
         } catch {
             Self.abort(begun, self.ticket)

@@ -10,7 +10,6 @@ final class LuaErrorBox {
     let position: String
     let code: String
     let message: String
-    private let charge: MemoryCharge
 
     /// The number of bytes of a message that a script with a memory limit receives.
     ///
@@ -18,17 +17,13 @@ final class LuaErrorBox {
     static let greatestMessage = 4096
 
     init(
-        _ error: any Error, code: String, message: String, position: String, account: MemoryAccount?
+        _ error: any Error, code: String, message: String, position: String, isShortened: Bool
     ) {
         self.error = error
         self.code = code
-        self.message = account == nil ? message : Self.shortened(message)
-        charge = MemoryCharge(recording: Self.memory + 2 * self.message.utf8.count, to: account)
+        self.message = isShortened ? Self.shortened(message) : message
         self.position = position
     }
-
-    /// The memory of an error besides its message.
-    private static let memory = 512
 
     /// Returns a message that is not longer than ``greatestMessage``.
     static func shortened(_ message: String) -> String {
@@ -104,7 +99,8 @@ extension LuaState {
             default: describesError?(error) ?? ("error", "\(error)")
             }
         return LuaErrorBox(
-            error, code: code, message: message, position: position, account: account)
+            error, code: code, message: message, position: position,
+            isShortened: account != nil)
     }
 
     func errorBox(at index: Int32, on L: OpaquePointer) -> LuaErrorBox? {

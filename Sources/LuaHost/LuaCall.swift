@@ -83,14 +83,11 @@ package struct LuaAnswer: Sendable {
             throw typeError(index, "string")
         }
         let length = shim_rawlen(L, Int32(index))
-        if length >= LuaHome.leastNotedCopy { try state.checkMemory(adding: length) }
+        if length >= LuaTable.longString { try state.checkMemory(adding: Int(length)) }
         return state.string(at: Int32(index), on: L)
     }
 
     /// Returns a string argument as text; throws if it is not UTF-8.
-    ///
-    /// For names and other short texts: a script with a memory limit needs eight times the size of a long one, because
-    /// an error message may repeat it.
     package func text(_ index: Int) throws -> String {
         if index <= count { try checkMemory(ofText: index) }
         guard let text = try string(index).text else {
@@ -99,13 +96,13 @@ package struct LuaAnswer: Sendable {
         return text
     }
 
-    /// Throws if a string argument is too long to be converted to text and repeated in a message.
+    /// Throws if the script does not have the memory to convert a long string argument and to repeat it in a message.
     package func checkMemory(ofText index: Int) throws {
         let length = shim_rawlen(L, Int32(index))
-        guard length >= LuaHome.leastNotedCopy,
-            shim_type(L, Int32(index)) == SHIM_TSTRING
-        else { return }
-        try state.checkMemory(adding: Int(length) * 8)
+        guard length >= LuaTable.longString, shim_type(L, Int32(index)) == SHIM_TSTRING else {
+            return
+        }
+        try state.checkMemory(adding: 4 * Int(length))
     }
 
     /// Returns the address of the bytes of a string argument; 0 for other types.
@@ -297,8 +294,6 @@ extension LuaState {
         shim_push_function(L, Unmanaged.passRetained(function).toOpaque()) { object, L in
             guard let object, let L else { return 0 }
             let function = Unmanaged<FunctionBox>.fromOpaque(object).takeUnretainedValue()
-            let copied = function.home.copied
-            defer { function.home.releaseCopies(downTo: copied) }
             do {
                 return try function.body(LuaCall(function, L)).count
             } catch {

@@ -2,7 +2,6 @@
 // little more than Lua's allocations. Names are resolved in C; one virtual call reads a property.
 
 import CLuaShims
-import MemoryAccounts
 
 /// A live object in Lua.
 package struct LuaLiveObject {
@@ -27,16 +26,6 @@ package struct LuaLiveObject {
 open class LuaLiveClass {
     // because register sets it before anything can use the class
     fileprivate(set) var pointer: OpaquePointer!
-    private var charge = MemoryCharge(recording: memory)
-
-    private static let memory = 1024
-    /// The bytes of a name in the table of names, which is at most two thirds empty after it has grown.
-    private static let memoryOfName = 144
-
-    /// Charges the memory of the class and its names.
-    fileprivate func chargeMemory(names: Int) {
-        charge.record(Self.memory + Self.memoryOfName * names)
-    }
 
     /// Creates the base of a subclass.
     public init() {}
@@ -135,7 +124,6 @@ extension LuaState {
             shim_class_add_metamethod(L, pointer, method.name)
         }
         setProperties(properties, of: pointer, on: L)
-        type.chargeMemory(names: properties.count + methods.methods.count)
     }
 
     /// Replaces the property names of a registered class.
@@ -143,7 +131,6 @@ extension LuaState {
     /// Takes effect at once for existing objects.
     package func setProperties(_ properties: [(name: String, slot: Int)], of type: LuaLiveClass) {
         setProperties(properties, of: type.pointer, on: stack)
-        type.chargeMemory(names: properties.count)
     }
 
     /// Registers the class that represents `live` at one version, with the current names of `live`.

@@ -11,19 +11,12 @@ package final class LuaReference: @unchecked Sendable {
     let home: LuaHome
     let slot: Int32
 
-    /// The size in bytes of a reference and of its entry in an array of values.
-    private static let memory = 96
-
     init(home: LuaHome, slot: Int32) {
         self.home = home
         self.slot = slot
-        home.account?.record(Self.memory)
     }
 
-    deinit {
-        home.account?.release(Self.memory)
-        home.give(back: slot)
-    }
+    deinit { home.give(back: slot) }
 
     /// Returns the open state of this reference.
     func state() throws(LuaError) -> LuaState {
@@ -38,8 +31,6 @@ final class LuaHome: @unchecked Sendable {
     private let freed = Mutex<[Int32]>([])
     private let waiting = Atomic<Bool>(false)
     let account: MemoryAccount?
-    /// The size of the large strings that running functions have copied, in bytes.
-    private(set) var copied = 0
     private(set) var isOpen = false
     private unowned(unsafe) var owner: LuaState?  // because LuaState clears it in its deinit
     private var closing = false
@@ -57,26 +48,6 @@ final class LuaHome: @unchecked Sendable {
     func open(_ state: LuaState) {
         owner = state
         isOpen = true
-    }
-
-    /// The minimum length of a string whose copy is charged; charging shorter ones costs more than their memory.
-    static let leastNotedCopy = 4096
-
-    /// Charges a copy of a Lua string until the function that requested it returns.
-    @inline(__always)
-    func noteCopy(of count: Int) {
-        if count >= Self.leastNotedCopy, let account {
-            account.record(count)
-            copied += count
-        }
-    }
-
-    /// Releases the charged copies of a function that returns; `before` is the charge at its start, in bytes.
-    @inline(__always)
-    func releaseCopies(downTo before: Int) {
-        guard copied != before else { return }
-        account?.release(copied - before)
-        copied = before
     }
 
     func willClose() { closing = true }

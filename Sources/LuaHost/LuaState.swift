@@ -226,7 +226,6 @@ package final class LuaState {
     func string(at index: Int32, on L: OpaquePointer) -> LuaString {
         var length = 0
         let bytes = shim_bytes(L, index, &length)
-        home.noteCopy(of: length)
         return LuaString(bytes: [UInt8](UnsafeRawBufferPointer(start: bytes, count: length)))
     }
 

@@ -138,6 +138,17 @@ package struct LuaTable: Hashable, Sendable {
         return result
     }
 
+    /// Throws if the script does not have the memory for a copy of all entries, such as ``pairs``.
+    ///
+    /// Call it before a table of any size is copied.
+    package func requireSpace() throws(MemoryLimitReached) {
+        guard let state = reference.home.state, state.account != nil else { return }
+        var entries = 0
+        forEachKey { _ in entries += 1 }
+        // An array that grows exists twice for a moment.
+        try state.checkMemory(adding: entries * 4 * MemoryLayout<LuaValue>.stride)
+    }
+
     /// All keys in the order of `next`, without metamethods.
     package var keys: [LuaValue] {
         var result: [LuaValue] = []
@@ -229,19 +240,17 @@ extension LuaState {
 
     /// Creates a table with an element for each value of a collection.
     ///
-    /// `memory` is the number of bytes that each value takes. Throws the errors of `transform`, and
-    /// ``MemoryLimitReached``.
+    /// Throws the errors of `transform`, and ``MemoryLimitReached``.
     package func makeTable<Values: Collection>(
-        of values: Values, memory: Int = 64, _ transform: (Values.Element) throws -> LuaValue
+        of values: Values, _ transform: (Values.Element) throws -> LuaValue
     ) throws -> LuaTable {
-        // A table with space for all elements is allocated at once.
-        try checkMemory(adding: values.count * (memory + 16))
+        // A table with space for all elements, each of 16 bytes, is allocated at once.
+        try checkMemory(adding: values.count * 16)
         let table = makeTable(array: values.count)
         var index: Int64 = 0
         for value in values {
             index += 1
-            // The values are copies that have not been charged.
-            if index % 16 == 0 { try checkMemory(adding: values.count * memory) }
+            if index % 16 == 0 { try checkMemory() }
             let element = try transform(value)
             let L = stack
             push(table.reference, on: L)

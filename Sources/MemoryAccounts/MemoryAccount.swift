@@ -1,230 +1,252 @@
 import Synchronization
 
-// MemoryAccounts: one limit for all memory of a script, including memory outside of Lua.
+// MemoryAccounts: the memory limit of one script.
 //
-// Code that allocates memory for a script charges the script's account first, and releases the charge when it frees the
-// memory. Lua's allocator, the pages of in-memory stores, decoded documents, observers and timers share one sum, so
-// memory that is refused in one place is not available in another.
+// A limit is kept by three means:
+//
+// * Lua's allocator charges what it takes from the system, and refuses memory beyond the limit.
+// * An open write, and a store in memory, take at most the limit; a write that needs more fails and is rolled back.
+// * A process that runs a single script measures its anonymous memory, which includes everything else: the objects of
+//   Swift, and the pages that LMDB keeps for a write. Beyond the limit, Lua receives no more memory, and computations
+//   stop at their next step.
+//
+// Nothing is estimated. Between two measurements, and within one step, a process may exceed its limit; this is at most a
+// quarter of the limit. Code that is about to take much memory at once asks for it with `requireSpace`.
 //
 // Threads: all members are usable on any thread. `MemoryAccount.current` is the account of the script that the calling
 // thread runs, for modules that do not depend on scripts.
-//
-// Charges for Swift objects are estimates that include headers and rounding, and err on the high side. An eighth of
-// each limit is reserved for memory that the estimates miss, such as fragmentation. If a process runs a single script,
-// its account also measures the memory of the process periodically and charges what the estimates have missed. Pages of
-// mapped files are not charged, because the system can read them again: if there are too many, the account releases
-// them (``MappedFiles``).
 
-/// The memory account of one script: a limit, and the bytes charged against it.
-///
-/// The sum of the bytes that ``charge(_:)`` has granted never exceeds the ``capacity``. ``record(_:)`` adds allocations
-/// that can no longer be refused; the account then grants no bytes until enough bytes have been released.
+/// The memory account of one script: its limit, the bytes of Lua's heap, and the measured memory of its process.
 ///
 /// ```swift
 /// let account = MemoryAccount(limit: 64 << 20)
-/// try account.charge(4096)
+/// guard account.grants(4096) else { throw MemoryLimitReached(limit: account.limit) }
 /// defer { account.release(4096) }
 /// ```
 package final class MemoryAccount: Sendable {
     /// The account of the script that the calling thread runs; nil without a limit.
     @TaskLocal package static var current: MemoryAccount?
 
+    /// The bytes of all stores in memory of the process.
+    ///
+    /// Their pages are shared memory, which the measurement of anonymous memory does not include.
+    package static let storesInMemory = Atomic(0)
+
     /// The maximum memory of the script, in bytes.
     package let limit: Int
-    /// The maximum number of bytes that can be charged: the limit without the reserve for inaccurate charges.
-    package let capacity: Int
-    private let reserve: Int
-    private let charged = Atomic(0)
-    /// The part of the charged bytes that are pages of files in memory.
-    private let pages = Atomic(0)
+    /// The memory that can be granted: the limit without a sixteenth, for memory that cannot be refused.
+    private let capacity: Int
+    /// The charged bytes: the memory of Lua's heap.
+    private let heap = Atomic(0)
+    /// The memory of the process besides Lua's heap at the last measurement; 0 if it is not measured.
+    private let rest = Atomic(0)
     private let highest = Atomic(0)
     private let afterCollection = Atomic(0)
-    /// The memory of the process in excess of the charges, at the last measurement.
-    private let missed = Atomic(0)
-    private let measure: (@Sendable () -> (anonymous: Int, files: Int)?)?
+    /// The number of consecutive host calls that found the memory exhausted.
+    private let exhaustions = Atomic(0)
+    /// The earliest time of another collection for a script that has exhausted its memory.
+    private let nextFutileCollection = Atomic(0)
+    private static let collectionPause = 50_000_000
+    private let measure: (@Sendable () -> Int?)?
     private let trim: (@Sendable () -> Void)?
-    /// The charged bytes when the heap was last trimmed because the account refused bytes.
-    private let chargedAtTrim = Atomic(Int.min)
-    private let measuredBefore = Atomic(0)
-    /// The resident memory of the process, with the pages of files, before the script started.
-    private let residentBefore = Atomic(0)
-    /// The resident pages of files in bytes after they were last released.
-    private let filesBefore = Atomic(0)
+    /// The memory of the process before the script started.
+    private let before = Atomic(0)
     private static let start = ContinuousClock.now
-    /// The earliest time of the next measurement in nanoseconds after `start`; never before `beginMeasuring`.
+    /// The earliest times of the next measurement and of the next trimming, in nanoseconds after `start`.
+    ///
+    /// The process is never measured before `beginMeasuring`.
     private let nextMeasurement = Atomic(Int.max)
+    private let nextTrimming = Atomic(0)
     /// The minimum time between two measurements in nanoseconds.
     ///
-    /// In this time a process can map about half of the reserve: 30 megabytes in a millisecond. A measurement takes
+    /// In this time a process can touch about a sixteenth of the limit: 30 megabytes in a millisecond. A measurement takes
     /// about a thousand nanoseconds.
     private let measurementInterval: Int
 
     /// Creates an account without charges.
     ///
-    /// `measure` returns the resident memory of the process in bytes, or nil if the system does not provide it. Pass it
-    /// only for a process that runs a single script. `trim` returns free memory of the heap to the system, where it
-    /// would otherwise count as memory that the charges have missed.
+    /// `measure` returns the anonymous memory of the process in bytes, or nil if the system does not provide it. Pass it
+    /// only for a process that runs a single script. `trim` returns free memory of the heap to the system; otherwise it
+    /// would count as memory of the script.
     package init(
-        limit: Int, measure: (@Sendable () -> (anonymous: Int, files: Int)?)? = nil,
-        trim: (@Sendable () -> Void)? = nil
+        limit: Int, measure: (@Sendable () -> Int?)? = nil, trim: (@Sendable () -> Void)? = nil
     ) {
         self.limit = max(limit, 1)
-        reserve = self.limit / 8
-        capacity = self.limit - reserve
+        capacity = self.limit - self.limit / 16
         measurementInterval = max(20_000, min(self.limit / 640, 200_000))
         self.measure = measure
         self.trim = trim
     }
 
-    /// The bytes that are currently charged; only recorded or measured bytes can exceed the capacity.
-    package var bytes: Int { charged.load(ordering: .relaxed) + missed.load(ordering: .relaxed) }
+    /// The memory of the script in bytes, as charged and as last measured.
+    package var bytes: Int { heap.load(ordering: .relaxed) + rest.load(ordering: .relaxed) }
+
+    /// The highest memory of the script so far, in bytes.
+    package var peak: Int { highest.load(ordering: .relaxed) }
+
+    // MARK: Measuring
 
     /// Records the memory that the process uses before the script starts, which the account does not count.
     package func beginMeasuring() {
         guard let now = measure?() else { return }
-        measuredBefore.store(now.anonymous - anonymous, ordering: .relaxed)
-        residentBefore.store(now.anonymous + now.files - bytes, ordering: .relaxed)
-        filesBefore.store(now.files, ordering: .relaxed)
+        before.store(now - heap.load(ordering: .relaxed), ordering: .relaxed)
         nextMeasurement.store(0, ordering: .relaxed)
     }
 
     /// Measures the memory of the process, if the last measurement is too old.
     ///
-    /// Code that reads pages of mapped files calls it about once for each megabyte, because such pages are not charged.
     /// Takes less than a tenth of a microsecond if no measurement is due, and about two otherwise.
     package func measureIfDue() {
         guard measure != nil else { return }
-        let (seconds, attoseconds) = Self.start.duration(to: .now).components
-        let now = Int(seconds) * 1_000_000_000 + Int(attoseconds / 1_000_000_000)
+        let now = Self.now
         guard now >= nextMeasurement.load(ordering: .relaxed) else { return }
         nextMeasurement.store(now + measurementInterval, ordering: .relaxed)
         remeasure()
     }
 
-    /// Measures the memory of the process, charges what the estimates have missed, and releases the pages of mapped
-    /// files if there are too many.
     private func remeasure() {
-        guard let measure, let now = measure() else { return }
-        let taken = now.anonymous - measuredBefore.load(ordering: .relaxed)
-        missed.store(max(0, taken - anonymous), ordering: .relaxed)
-        limitPages(now)
+        guard let now = measure?() else { return }
+        let taken = now - before.load(ordering: .relaxed)
+        rest.store(max(0, taken - heap.load(ordering: .relaxed)), ordering: .relaxed)
+        noteHighest()
     }
 
-    /// Whether the account measures the memory of the process.
-    package var isMeasured: Bool { measure != nil }
-
-    /// Releases the pages of mapped files if there are too many.
+    /// Returns free memory of the heap to the system and measures again, if the process has a considerable amount of
+    /// memory besides Lua's heap; returns false if it was not worthwhile.
     ///
-    /// Takes about a microsecond for each resident megabyte that it releases.
-    private func limitPages(_ now: (anonymous: Int, files: Int)) {
-        // Pages that the process uses all the time come back, so releasing a few of them is not worth its time.
-        let kept = min(filesBefore.load(ordering: .relaxed), now.files)
-        filesBefore.store(kept, ordering: .relaxed)
-        guard now.anonymous + now.files - residentBefore.load(ordering: .relaxed) > capacity,
-            now.files - kept > limit / 32
-        else { return }
-        MappedFiles.releasePages()
-        if let left = measure?() { filesBefore.store(left.files, ordering: .relaxed) }
-    }
-
-    /// Trims the heap and measures the process again, if that may make more bytes available.
-    ///
-    /// It takes up to some milliseconds, so it happens only after many bytes were charged or released.
+    /// It takes up to some milliseconds each time, and at most a sixteenth of all time.
     private func relieve() -> Bool {
-        guard missed.load(ordering: .relaxed) > capacity / 64 else { return false }
-        let charged = charged.load(ordering: .relaxed)
-        let last = chargedAtTrim.load(ordering: .relaxed)
-        guard last == .min || abs(charged - last) > capacity / 64 else { return false }
-        chargedAtTrim.store(charged, ordering: .relaxed)
-        trim?()
+        guard let trim, rest.load(ordering: .relaxed) > limit / 64 else { return false }
+        let begin = Self.now
+        guard begin >= nextTrimming.load(ordering: .relaxed) else { return false }
+        trim()
         remeasure()
+        let end = Self.now
+        nextTrimming.store(end + 16 * (end - begin), ordering: .relaxed)
         return true
     }
 
-    private var anonymous: Int {
-        charged.load(ordering: .relaxed) - pages.load(ordering: .relaxed)
+    /// Nanoseconds after `start`.
+    private static var now: Int {
+        let (seconds, attoseconds) = start.duration(to: .now).components
+        return Int(seconds) * 1_000_000_000 + Int(attoseconds / 1_000_000_000)
     }
 
-    /// Adds to the number of charged bytes that are pages of files in memory; negative to subtract.
-    func notePages(_ bytes: Int) { pages.add(bytes, ordering: .relaxed) }
+    // MARK: Limiting
 
-    /// The highest number of bytes charged at the same time.
-    package var peak: Int { highest.load(ordering: .relaxed) }
-
-    /// Charges bytes before they are allocated.
+    /// Charges bytes of Lua's heap before they are allocated.
     ///
-    /// Throws, without charging them, if the sum would exceed the capacity.
-    package func charge(_ bytes: Int) throws(MemoryLimitReached) {
-        guard grants(bytes) else { throw MemoryLimitReached(limit: limit) }
-    }
-
-    /// Throws unless the account has these bytes left, for memory that is freed before the caller returns.
-    package func requireSpace(for bytes: Int) throws(MemoryLimitReached) {
-        try charge(bytes)
-        release(bytes)
-    }
-
-    /// Charges bytes before they are allocated.
-    ///
-    /// Returns false, without charging them, if the sum would exceed the capacity; with `beyondLimit`, if the sum would
-    /// exceed it by more than a quarter of the reserve.
+    /// Returns false, without charging them, if the memory would exceed what can be granted; with `beyondLimit`, if it
+    /// would exceed it by more than half of the reserve.
     package func grants(_ bytes: Int, beyondLimit: Bool = false) -> Bool {
         measureIfDue()
-        let capacity = capacity + (beyondLimit ? reserve / 4 : 0)
-        var sum = charged.load(ordering: .relaxed)
+        let most = beyondLimit ? (capacity + limit) / 2 : capacity
+        var sum = heap.load(ordering: .relaxed)
         while true {
             let (wanted, overflows) = sum.addingReportingOverflow(bytes)
-            guard !overflows, wanted <= capacity - missed.load(ordering: .relaxed) else {
+            guard !overflows, wanted <= most - rest.load(ordering: .relaxed) else {
                 if overflows || !relieve() { return false }
-                sum = charged.load(ordering: .relaxed)
+                sum = heap.load(ordering: .relaxed)
                 continue
             }
-            let (done, now) = charged.weakCompareExchange(
+            let (done, now) = heap.weakCompareExchange(
                 expected: sum, desired: wanted, ordering: .relaxed)
             if done {
-                note(wanted)
+                noteHighest()
                 return true
             }
             sum = now
         }
     }
 
-    /// Charges bytes that are already allocated, or that cannot be refused.
+    /// Charges bytes of Lua's heap that cannot be refused.
     package func record(_ bytes: Int) {
-        note(charged.add(bytes, ordering: .relaxed).newValue)
+        heap.add(bytes, ordering: .relaxed)
+        noteHighest()
     }
 
     /// Releases bytes that were charged or recorded.
-    package func release(_ bytes: Int) {
-        charged.subtract(bytes, ordering: .relaxed)
+    package func release(_ bytes: Int) { heap.subtract(bytes, ordering: .relaxed) }
+
+    /// Returns whether the script may take this number of bytes, which are not charged.
+    package func hasSpace(for bytes: Int) -> Bool {
+        measureIfDue()
+        let most = capacity.subtractingReportingOverflow(bytes)
+        guard !most.overflow else { return false }
+        return self.bytes <= most.partialValue || relieve() && self.bytes <= most.partialValue
+    }
+
+    /// Throws unless the script may take this number of bytes, which are not charged.
+    package func requireSpace(for bytes: Int) throws(MemoryLimitReached) {
+        guard hasSpace(for: bytes) else { throw MemoryLimitReached(limit: limit) }
+    }
+
+    /// Whether the script has more memory than its limit, so that its computations must stop.
+    package var isExhausted: Bool {
+        let result = bytes > limit && !(relieve() && bytes <= limit)
+        if !result { exhaustions.store(0, ordering: .relaxed) }
+        return result
     }
 
     /// Whether a garbage collection is worth its time.
     ///
-    /// True if more than three quarters of the capacity are charged, and more than a sixteenth of the capacity was
-    /// charged after the last collection.
+    /// True if the memory exceeds three quarters of the limit, and has grown by more than a sixteenth of it after the
+    /// last collection.
     package var needsCollection: Bool {
         measureIfDue()
         let bytes = bytes
         return bytes > capacity / 4 * 3
-            && bytes - afterCollection.load(ordering: .relaxed) > capacity / 16
+            && bytes - afterCollection.load(ordering: .relaxed) > limit / 16
     }
 
-    /// Whether the script has taken so much memory beyond the capacity that its computations must stop.
-    ///
-    /// Memory that cannot be refused may exceed the capacity by half of the reserve.
-    package var isExhausted: Bool { bytes > capacity + reserve / 2 }
-
-    /// Records that garbage was collected.
+    /// Records that garbage was collected, and free memory returned to the system.
     package func didCollect() {
         remeasure()
-        _ = relieve()
         afterCollection.store(bytes, ordering: .relaxed)
+        nextFutileCollection.store(Self.now + Self.collectionPause, ordering: .relaxed)
     }
 
-    private func note(_ sum: Int) {
+    /// Whether a script without memory that continues to make calls collects garbage before the next one.
+    ///
+    /// True for the first calls, because the script may have released memory, and later only after a pause.
+    package var collectsBeforeRefusal: Bool {
+        exhaustions.add(1, ordering: .relaxed).newValue <= 16
+            || Self.now >= nextFutileCollection.load(ordering: .relaxed)
+    }
+
+    private func noteHighest() {
+        let sum = bytes
         if sum > highest.load(ordering: .relaxed) { highest.store(sum, ordering: .relaxed) }
     }
+}
+
+extension Array {
+    /// Throws if the script does not have the memory for the array to grow, when the next element makes it move.
+    ///
+    /// Call it before elements are appended in a loop of any length; costs a comparison.
+    @inline(__always)
+    package func requireSpaceToGrow() throws(MemoryLimitReached) {
+        if count == capacity { try requireSpaceToMove(count * MemoryLayout<Element>.stride) }
+    }
+}
+
+extension Dictionary {
+    /// Throws if the script does not have the memory for the table to grow, when the next key makes it move.
+    ///
+    /// Call it before keys are added in a loop of any length; costs a comparison.
+    @inline(__always)
+    package func requireSpaceToGrow() throws(MemoryLimitReached) {
+        // A table is at most three quarters full.
+        if count == capacity {
+            try requireSpaceToMove(
+                count / 3 * 4 * (MemoryLayout<Key>.stride + MemoryLayout<Value>.stride))
+        }
+    }
+}
+
+private func requireSpaceToMove(_ bytes: Int) throws(MemoryLimitReached) {
+    guard bytes > 64 << 10, let account = MemoryAccount.current else { return }
+    try account.requireSpace(for: 2 * bytes)
 }
 
 /// The error of a script that has reached its memory limit.

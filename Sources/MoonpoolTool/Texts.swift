@@ -54,7 +54,11 @@ enum Texts {
         ("--read-only", "open store files read-only"),
         (
             "--memory SIZE",
-            "memory limit, such as 64M, for Lua values, in-memory stores, results and observers; beyond it, the error limit_exceeded"
+            "memory limit, such as 64M; beyond it, the error limit_exceeded. The process takes at most a quarter more"
+        ),
+        (
+            "--memory-hard SIZE",
+            "memory limit that the system keeps; beyond it, moonpool exits with 1. Without --memory, that limit is a quarter lower"
         ),
         (
             "--time-limit TIME",

@@ -1,5 +1,4 @@
 import DataFormats
-import MemoryAccounts
 import Synchronization
 
 /// A request that a ``RequestServer`` has received.
@@ -14,21 +13,17 @@ package final class ReceivedRequest: @unchecked Sendable {
     package let body: [UInt8]
     private let replySubject: String
     private let connection: NatsConnection
-    /// The memory of a request besides its body, in bytes.
-    private static let memory = 1024
     private let isAnswered = Mutex(false)
-    private let charge: MemoryCharge
     private let whenAnswered: @Sendable () -> Void
 
     init(
-        _ message: NatsMessage, _ connection: NatsConnection, _ account: MemoryAccount?,
+        _ message: NatsMessage, _ connection: NatsConnection,
         whenAnswered: @escaping @Sendable () -> Void
     ) {
         subject = message.subject
         body = message.data
         replySubject = message.reply
         self.connection = connection
-        charge = MemoryCharge(recording: Self.memory + message.data.count, to: account)
         self.whenAnswered = whenAnswered
     }
 

@@ -57,12 +57,10 @@ package final class RequestClient: Sendable {
         let deadline = ContinuousClock.now + limit
         do {
             let shared = try connect(within: limit)
-            let charge = MemoryCharge(recording: Self.memory + 2 * body.count, to: account)
-            defer { withExtendedLifetime(charge) {} }
             let reply = try reply(
                 to: subject, body: body, over: shared.connection, deadline: deadline, limit: limit)
-            // The reply exists in the library and in this array, and will soon exist in the script too.
-            if let account, account.bytes + 2 * reply.count > account.capacity {
+            // The reply exists in this array, and will soon exist in the script too.
+            if let account, !account.hasSpace(for: reply.count) {
                 throw RequestError(
                     "limit_exceeded",
                     "the reply has \(reply.count) bytes, but the script does not have that much memory left"
@@ -76,9 +74,6 @@ package final class RequestClient: Sendable {
             return .failure(RequestError("unavailable", "\(error)"))
         }
     }
-
-    /// The memory of a request's thread, in bytes.
-    private static let memory = 64 << 10
 
     private func connect(within limit: Duration) throws -> Shared {
         if let known = connection.withLock({ $0 }), known.connection.isOpen { return known }

@@ -24,8 +24,6 @@ package final class RequestServer: Sendable {
     }
     /// The requests that are not answered yet.
     private let unanswered = Mutex(Waiting())
-    /// The account of the script that answers.
-    private let account: MemoryAccount?
     /// The maximum number of bytes of the unanswered requests, and of the requests that wait in the client library.
     private let byteWindow: Int
 
@@ -38,7 +36,7 @@ package final class RequestServer: Sendable {
 
     /// Starts the thread, which calls the handler for each request.
     ///
-    /// `report` receives messages for the user. The memory of requests is charged to the account. Throws
+    /// `report` receives messages for the user. Throws
     /// ``RequestError`` for a subject that is not valid, and ``ReplicationError`` if the client library is not
     /// installed.
     package init(
@@ -50,8 +48,7 @@ package final class RequestServer: Sendable {
         _ = try NatsLibrary.functions()
         self.servers = servers
         self.subject = subject
-        self.account = account
-        byteWindow = account.map { $0.capacity / 8 } ?? Self.byteWindow
+        byteWindow = account.map { $0.limit / 8 } ?? Self.byteWindow
         self.handler = handler
         self.report = report
         let code = DetachedThread.start { [self] in
@@ -132,7 +129,7 @@ package final class RequestServer: Sendable {
                 $0.count += 1
                 $0.bytes += bytes
             }
-            let request = ReceivedRequest(message, connection, account) { [self] in
+            let request = ReceivedRequest(message, connection) { [self] in
                 let wasFull = !hasSpace
                 unanswered.withLock {
                     $0.count -= 1
@@ -145,7 +142,7 @@ package final class RequestServer: Sendable {
         try requests.end()
         // Without a reply, the senders would wait until their time limits.
         while let message = try? next(requests, within: 1) {
-            ReceivedRequest(message, connection, account) {}.refuse(.stopped(subject))
+            ReceivedRequest(message, connection) {}.refuse(.stopped(subject))
         }
         // Sends the remaining replies to the server.
         try connection.flush()

@@ -1,4 +1,6 @@
+import EventLoops
 import LuaHost
+import MemoryAccounts
 
 /// The options of `moonpool` that `lua` does not have: the rights, limits and reports of a script.
 package struct HostOptions: Equatable, Sendable {
@@ -10,6 +12,8 @@ package struct HostOptions: Equatable, Sendable {
     package var isReadOnly = false
     /// The option `--memory 64M`, in bytes.
     package var memory: Int?
+    /// The option `--memory-hard 1G`, in bytes: the memory beyond which the system ends the process.
+    package var hardMemory: Int?
     /// The option `--time-limit 5s`: the time limit of the main part, and of each later call of an observer or a timer.
     package var time: Duration?
     /// The option `--total-time-limit 60s`: the time limit of the whole script, including the time that it waits.
@@ -36,9 +40,10 @@ package struct HostOptions: Equatable, Sendable {
 
     /// The options that have an argument.
     private static let withArgument = [
-        "--allow", "--memory", "--time-limit", "--total-time-limit", "--log-level",
+        "--allow", "--memory", "--memory-hard", "--time-limit", "--total-time-limit", "--log-level",
     ]
     private static let sandboxMemory = 256 << 20
+    private static let size = "a size of 64K or more, such as 64M"
 
     /// Parses an option such as `--memory 64M` or `--memory=64M`; returns false if the word is not one of these
     /// options.
@@ -82,7 +87,10 @@ package struct HostOptions: Equatable, Sendable {
             }
         case "--memory":
             memory = Self.bytes(argument)
-            if memory == nil { right = "a size of 64K or more, such as 64M" }
+            if memory == nil { right = Self.size }
+        case "--memory-hard":
+            hardMemory = Self.bytes(argument)
+            if hardMemory == nil { right = Self.size }
         case "--time-limit":
             time = Self.duration(argument)
             if time == nil { right = "a time such as 5s, 500ms or 2m" }
@@ -111,12 +119,21 @@ package struct HostOptions: Equatable, Sendable {
                     : .folders(allowedFolders + own))
         }
         configuration.rights.opensStoresReadOnly = isReadOnly
-        configuration.limits.memory = memory ?? (isSandboxed ? Self.sandboxMemory : nil)
+        // A script may exceed its limit by a quarter, so it reaches this limit before the system's.
+        configuration.limits.memory =
+            memory ?? hardMemory.map { $0 / 4 * 3 } ?? (isSandboxed ? Self.sandboxMemory : nil)
         configuration.limits.time = time
         configuration.limits.totalTime = totalTime
         if let level = logLevel ?? ScriptLog.Level.ofEnvironment(configuration) {
             configuration.logger = ScriptLog.standardError(level)
         }
+    }
+
+    /// Makes the system end the process beyond ``hardMemory``; call it before other threads start.
+    package func limitProcess() {
+        guard let hardMemory else { return }
+        ProcessServices.limitMemory(
+            to: hardMemory, message: "moonpool: \(MemoryLimitReached(limit: hardMemory))")
     }
 
     /// Parses a size: a number, optionally followed by K, M or G, optionally followed by `B` or `iB`.

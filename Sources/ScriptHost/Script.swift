@@ -55,10 +55,7 @@ package final class Script: Sendable {
                     configuration: configuration, name: name, loop: loop, signals: shared)
                 let interrupt = context.state.makeInterrupt()
                 shared.begin(interrupt, LoopBound(context, on: loop))
-                let interruption = Interruption {
-                    account?.measureIfDue()
-                    return interrupt.isDue
-                }
+                let interruption = Interruption { interrupt.isDue }
                 let status = Interruption.$current.withValue(interruption) {
                     let status = context.run(main)
                     return context.shutDown(status)
@@ -264,7 +261,12 @@ extension MemoryAccount {
         }
         LuaMemory.mapLargeBlocks()
         let memory = ResidentMemory()
-        self.init(limit: limit, measure: { memory.measured }, trim: LuaMemory.trimHeap)
+        self.init(
+            limit: limit,
+            measure: {
+                memory.anonymous.map { $0 + Self.storesInMemory.load(ordering: .relaxed) }
+            },
+            trim: LuaMemory.trimHeap)
     }
 }
 

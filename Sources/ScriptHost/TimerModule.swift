@@ -1,6 +1,5 @@
 import EventLoops
 import LuaHost
-import MemoryAccounts
 import ObjectStore
 
 /// A timer, for scripts.
@@ -10,9 +9,6 @@ package final class ScriptTimer {
     fileprivate var timer: LoopTimer?
     /// The file and line of the call that created the timer; empty if no Lua code did.
     package let location: String
-
-    /// The memory of a timer, including its entry in the queue of the loop.
-    private let charge = MemoryCharge(recording: 640)
 
     fileprivate init(location: String) { self.location = location }
 

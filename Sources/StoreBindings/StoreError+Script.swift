@@ -8,6 +8,14 @@ extension StoreError: ScriptError {
     package var scriptMessage: String { message(for: .script) }
 }
 
+// Evaluations convert the errors of the storage; this is for those of other calls.
+extension StorageFailure: ScriptError {
+    /// The error code of the store, such as `interrupted`.
+    package var scriptCode: String { StoreError(self).scriptCode }
+    /// The error message, in the words of scripts.
+    package var scriptMessage: String { StoreError(self).scriptMessage }
+}
+
 extension LuaCall {
     /// Returns an `invalid_argument` error in the format of Lua's argument errors, with the index and the function
     /// name.

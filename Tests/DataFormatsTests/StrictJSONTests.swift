@@ -29,9 +29,7 @@ import Testing
                 #expect(tape.count == 7)
                 #expect(tape.text(5) == "x")
             }
-            #expect(account.peak <= account.capacity)
         }
-        #expect(account.bytes == 0)
         try JSONText.read(long, onto: JSONTape())
     }
 

@@ -43,7 +43,7 @@ import Testing
         try state.run("collectgarbage 'stop' t = {} for i = 1, 1e4 do t[i] = {i} end")
         // A collection while the table is in use does not free it. Then memory is taken that cannot be refused.
         account.didCollect()
-        let excess = account.capacity + (700 << 10) - account.bytes
+        let excess = account.limit + (700 << 10) - account.bytes
         account.record(excess)
         defer { account.release(excess) }
         #expect(account.isExhausted)
@@ -240,51 +240,34 @@ import Testing
         #expect(try state.run("return 1") == [1])
     }
 
-    /// The memory of a process, which a test sets.
-    private final class Resident: Sendable {
-        let anonymous = Atomic(10 << 20)
-        let files = Atomic(20 << 20)
-        let releases = Atomic(0)
-
-        var memory: (anonymous: Int, files: Int) {
-            (anonymous.load(ordering: .relaxed), files.load(ordering: .relaxed))
-        }
-    }
-
-    /// Measures when the interval between measurements has ended.
-    private func measure(_ account: MemoryAccount, until isDone: () -> Bool) {
-        let start = ContinuousClock.now
-        while !isDone(), start.duration(to: .now) < .seconds(60) { account.measureIfDue() }
-    }
-
-    @Test func `pages of mapped files are released only if the process takes too much memory`() {
-        let resident = Resident()
-        let file = MappedFiles.add {
-            resident.releases.add(1, ordering: .relaxed)
-            resident.files.store(20 << 20, ordering: .relaxed)
-        }
-        defer { MappedFiles.remove(file) }
-        let account = MemoryAccount(limit: 64 << 20, measure: { resident.memory })
+    @Test func `memory outside of Lua is found by time, not by the number of calls`() {
+        let memory = Atomic(10 << 20)
+        let account = MemoryAccount(
+            limit: 64 << 20, measure: { memory.load(ordering: .relaxed) })
         account.beginMeasuring()
-        resident.files.store(70 << 20, ordering: .relaxed)
-        resident.anonymous.store(12 << 20, ordering: .relaxed)
-        measure(account) { account.bytes == 2 << 20 }
-        #expect(resident.releases.load(ordering: .relaxed) == 0)
-        // The charges do not include the pages of files.
-        resident.anonymous.store(20 << 20, ordering: .relaxed)
-        measure(account) { resident.releases.load(ordering: .relaxed) > 0 }
-        #expect(resident.releases.load(ordering: .relaxed) == 1)
-        #expect(account.bytes == 10 << 20)
-    }
-
-    @Test func `memory that no charge includes is found by time, not by the number of calls`() {
-        let resident = Resident()
-        let account = MemoryAccount(limit: 64 << 20, measure: { resident.memory })
-        account.beginMeasuring()
-        resident.anonymous.store(70 << 20, ordering: .relaxed)
+        memory.store(80 << 20, ordering: .relaxed)
         let start = ContinuousClock.now
         while start.duration(to: .now) < .milliseconds(1) {}
         #expect(account.needsCollection)
         #expect(!account.grants(1))
+        #expect(account.bytes == 70 << 20)
+        #expect(account.isExhausted)
+    }
+
+    @Test func `free memory of the heap is returned before memory is refused`() {
+        let memory = Atomic(10 << 20)
+        let free = Atomic(0)
+        let account = MemoryAccount(
+            limit: 64 << 20, measure: { memory.load(ordering: .relaxed) },
+            trim: { memory.subtract(free.exchange(0, ordering: .relaxed), ordering: .relaxed) })
+        account.beginMeasuring()
+        memory.store(74 << 20, ordering: .relaxed)
+        free.store(32 << 20, ordering: .relaxed)
+        #expect(account.hasSpace(for: 20 << 20))
+        #expect(!account.hasSpace(for: 40 << 20))
+        #expect(!account.hasSpace(for: .max))
+        #expect(account.grants(20 << 20))
+        #expect(account.bytes == 52 << 20)
+        account.release(20 << 20)
     }
 }

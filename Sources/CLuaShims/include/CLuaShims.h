@@ -34,7 +34,8 @@ typedef struct {
 // by more than a little.
 enum { SHIM_CHARGE, SHIM_CHARGE_FORCED, SHIM_CHARGE_OVERDRAFT };
 // The action before a host call: nothing; collect garbage; refuse the call.
-enum { SHIM_PRESSURE_NONE, SHIM_PRESSURE_COLLECT, SHIM_PRESSURE_EXHAUSTED };
+// What a host call has to do first: nothing; collect garbage; collect, and fail without memory; fail.
+enum { SHIM_PRESSURE_NONE, SHIM_PRESSURE_COLLECT, SHIM_PRESSURE_EXHAUSTED, SHIM_PRESSURE_REFUSE };
 typedef struct {
     void (*release)(const void *object);
     void (*warn)(const void *owner, const char *text, size_t length);

@@ -44,8 +44,6 @@ package struct FileOptions: Sendable {
     ///
     /// With 0, no replaced values are kept, which makes commits slightly faster.
     package var historyLimit: Int
-    /// The maximum number of bytes of keys and values that one write puts; a larger write fails with `memoryLimit`.
-    package var writeLimit = Int.max
     /// Whether writes are recorded in the history and old entries are removed; false for copies that revert versions.
     var keepsHistory = true
 

@@ -19,9 +19,8 @@ import LMDBStorage
 //
 // An optional value has a byte before it: 1 for null, which has no further bytes, otherwise 0.
 extension WriteSession {
-    /// The maximum size of the values of one write, or an eighth of the script's memory limit if that is less; with
-    /// more, no values are kept.
-    private var oldValuesLimit: Int { min(32 << 20, (account?.capacity ?? .max) / 8) }
+    /// The maximum size of the values of one write; with more, no values are kept.
+    private var oldValuesLimit: Int { min(32 << 20, 2 * bufferLimit) }
 
     /// Appends the record of the write and the values that it has replaced to its history entry.
     ///

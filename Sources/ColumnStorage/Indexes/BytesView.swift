@@ -103,12 +103,6 @@ extension BytesView: IndexedValue {
         PendingLimits(ascending: 8 << 20, least: 24 << 20, greatest: 64 << 20)
     }
 
-    var byteCount: Int { count }
-
-    func prefix(_ most: Int) -> BytesView {
-        count <= most ? self : BytesView(start: start, count: most)
-    }
-
     func copied(to arena: inout BytesArena) -> BytesView {
         BytesView(start: arena.copy(buffer), count: count)
     }

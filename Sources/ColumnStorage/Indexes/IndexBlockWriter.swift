@@ -175,7 +175,7 @@ struct IndexBlockWriter<Value: IndexedValue> {
         guard count > 1 << 14, let account = MemoryAccount.current else { return }
         // The old and the new entries, which are copied while they grow, and the packed ones.
         let bytes = 4 * (old.count + count) * MemoryLayout<Entry>.stride
-        guard (try? account.requireSpace(for: bytes)) != nil else {
+        guard account.hasSpace(for: bytes) else {
             throw StorageError(.memoryLimit, call: "an index", file: transaction.file)
         }
     }

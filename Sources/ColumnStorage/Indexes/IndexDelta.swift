@@ -23,8 +23,6 @@ struct IndexDelta<Value: IndexedValue> {
     private var sums = ChangeSums<Value>()
     /// The size at which the index decides next whether it merges the changes.
     var nextCheck: Int
-    /// The bytes that ``IndexMemory`` has granted.
-    var granted = 0
 
     init(nextCheck: Int) { self.nextCheck = nextCheck }
 
@@ -47,9 +45,6 @@ struct IndexDelta<Value: IndexedValue> {
         tail.count &* MemoryLayout<Entry>.stride &+ log.count &* MemoryLayout<Record>.stride
             &+ buckets.count &* MemoryLayout<UInt32>.stride &+ arena.used
     }
-
-    /// The maximum memory of the changes in bytes: a growing buffer exists twice for a moment.
-    var memory: Int { 2 &* (size &- arena.used) &+ arena.used }
 
     /// Whether the greatest entry of the blocks should be looked up now.
     ///

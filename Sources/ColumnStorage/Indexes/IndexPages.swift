@@ -6,14 +6,11 @@ import LMDBStorage
 /// other indexes, so all directories are valid only for a generation number that every write increments.
 final class IndexPages {
     let blocks: Table
-    /// The memory of changes that are not in the blocks yet, of all indexes of the snapshot.
-    let memory: IndexMemory
     private let counter: UnsafeMutablePointer<UInt64>
 
     /// Creates the pages of a table for one snapshot.
-    init(_ blocks: Table, memory: IndexMemory = IndexMemory()) {
+    init(_ blocks: Table) {
         self.blocks = blocks
-        self.memory = memory
         counter = .allocate(capacity: 1)
         counter.initialize(to: 1)
     }

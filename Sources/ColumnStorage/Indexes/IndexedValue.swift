@@ -17,12 +17,6 @@ protocol IndexedValue: BitwiseCopyable {
     /// The hash for the tables of one process; the result is not stored.
     var hash: UInt64 { get }
 
-    /// The number of bytes that the value refers to; 0 for integers.
-    var byteCount: Int { get }
-
-    /// Returns the value with at most this number of its bytes; it precedes the value or is equal to it.
-    func prefix(_ count: Int) -> Self
-
     /// Returns the value with its bytes, if it has any, copied to an arena.
     func copied(to arena: inout BytesArena) -> Self
 

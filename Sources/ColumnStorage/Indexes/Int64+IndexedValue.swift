@@ -36,10 +36,6 @@ extension Int64: IndexedValue {
         return product ^ product &>> 32
     }
 
-    var byteCount: Int { 0 }
-
-    func prefix(_ count: Int) -> Int64 { self }
-
     @inline(__always)
     func copied(to arena: inout BytesArena) -> Int64 { self }
 

@@ -1,5 +1,4 @@
 import LMDBStorage
-import MemoryAccounts
 
 /// An index whose entries are computed from rows: the terms of a text, or several columns at once.
 ///
@@ -64,7 +63,7 @@ final class RowIndex {
     private func removeEntries(
         _ key: ObjectKey, _ reader: TableReader, in transaction: TransactionHandle
     ) throws(StorageError) {
-        try entries.collect(definition, of: key, from: reader, file: transaction.file)
+        try entries.collect(definition, of: key, from: reader)
         try entries.forEach { bytes throws(StorageError) in
             try index.remove(bytes, key, in: transaction)
         }
@@ -96,7 +95,7 @@ final class RowIndex {
     private func addEntries(
         _ key: ObjectKey, _ reader: TableReader, in transaction: TransactionHandle
     ) throws(StorageError) {
-        try entries.collect(definition, of: key, from: reader, file: transaction.file)
+        try entries.collect(definition, of: key, from: reader)
         try entries.forEach { bytes throws(StorageError) in
             try index.insert(bytes, key, in: transaction)
         }
@@ -147,16 +146,9 @@ struct RowEntries {
         order.deallocate()
     }
 
-    /// The number of terms between two charges to the account of a script with a memory limit.
-    private static let termsPerCheck = 1 << 14
-    /// The memory of a term in bytes besides its text, including temporary copies of growing buffers.
-    private static let memoryOfTerm = 64
-
     /// Computes the entries of a row, ascending and without duplicates.
-    ///
-    /// Throws `memoryLimit` if the script does not have the memory for the terms of a very long text.
     mutating func collect(
-        _ definition: RowIndexDefinition, of key: ObjectKey, from reader: TableReader, file: String
+        _ definition: RowIndexDefinition, of key: ObjectKey, from reader: TableReader
     ) throws(StorageError) {
         bytes.truncate(to: 0)
         ends.truncate(to: 0)
@@ -164,20 +156,14 @@ struct RowEntries {
         switch definition {
         case .terms(let column):
             guard let text = try reader.borrowedBytes(column, key) else { return }
-            var charge = MemoryCharge()
-            var isRefused = false
+            var failure: StorageError?
             TextTerms.forEach(in: Span(_unsafeBytes: text)) { term in
                 term.withUnsafeBufferPointer { bytes.append(contentsOf: $0) }
                 ends.append(bytes.count)
-                if ends.count % Self.termsPerCheck == 0 {
-                    let needed = 2 * bytes.capacity + ends.count * Self.memoryOfTerm
-                    isRefused = (try? charge.set(needed)) == nil
-                }
-                return !isRefused
+                do throws(StorageError) { try Interruption.step() } catch { failure = error }
+                return failure == nil
             }
-            if isRefused {
-                throw StorageError(.memoryLimit, call: "a full-text index", file: file)
-            }
+            if let failure { throw failure }
         case .columns(let composite):
             try CompositeCoding.append(composite.columns, reader, key, to: &bytes)
             ends.append(bytes.count)

@@ -1,4 +1,5 @@
 import LMDBStorage
+import MemoryAccounts
 
 /// An index from values to rows, in the order of the values.
 ///
@@ -14,7 +15,6 @@ final class SortedIndex<Value: IndexedValue> {
     typealias Entry = IndexEntry<Value>
 
     private let blocks: IndexBlocks<Value>
-    private let memory: IndexMemory
     /// The memory from which pending changes may be merged early.
     private let pendingLimit: Int
     /// The changes of the write that are not stored yet, in separate memory because they are large.
@@ -25,7 +25,6 @@ final class SortedIndex<Value: IndexedValue> {
     /// Creates an index of a column, in the table with the index blocks of the class.
     init(table: TableID, column: ColumnID, pages: IndexPages, pendingLimit: Int? = nil) {
         blocks = IndexBlocks(table: table, column: column, pages: pages)
-        memory = pages.memory
         self.pendingLimit = pendingLimit ?? Value.pendingLimits.least
     }
 
@@ -259,10 +258,13 @@ final class SortedIndex<Value: IndexedValue> {
         cancel()
     }
 
+    /// The size of the changes from which their memory is considered; smaller writes have no cost.
+    private static var firstCheck: Int { 64 << 10 }
+
     @inline(never)
     private func makeDelta() -> UnsafeMutablePointer<IndexDelta<Value>> {
         let made = UnsafeMutablePointer<IndexDelta<Value>>.allocate(capacity: 1)
-        made.initialize(to: IndexDelta(nextCheck: Swift.min(pendingLimit, IndexMemory.firstCheck)))
+        made.initialize(to: IndexDelta(nextCheck: Swift.min(pendingLimit, Self.firstCheck)))
         delta = made
         return made
     }
@@ -270,7 +272,6 @@ final class SortedIndex<Value: IndexedValue> {
     private func dropDelta() {
         guard let delta else { return }
         self.delta = nil
-        memory.release(delta.pointee.granted)
         delta.pointee.deallocate()
         delta.deinitialize(count: 1)
         delta.deallocate()
@@ -290,25 +291,23 @@ final class SortedIndex<Value: IndexedValue> {
     ) throws(StorageError) {
         let size = delta.pointee.size
         let isTail = delta.pointee.isTail
-        let needed = delta.pointee.memory
-        guard memory.grants(needed, replacing: delta.pointee.granted) else {
-            return try isTail ? flush(in: transaction) : flushEarly(delta, transaction)
-        }
-        delta.pointee.granted = needed
+        // Sorting copies the changes, so they may take half of a buffer.
+        let most = (MemoryAccount.current?.limit).map { $0 / 32 } ?? .max
+        let pendingLimit = Swift.min(pendingLimit, most)
         let ascending = Swift.min(Value.pendingLimits.ascending, pendingLimit)
-        let next: Int
         if size < ascending {
-            next = ascending
+            delta.pointee.nextCheck = ascending
         } else if isTail {
-            return try flush(in: transaction)
+            try flush(in: transaction)
         } else if size < pendingLimit {
-            next = pendingLimit
+            delta.pointee.nextCheck = pendingLimit
         } else {
             let quarter = try transaction.statistics(blocks.table).pages << 10
-            next = Swift.max(pendingLimit, Swift.min(quarter, Value.pendingLimits.greatest))
+            let next = Swift.max(
+                pendingLimit, Swift.min(quarter, Value.pendingLimits.greatest, most))
             if size >= next { return try flushEarly(delta, transaction) }
+            delta.pointee.nextCheck = next
         }
-        delta.pointee.nextCheck = memory.isLimited ? Swift.min(next, size + IndexMemory.step) : next
     }
 
     /// Merges the changes before the end of the write.

@@ -13,7 +13,7 @@ extension ListColumn {
     /// Returns the list in the state of the write, with at least its last chunk loaded.
     func edit(_ owner: Int64, count: Int?) throws(StorageError) -> EditedList {
         if let list = edited[owner] { return list }
-        if pending.isFull { try storeEarly() }
+        try makeSpace()
         let list: EditedList
         if count == 0 {
             list = EditedList([])
@@ -23,16 +23,19 @@ extension ListColumn {
             list = EditedList(try storedChunks(owner))
         }
         edited[owner] = list
-        pending.add(list.chunks.last?.content?.pendingBytes ?? 256)
+        pendingBytes += list.chunks.last?.content?.pendingBytes ?? 256
         return list
     }
 
-    /// Stores the changes before the end of the write.
+    /// Stores the changes before the end of the write if they take too much memory.
     ///
-    /// The list of `owner`, if any, is opened again with its last chunk, so that the next elements can be appended.
-    func storeEarly(keeping owner: Int64? = nil) throws(StorageError) {
+    /// The list of `owner`, if any, is opened again with its last chunk, so that the next elements can be appended. Call
+    /// it before a change begins, because a list must not be stored in the middle of a change.
+    func makeSpace(keeping owner: Int64? = nil) throws(StorageError) {
+        if edited.isEmpty { bufferLimit = WriteSession.currentBufferLimit }
+        guard pendingBytes > bufferLimit else { return }
         let count = owner.flatMap { edited[$0]?.count }
-        try PendingMemory.storingEarly(self) { () throws(StorageError) in try flush() }
+        try flush()
         if let owner, let count { _ = try edit(owner, count: count) }
     }
 
@@ -73,7 +76,7 @@ extension ListColumn {
     func load(_ list: EditedList, _ owner: Int64, _ index: Int) throws(StorageError) {
         guard list.chunks[index].content == nil else { return }
         let content = try content(list, owner, index)
-        pending.add(content.pendingBytes)
+        pendingBytes += content.pendingBytes
         list.chunks[index].content = content
     }
 
@@ -137,7 +140,7 @@ extension ListColumn {
     package func removeAllLists() throws(StorageError) {
         edited.removeAll()
         recordedEdits.removeAll()
-        pending.release()
+        pendingBytes = 0
         let transaction = try pages.transaction()
         let cursor = try transaction.cursor(pages.table)
         var entry = try cursor.setRange(chunkKey(.min, .min))
@@ -153,7 +156,7 @@ extension ListColumn {
     package func cancel() {
         edited.removeAll()
         recordedEdits.removeAll()
-        pending.release()
+        pendingBytes = 0
         pages.invalidate()
         keys?.cancel()
     }
@@ -176,10 +179,10 @@ extension ListColumn {
         pages.invalidate()
         for (owner, list) in lists {
             try store(list, of: owner, in: transaction, buffer: &buffer, isAppending: isAppending)
-            recordedEdits.record(list.edits, of: owner)
+            recordedEdits.record(list.edits, of: owner, limit: bufferLimit)
         }
         edited.removeAll()
-        pending.release()
+        pendingBytes = 0
         flushCount += 1
         pages.invalidate()
     }
@@ -331,5 +334,21 @@ extension ListColumn {
             list.chunks[index].isDirty = true
         }
         return wide
+    }
+}
+
+extension ListElement {
+    /// The size in bytes of the element in a list that is not stored yet.
+    var pendingBytes: Int {
+        // The array's header, rounding, and the reference to it, which may be stored twice while a list grows.
+        if case .bytes(let bytes) = self { return 64 + bytes.count }
+        return 16
+    }
+}
+
+extension UnpackedChunk {
+    /// The size in bytes of the elements, including the list.
+    var pendingBytes: Int {
+        256 + words.count * 16 + byteElements.reduce(0) { $0 + 64 + $1.count }
     }
 }

@@ -1,5 +1,4 @@
 import LMDBStorage
-import MemoryAccounts
 
 /// All lists of one list column in one snapshot; also all sets of a set column, and the values of all maps of a map
 /// column.
@@ -26,8 +25,9 @@ package final class ListColumn {
     var edited: [Int64: EditedList] = [:]
     /// The edits of the flushed lists.
     var recordedEdits = RecordedEdits()
-    /// The memory of the changes since the last flush.
-    var pending = PendingMemory()
+    /// The memory of the changes since the last flush, and the memory from which they are stored early.
+    var pendingBytes = 0
+    var bufferLimit = 0
     /// The number of flushes; after a flush, counts that were passed to writers may be out of date.
     var flushCount = 0
     private var directories: [ListDirectory]
@@ -36,8 +36,6 @@ package final class ListColumn {
 
     /// The maximum number of chunks that a read searches from the end before it searches from the start.
     private static let lastChunkLimit = 16
-    /// The number of chunks that are read before a script's account may measure the memory, and release pages.
-    static let chunksPerMeasurement = 64
 
     /// Creates the lists of a column; reads near the end of a long list are faster if its length is known.
     package init(
@@ -117,9 +115,7 @@ package final class ListColumn {
         var entry = try cursor.setRange(chunkKey(owner, next))
         while let found = entry, let (label, chunk) = try chunk(found, owner, transaction) {
             directory.append(label: label, chunk)
-            if directory.chunks.count % Self.chunksPerMeasurement == 0 {
-                MemoryAccount.current?.measureIfDue()
-            }
+            try Interruption.step(16)
             if directory.count > position { return }
             entry = try cursor.next()
         }

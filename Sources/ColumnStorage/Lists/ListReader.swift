@@ -1,5 +1,4 @@
 import LMDBStorage
-import MemoryAccounts
 
 /// A reader of a list property of one row.
 ///
@@ -23,20 +22,6 @@ package struct ListReader {
         get throws(StorageError) {
             if let list = column.edited[owner] { return list.count }
             return try column.directory(owner).count
-        }
-    }
-
-    /// Returns the estimated memory of a copy of all elements in bytes.
-    ///
-    /// Reads only the chunks' headers.
-    package func memoryOfCopy() throws(StorageError) -> Int {
-        // In a write, the changed chunks are in memory anyway.
-        let chunks = try column.directory(owner).chunks
-        return chunks.reduce(0) {
-            $0
-                + (column.holdsWords
-                    ? $1.chunk.count * 2 * MemoryLayout<ListElement>.stride
-                    : $1.chunk.count * 64 + $1.chunk.payloadBytes)
         }
     }
 
@@ -115,6 +100,7 @@ package struct ListReader {
             var chunk = 0
             while chunk < list.chunks.count {
                 let content = try column.content(list, owner, chunk)
+                try Interruption.step(content.count)
                 for offset in 0..<content.count {
                     guard try body(content.element(offset, column.elementKind)) else { return }
                 }
@@ -122,10 +108,8 @@ package struct ListReader {
             }
             return
         }
-        for (index, stored) in try column.directory(owner).chunks.enumerated() {
-            if index % ListColumn.chunksPerMeasurement == 0 {
-                MemoryAccount.current?.measureIfDue()
-            }
+        for stored in try column.directory(owner).chunks {
+            try Interruption.step(stored.chunk.count)
             for offset in 0..<stored.chunk.count {
                 guard try body(try element(stored.chunk, offset)) else { return }
             }

@@ -31,18 +31,8 @@ package struct ListWriter {
     /// A reader of the list in its current state.
     package var reader: ListReader { ListReader(column, ObjectKey(rawValue: owner)) }
 
-    /// Prepares a change that adds elements of this size.
-    ///
-    /// For a script with a memory limit, it stores earlier changes if they take too much memory. Throws `memoryLimit` if
-    /// the script's account does not grant the bytes. Call it before a change begins, because the list must not be
-    /// stored in the middle of a change.
-    func require(_ bytes: @autoclosure () -> Int) throws(StorageError) {
-        let column = column
-        if column.pending.isFull, column.pending.isLimited {
-            try column.storeEarly(keeping: owner)
-        }
-        try column.pending.require(bytes(), file: column.pages.file)
-    }
+    /// Stores earlier changes if they take too much memory; call it before a change begins.
+    func makeSpace() throws(StorageError) { try column.makeSpace(keeping: owner) }
 
     /// The number of elements.
     package var count: Int {
@@ -61,7 +51,7 @@ package struct ListWriter {
             list.chunks[last].content!.insert(element, at: end)  // because: loaded too
         }
         list.didInsert(at: list.count)
-        column.pending.add(element.pendingBytes)
+        column.pendingBytes += element.pendingBytes
         return list.count
     }
 
@@ -86,7 +76,7 @@ package struct ListWriter {
             rest = rest.dropFirst(free)
         }
         list.didInsert(words.count, at: list.count)
-        column.pending.add(words.count * 16)
+        column.pendingBytes += words.count * 16
         return list.count
     }
 
@@ -125,7 +115,7 @@ package struct ListWriter {
                 at: chunk + 1)
         }
         list.didInsert(at: position)
-        column.pending.add(element.pendingBytes)
+        column.pendingBytes += element.pendingBytes
         return list.count
     }
 
@@ -138,7 +128,7 @@ package struct ListWriter {
         // because: the chunk was loaded, here and below.
         let old = list.chunks[chunk].content!.element(offset, column.elementKind)
         list.chunks[chunk].content!.set(element, at: offset)
-        column.pending.add(element.pendingBytes)
+        column.pendingBytes += element.pendingBytes
         list.didSet(at: position)
         return old
     }

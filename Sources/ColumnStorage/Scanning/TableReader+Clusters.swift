@@ -1,5 +1,3 @@
-import MemoryAccounts
-
 // Scans of one cluster of one column at a time, with bitmaps as results. Conjunctions scan the next column only for the
 // remaining rows. A cluster out of bounds, an unknown column and a test that does not fit the column's kind match no
 // rows.
@@ -13,21 +11,6 @@ extension TableReader {
         return try leaf(0, cluster).loadUnaligned(as: ClusterBits.self)
     }
 
-    /// Counts a leaf of values that is read, by its size: 1 for up to 4 KB, 16 for texts.
-    ///
-    /// The pages of known leaves are read without a search in the file, so scans count them here.
-    @inline(__always)
-    private func noteLeaf(_ size: Int) {
-        state.pointee.leavesRead &+= size
-        if state.pointee.leavesRead >= 64 { measureMemory() }
-    }
-
-    @inline(never)
-    private func measureMemory() {
-        state.pointee.leavesRead = 0
-        MemoryAccount.current?.measureIfDue()
-    }
-
     /// Returns the leaf of a column; nil if the column or cluster does not exist.
     @inline(__always)
     func column(_ column: ColumnID, _ cluster: Int) throws(StorageError) -> (
@@ -36,7 +19,6 @@ extension TableReader {
         guard let kind = kind(of: column),
             UInt(bitPattern: cluster) < UInt(bitPattern: state.pointee.clusterCount)
         else { return nil }
-        noteLeaf(kind == .string || kind == .data ? 16 : 1)
         return try (Leaf(leaf(column.rawValue + 1, cluster)), kind)
     }
 

@@ -190,8 +190,7 @@ package final class Snapshot {
             throw StorageError(.readOnly, call: "begin write", file: file.path)
         }
         let transaction = try WriteTransaction(
-            file.lease(), durability: file.options.durability, ticket: ticket,
-            atMost: file.options.writeLimit)
+            file.lease(), durability: file.options.durability, ticket: ticket)
         let left = try advance()
         source.beginWrite(WriteSession(self, transaction))
         return left

@@ -26,7 +26,6 @@ package final class SnapshotSource {
     @exclusivity(unchecked) private var knownRecent: DeltaBuffer?
     /// The index pages by shard; empty until one is used.
     @exclusivity(unchecked) private var indexPages: [IndexPages?] = []
-    private let indexMemory = IndexMemory()
     /// The buffers of this snapshot's writes, kept between them.
     var workspace: WriteWorkspace {
         if let madeWorkspace { return madeWorkspace }
@@ -89,7 +88,7 @@ package final class SnapshotSource {
         let shard = FileTables.shard(of: table)
         if indexPages.isEmpty { indexPages = Array(repeating: nil, count: FileTables.shards) }
         if let known = indexPages[shard] { return known }
-        let pages = IndexPages(file.tables.indexes(of: table), memory: indexMemory)
+        let pages = IndexPages(file.tables.indexes(of: table))
         indexPages[shard] = pages
         return pages
     }

@@ -25,8 +25,6 @@ struct TableState {
     @usableFromInline var clusterCount: Int
     @usableFromInline var keyBound: Int64
     @usableFromInline var count: Int
-    /// The size of the leaves that were read since the memory was last measured; see ``TableReader/noteLeaf(_:)``.
-    var leavesRead = 0
 
     static let firstEpoch: UInt64 = 1 << 48
     @usableFromInline static var addressMask: UInt64 {

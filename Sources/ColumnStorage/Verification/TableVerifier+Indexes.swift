@@ -154,7 +154,7 @@ extension TableVerifier {
         }
         try verify(bytesIndex(index.storedColumn), of: column, named: name, isUnique: false) {
             (key, body) throws(StorageError) in
-            try entries.collect(index, of: key, from: reader, file: transaction.file)
+            try entries.collect(index, of: key, from: reader)
             try entries.forEach(body)
         }
     }

@@ -1,5 +1,3 @@
-import MemoryAccounts
-
 /// Copies of leaves that an open write has flushed, for readers of the same snapshot.
 ///
 /// New pages of a write may move, so readers use copies. A write may read far more data than fits in memory, so the
@@ -16,18 +14,13 @@ final class LeafCopies {
     @exclusivity(unchecked) private var first = 0
     @exclusivity(unchecked) private var size = 0
 
-    /// The maximum size of all copies, in bytes: for a script with a memory limit, a sixteenth of it.
+    /// The maximum size of all copies, in bytes.
     private let limit: Int
-    @exclusivity(unchecked) private var charge: MemoryCharge
-    private static let chargeStep = 1 << 18
     /// The minimum number of copies that are kept, whatever their size.
     private static let least = 256
 
-    /// Creates the copies of a write, whose memory is charged to an account.
-    init(_ account: MemoryAccount?) {
-        limit = min(16 << 20, (account?.capacity ?? .max) / 16)
-        charge = MemoryCharge(account)
-    }
+    /// Creates the copies of a write.
+    init(limit: Int) { self.limit = limit }
 
     deinit { removeAll() }
 
@@ -37,7 +30,6 @@ final class LeafCopies {
         copy.copyMemory(from: bytes)
         copies.append(Copy(key: key, bytes: copy))
         size += bytes.count
-        if size > charge.bytes, charge.isLimited { charge.record(size + Self.chargeStep) }
         // because: the allocation is not empty.
         return copy.baseAddress!
     }
@@ -62,7 +54,6 @@ final class LeafCopies {
         copies = []
         first = 0
         size = 0
-        charge.record(0)
     }
 }
 

@@ -23,14 +23,14 @@ package struct ListEditor {
 
     /// Adds an element at the end.
     package func append(_ element: ListElement) throws(StorageError) {
-        try writer.require(element.pendingBytes)
+        try writer.makeSpace()
         try linked(element)
         session.setListCount(overlay, column.id, key, to: try writer.append(element))
     }
 
     /// Adds elements at the end.
     package func append(contentsOf elements: some Sequence<ListElement>) throws(StorageError) {
-        try writer.require(elements.reduce(0) { $0 + $1.pendingBytes })
+        try writer.makeSpace()
         for element in elements { try linked(element) }
         let newCount = try writer.append(contentsOf: elements)
         if try newCount != count { session.setListCount(overlay, column.id, key, to: newCount) }
@@ -40,7 +40,7 @@ package struct ListEditor {
     package func append(links: [ObjectKey]) throws(StorageError) {
         precondition(column.elementKind == .link, "not a list of links")
         guard !links.isEmpty else { return }
-        try writer.require(links.count * 16)
+        try writer.makeSpace()
         if let index = overlay.reader.intIndex(column.id) {
             let handle = session.transaction.handle
             for link in links { try index.insert(link.rawValue, key, in: handle) }
@@ -51,7 +51,7 @@ package struct ListEditor {
 
     /// Inserts an element before the one at a position, or at the end.
     package func insert(_ element: ListElement, at position: Int) throws(StorageError) {
-        try writer.require(element.pendingBytes)
+        try writer.makeSpace()
         try linked(element)
         session.setListCount(
             overlay, column.id, key, to: try writer.insert(element, at: position))
@@ -59,7 +59,7 @@ package struct ListEditor {
 
     /// Replaces an element.
     package func set(_ element: ListElement, at position: Int) throws(StorageError) {
-        try writer.require(element.pendingBytes)
+        try writer.makeSpace()
         try unlinked(try writer.set(element, at: position))
         try linked(element)
         try session.setListCount(overlay, column.id, key, to: count)
@@ -67,7 +67,7 @@ package struct ListEditor {
 
     /// Removes an element.
     package func remove(at position: Int) throws(StorageError) {
-        try writer.require(0)
+        try writer.makeSpace()
         try unlinked(try writer.remove(at: position))
         try session.setListCount(overlay, column.id, key, to: count - 1)
     }
@@ -109,14 +109,14 @@ package struct ListEditor {
 
     /// Moves an element so that it is at `target` afterward.
     package func move(from position: Int, to target: Int) throws(StorageError) {
-        try writer.require(0)
+        try writer.makeSpace()
         try writer.move(from: position, to: target)
         try session.setListCount(overlay, column.id, key, to: count)
     }
 
     /// Exchanges two elements.
     package func swap(_ first: Int, _ second: Int) throws(StorageError) {
-        try writer.require(0)
+        try writer.makeSpace()
         try writer.swap(first, second)
         try session.setListCount(overlay, column.id, key, to: count)
     }

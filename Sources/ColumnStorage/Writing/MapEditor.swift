@@ -23,9 +23,7 @@ package struct MapEditor {
     @discardableResult  // because: most callers only need the value to be set
     package func set(_ element: ListElement, for key: [UInt8]) throws(StorageError) -> Bool {
         let (position, isThere) = try reader.search(key.span.bytes)
-        // Requires the memory for both before the first is stored, so that the map has no key without a value.
-        try keys.require(ListElement.bytes(key).pendingBytes)
-        try entries.writer.require(element.pendingBytes)
+        try keys.makeSpace()
         if isThere {
             try entries.set(element, at: position)
         } else {
@@ -40,8 +38,7 @@ package struct MapEditor {
     package func remove(_ key: [UInt8]) throws(StorageError) -> Bool {
         let (position, isThere) = try reader.search(key.span.bytes)
         guard isThere else { return false }
-        try entries.writer.require(0)
-        try keys.require(0)
+        try keys.makeSpace()
         try keys.remove(at: position)
         try entries.remove(at: position)
         return true

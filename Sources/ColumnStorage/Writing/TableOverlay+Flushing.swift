@@ -95,7 +95,7 @@ extension TableOverlay {
             noteOrigin(key, leaf)
         }
         release(key, leaf)
-        try noteFlushed(key)
+        noteFlushed(key)
     }
 
     func release(_ key: LeafKey, _ leaf: UnpackedLeaf) {

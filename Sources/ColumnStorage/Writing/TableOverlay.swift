@@ -1,5 +1,4 @@
 import LMDBStorage
-import MemoryAccounts
 
 /// The changes of an open write to one table: its unpacked leaves, the leaves that it has flushed, and the marks from
 /// which the change set is created.
@@ -35,8 +34,6 @@ final class TableOverlay {
     /// Whether the reader's leaves of the newest cluster have the changes of the write.
     @exclusivity(unchecked) var keptTail = false
     @exclusivity(unchecked) private var usesTail = false
-    /// The charge for the marks of flushed leaves.
-    @exclusivity(unchecked) private var charge = MemoryCharge(nil)
 
     init(_ reader: TableReader, _ session: WriteSession) {
         id = reader.id
@@ -49,7 +46,6 @@ final class TableOverlay {
     /// Begins another write.
     func begin(_ session: WriteSession) {
         self.session = session
-        charge = MemoryCharge(session.account)
         isTouched = false
         isRemoved = false
         isTailPacked = false
@@ -190,36 +186,7 @@ final class TableOverlay {
     }
 
     /// Records that a leaf was flushed.
-    ///
-    /// Throws `memoryLimit` if the script does not have the memory for the marks of all flushed leaves.
-    func noteFlushed(_ key: LeafKey) throws(StorageError) {
-        flushed.insert(key.rawValue)
-        if flushed.count % Self.leavesPerCharge == 0 { try chargeMarks() }
-    }
-
-    private static let leavesPerCharge = 256
-
-    @inline(never)
-    private func chargeMarks() throws(StorageError) {
-        guard charge.isLimited else { return }
-        let memory =
-            Self.memory(flushed.count, flushed.capacity, MemoryLayout<UInt64>.stride)
-            + Self.memory(
-                marks.count, marks.capacity, MemoryLayout<(UInt64, ClusterBits)>.stride)
-            + Self.memory(
-                presence.count, presence.capacity,
-                MemoryLayout<(Int, ClusterBits, ClusterBits)>.stride)
-        guard (try? charge.set(memory)) != nil else {
-            throw StorageError(.memoryLimit, call: "a write", file: session.file.path)
-        }
-    }
-
-    /// Returns the memory of a hash table in bytes up to the next charge.
-    private static func memory(_ count: Int, _ capacity: Int, _ stride: Int) -> Int {
-        // It is three quarters full at most. While it grows, it exists with its old and with twice its old size.
-        let now = capacity / 3 * 4 * (stride + 1)
-        return count + leavesPerCharge < capacity ? now : 3 * now
-    }
+    func noteFlushed(_ key: LeafKey) { flushed.insert(key.rawValue) }
 
     /// Records the address of the committed form of a leaf.
     func noteOrigin(_ key: LeafKey, _ leaf: UnpackedLeaf) {
@@ -239,7 +206,6 @@ final class TableOverlay {
         marks.reset()
         presence.reset()
         if !origins.isEmpty { origins.removeAll(keepingCapacity: true) }
-        charge.record(0)
         for slot in recent.indices { recent[slot] = nil }
     }
 

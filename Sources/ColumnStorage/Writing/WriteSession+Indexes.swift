@@ -77,19 +77,15 @@ extension WriteSession {
         _ index: SortedIndex<Value>, _ reader: TableReader,
         _ value: (ObjectKey) throws(StorageError) -> Value?
     ) throws(StorageError) {
-        var ranges = try IndexBuildRanges(reader, account, value)
-        defer { ranges.deallocate() }
-        repeat {
-            for cluster in 0..<reader.clusterCount {
-                try Interruption.step(Cluster.rows)
-                let base = Int64(cluster * Cluster.rows)
-                try reader.presence(cluster).forEachRow { row throws(StorageError) in
-                    let key = ObjectKey(base + Int64(row))
-                    if let value = try value(key), ranges.contains(value) {
-                        try index.insert(value, key, in: transaction.handle)
-                    }
+        for cluster in 0..<reader.clusterCount {
+            try Interruption.step(Cluster.rows)
+            let base = Int64(cluster * Cluster.rows)
+            try reader.presence(cluster).forEachRow { row throws(StorageError) in
+                let key = ObjectKey(base + Int64(row))
+                if let value = try value(key) {
+                    try index.insert(value, key, in: transaction.handle)
                 }
             }
-        } while ranges.next()
+        }
     }
 }

@@ -46,14 +46,9 @@ package final class WriteSession {
     /// Copies of leaves that the write has flushed, for readers; nil until there is one.
     @exclusivity(unchecked) private(set) var copies: LeafCopies?
 
-    /// The account of the script that writes; nil without a limit.
-    let account: MemoryAccount?
-    /// The memory of unpacked leaves from which they are flushed early.
-    private let memoryLimit: Int
-    /// The memory that the script's account has granted to unpacked leaves so far.
-    @exclusivity(unchecked) private var grantedSize: Int
-    @exclusivity(unchecked) private var charge: MemoryCharge
-    private static let chargeStep = 1 << 20
+    /// The size in bytes of a buffer from which its changes are stored before the commit; each kind of changes has
+    /// buffers of its own.
+    let bufferLimit: Int
     /// The size of a text from which the memory of the write is checked.
     static let largeText = 4096
 
@@ -68,11 +63,7 @@ package final class WriteSession {
         deltaBuffer = workspace.deltaBuffer
         deltaBuffer.begin(on: transaction.handle.version - 1)
         generation = workspace.generation
-        let account = MemoryAccount.current
-        self.account = account
-        charge = MemoryCharge(account)
-        memoryLimit = min(24 << 20, (account?.capacity ?? .max) / 8)
-        grantedSize = account == nil ? memoryLimit : 0
+        bufferLimit = Self.currentBufferLimit
         definitionsBefore = snapshot.source.definitions
         swap(&overlays, &workspace.overlays)
         // because: the source exists as long as its snapshot, which ends the write.
@@ -195,18 +186,17 @@ package final class WriteSession {
         body()
     }
 
-    /// Flushes all leaves if they take too much memory; called before another leaf is created.
-    func makeSpace() {
-        guard unpackedSize > grantedSize, failure == nil, !isEnding, !keepsLeaves else { return }
-        flushIfNeeded(unpackedSize + tailTextSize)
+    /// The limit of the buffers of a write that begins on the calling thread: a sixteenth of the memory of a script with
+    /// a limit.
+    static var currentBufferLimit: Int {
+        min(24 << 20, (MemoryAccount.current?.limit ?? .max) / 16)
     }
 
+    /// Flushes all leaves if they take too much memory; called before another leaf is created.
+    func makeSpace() { if unpackedSize > bufferLimit { flushEarly() } }
+
     /// Flushes leaves before large text is stored, which may belong to the newest cluster of a table.
-    func makeSpaceForText() {
-        let size = unpackedSize + tailTextSize
-        guard size > grantedSize, failure == nil, !isEnding, !keepsLeaves else { return }
-        flushIfNeeded(size)
-    }
+    func makeSpaceForText() { if unpackedSize + tailTextSize > bufferLimit { flushEarly() } }
 
     /// The size of the unpacked leaves and their text in bytes.
     private var unpackedSize: Int {
@@ -215,21 +205,13 @@ package final class WriteSession {
 
     private var tailTextSize: Int { overlays.values.reduce(0) { $0 + $1.tailTextSize } }
 
-    /// Flushes the leaves if they take too much memory, or if the script's account does not grant more.
     @inline(never)
-    private func flushIfNeeded(_ size: Int) {
-        if size <= memoryLimit, (try? charge.set(size + Self.chargeStep)) != nil {
-            grantedSize = min(size + Self.chargeStep, memoryLimit)
-            return
-        }
+    private func flushEarly() {
+        guard failure == nil, !isEnding, !keepsLeaves else { return }
         do throws(StorageError) {
             for overlay in overlays.values { try overlay.flushAll() }
             arena.reset()
         } catch { fail(error) }
-        if charge.isLimited {
-            charge.record(unpackedSize)
-            grantedSize = unpackedSize
-        }
     }
 
     /// Frees the memory of texts when no unpacked leaf points to it.
@@ -364,7 +346,7 @@ package final class WriteSession {
     /// Returns the copies of flushed leaves.
     func makeCopies() -> LeafCopies {
         if let copies { return copies }
-        let made = LeafCopies(account)
+        let made = LeafCopies(limit: bufferLimit)
         copies = made
         return made
     }

@@ -1,5 +1,3 @@
-import MemoryAccounts
-
 /// Reads comma-separated values (RFC 4180), one record at a time.
 ///
 /// Fields can be quoted, with line breaks and doubled quotes inside; lines end with LF, CR LF or CR. A byte order mark
@@ -52,7 +50,6 @@ package final class CSVReader {
     package private(set) var count = 0
     /// The unescaped bytes of the fields with doubled quotes.
     private var unescaped: [UInt8] = []
-    private var unescapedCharge = MemoryCharge()
     private var recordLength = 0
     private var consumed = 0
     private var nextLine = 1
@@ -87,7 +84,6 @@ package final class CSVReader {
             recordLength = length
             consumed = whole
             if hasTooManyFields { fault = "a record has more than \(Self.mostFields) fields" }
-            unescapedCharge.record(unescaped.capacity)
             let bytes = UnsafeBufferPointer(rebasing: buffer.bytes.prefix(whole))
             nextLine += max(1, Self.lineBreaks(bytes))
             if length == 0, columnCount != 1 { continue }

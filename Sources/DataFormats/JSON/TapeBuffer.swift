@@ -27,9 +27,7 @@ struct TapeBuffer {
     private var text: UnsafeMutablePointer<UInt8>
     private(set) var textCount = 0
     private var textCapacity = 1024
-    /// The account of the script that reads the text.
-    private let account = MemoryAccount.current
-    /// Whether tokens are dropped if the account has no memory for them, instead of exceeding the limit.
+    /// Whether tokens are dropped if the script has no memory for them, instead of exceeding the limit.
     var obeysLimit = false
     /// Whether tokens were dropped since the last ``clear()``; the tape must not be used then.
     private(set) var isExhausted = false
@@ -39,15 +37,7 @@ struct TapeBuffer {
         text = .allocate(capacity: textCapacity)
     }
 
-    /// The bytes that are charged to the account; the first buffers are too small to count.
-    private var charged: Int {
-        (capacity > Self.uncounted ? capacity * MemoryLayout<Token>.stride : 0)
-            + (textCapacity > Self.uncounted ? textCapacity : 0)
-    }
-    private static let uncounted = 2048
-
     func deallocate() {
-        account?.release(charged)
         tokens.deallocate()
         text.deallocate()
     }
@@ -150,7 +140,6 @@ struct TapeBuffer {
         guard let grown: UnsafeMutablePointer<Token> = allocate(2 * capacity) else { return false }
         grown.moveInitialize(from: tokens, count: count)
         tokens.deallocate()
-        replaced(capacity * MemoryLayout<Token>.stride, capacity)
         tokens = grown
         capacity *= 2
         return true
@@ -162,29 +151,20 @@ struct TapeBuffer {
         guard let grown: UnsafeMutablePointer<UInt8> = allocate(needed) else { return false }
         grown.moveInitialize(from: text, count: textCount)
         text.deallocate()
-        replaced(textCapacity, textCapacity)
         text = grown
         textCapacity = needed
         return true
     }
 
-    /// Allocates and charges a larger buffer; nil if the account refuses it.
+    /// Allocates a larger buffer; nil if the script has no memory for it.
     private mutating func allocate<Element>(_ count: Int) -> UnsafeMutablePointer<Element>? {
         guard !isExhausted else { return nil }
-        let bytes = count * MemoryLayout<Element>.stride
-        if let account, count > Self.uncounted {
-            if !obeysLimit {
-                account.record(bytes)
-            } else if !account.grants(bytes) {
-                isExhausted = true
-                return nil
-            }
+        if obeysLimit, count > 2048, let account = MemoryAccount.current,
+            !account.hasSpace(for: count * MemoryLayout<Element>.stride)
+        {
+            isExhausted = true
+            return nil
         }
         return .allocate(capacity: count)
-    }
-
-    /// Releases the charge of a buffer that a larger one has replaced.
-    private func replaced(_ bytes: Int, _ count: Int) {
-        if count > Self.uncounted { account?.release(bytes) }
     }
 }

@@ -3,7 +3,7 @@ import MemoryAccounts
 /// The part of a file that has been read but not consumed.
 ///
 /// ``fill()`` appends the rest of an incomplete record, so that readers can process each record in one piece. Memory
-/// use depends on the largest record, and is charged to the account of the script. Confined to one thread.
+/// use depends on the largest record. Confined to one thread.
 final class InputBuffer {
     /// The maximum size of a record, in bytes.
     static let largestRecord = 256 << 20
@@ -13,14 +13,12 @@ final class InputBuffer {
     private var capacity = 256 << 10
     private var start = 0
     private var end = 0
-    private var charge = MemoryCharge()
     /// Whether the buffer contains the rest of the file.
     private(set) var isWhole = false
 
     init(_ file: FileReader) {
         self.file = file
         memory = .allocate(capacity: capacity)
-        charge.record(capacity)
     }
 
     deinit { memory.deallocate() }
@@ -61,13 +59,12 @@ final class InputBuffer {
                 "a record is longer than \(Self.largestRecord >> 20) MiB; a closing quote or bracket "
                     + "may be missing")
         }
-        try charge.set(3 * capacity)
+        try MemoryAccount.current?.requireSpace(for: 2 * capacity)
         let grown = UnsafeMutablePointer<UInt8>.allocate(capacity: 2 * capacity)
         grown.moveInitialize(from: memory, count: end)
         memory.deallocate()
         memory = grown
         capacity *= 2
-        charge.record(capacity)
     }
 
     /// Skips a byte order mark at the beginning of the file.

@@ -24,6 +24,11 @@ struct HostOptionGroup: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
+            "Memory beyond which the system ends the process, such as 1G.", valueName: "size"))
+    var memoryHard: String?
+
+    @Option(
+        help: ArgumentHelp(
             "Time limit for a script and for each later callback, such as 5s.", valueName: "time"))
     var timeLimit: String?
 
@@ -58,6 +63,7 @@ struct HostOptionGroup: ParsableArguments {
             if readOnly { words.append("--read-only") }
             words += allow.map { "--allow=" + $0 }
             if let memory { words.append("--memory=" + memory) }
+            if let memoryHard { words.append("--memory-hard=" + memoryHard) }
             if let timeLimit { words.append("--time-limit=" + timeLimit) }
             if let totalTimeLimit { words.append("--total-time-limit=" + totalTimeLimit) }
             if let logLevel { words.append("--log-level=" + logLevel) }

@@ -27,6 +27,7 @@ enum RunCommand {
             ProcessServices.writeError("moonpool: \(error)\n")
             return 64
         }
+        line.host.limitProcess()
         let hasNothingElse =
             line.source == .none && !line.hasChunks && (store != nil || !line.showsVersion)
         // Output can go to a pipe, as in `moonpool | tee log`, so only the input is checked.

@@ -27,6 +27,7 @@ struct RunScripts: ParsableCommand {
         let lines = try scripts.map { path throws in
             try LuaCommandLine(["moonpool", "--", path])
         }
+        options.limitProcess()
         ProcessServices.exit(
             ScriptRunner.run(host: options, lines.map { job($0, options) }))
     }

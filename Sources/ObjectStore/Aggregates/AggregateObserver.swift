@@ -1,5 +1,4 @@
 import ColumnStorage
-import MemoryAccounts
 
 /// Calls a handler when an aggregate over the objects of a query changes.
 final class AggregateObserver: Observer {
@@ -11,8 +10,6 @@ final class AggregateObserver: Observer {
     private let className: String
     private var state: AggregateState?
     private var preparedVersion: UInt64?
-    /// The memory that the state takes.
-    private var charge = MemoryCharge()
     private var handler: Handler?
 
     init(
@@ -41,7 +38,6 @@ final class AggregateObserver: Observer {
     override func release() {
         handler = nil
         state = nil
-        charge.record(0)
     }
 
     /// Reads the aggregate at the registration, whose caller receives the errors.
@@ -62,7 +58,6 @@ final class AggregateObserver: Observer {
         }
         let prepared = preparedVersion == view.version ? state : nil
         let made = try prepared ?? AggregateState(query, rule, in: view)
-        try charge.set(made.memory)
         state = made
         return { try handler(made.value, nil) }
     }
@@ -82,7 +77,6 @@ final class AggregateObserver: Observer {
         self.state = nil  // makes `state` the only copy, which is then changed in place
         let isChanged = try state.advance(along: step)
         (query, rule) = (state.query, state.rule)
-        charge.record(state.memory)
         self.state = state
         guard isChanged else { return nil }
         makeReason = rule.reason(for: step)

@@ -25,9 +25,6 @@ struct AggregateState {
 
     var cost: String { rows.cost }
 
-    /// The estimated memory of the rows and the aggregate in bytes.
-    var memory: Int { rows.memory + running.memory }
-
     private var current: Value {
         rule.text == nil ? .int(Int64(rows.count)) : rule.value(running.result)
     }

@@ -19,14 +19,6 @@ struct ExtremeValues {
 
     init(isMinimum: Bool) { self.isMinimum = isMinimum }
 
-    /// The estimated memory of the values in bytes.
-    ///
-    /// The length of texts is that of the best one.
-    var memory: Int {
-        entries.capacity * MemoryLayout<Entry>.stride
-            + entries.count * (entries.first?.value.textMemory ?? 0)
-    }
-
     /// The best value; nil if there is none or the reserve is exhausted.
     var best: Scalar? { entries.first?.value }
 

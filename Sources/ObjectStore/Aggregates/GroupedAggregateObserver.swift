@@ -30,11 +30,6 @@ final class GroupedAggregateObserver: Observer {
     private var rows: ValuedRows?
     private var preparedVersion: UInt64?
     private var groups: [Scalar: Group] = [:]
-    /// The memory of the groups in bytes, without the hash table.
-    private var memoryOfGroups = 0
-    /// The memory that the rows and groups take.
-    private var charge = MemoryCharge()
-    private static let chargeStep = 64 << 10
     private var handler: Handler?
 
     init(
@@ -67,8 +62,6 @@ final class GroupedAggregateObserver: Observer {
         handler = nil
         rows = nil
         groups = [:]
-        memoryOfGroups = 0
-        charge.record(0)
     }
 
     /// Reads the groups at the registration, as ``AggregateObserver/prepare(in:)`` does.
@@ -85,10 +78,7 @@ final class GroupedAggregateObserver: Observer {
             return { try handler([]) }
         }
         if rows == nil || preparedVersion != view.version { rows = try makeRows(view) }
-        // The changes of all groups exist only during the first call.
-        let kept = charge.bytes
-        try charge.set(kept + groups.count * 2 * MemoryLayout<GroupChange>.stride)
-        defer { charge.record(kept) }
+        try Interruption.step(8 * groups.count)
         let changes = sorted(Array(groups.keys)).map { key in
             GroupChange(key: rules.value(key), new: result(of: key), old: nil)
         }
@@ -98,16 +88,14 @@ final class GroupedAggregateObserver: Observer {
     /// Reads the rows and their groups in a view.
     private func makeRows(_ view: StoreView) throws -> ValuedRows {
         groups = [:]
-        memoryOfGroups = 0
         let rows = try ValuedRows(rules.base, in: view)
         let (section, value) = try (rules.reader(in: view), rule.reader(in: view))
         let interruption = Interruption.current
         for key in try QueryEvaluator.keys(of: rules.base, in: view) {
             try interruption?.step()
+            try groups.requireSpaceToGrow()
             try join(section(key), value(key))
-            if charge.isLimited, memory > charge.bytes { try charge.set(memory + Self.chargeStep) }
         }
-        charge.record(memory + rows.memory)
         return rows
     }
 
@@ -119,16 +107,7 @@ final class GroupedAggregateObserver: Observer {
         groups[key].map { rule.value($0.running.result) }
     }
 
-    /// The estimated memory of the groups in bytes.
-    private var memory: Int {
-        // The table is three quarters full at most, and moves to one of twice the size while it grows.
-        memoryOfGroups + groups.capacity * 3 * MemoryLayout<(Scalar, Group)>.stride
-    }
-
     private func join(_ key: Scalar, _ value: Scalar) {
-        if charge.isLimited, groups[key] == nil {
-            memoryOfGroups += key.textMemory + rule.empty.memory
-        }
         groups[key, default: Group(running: rule.empty)].members += 1
         groups[key]?.running.add(value)
     }
@@ -137,7 +116,6 @@ final class GroupedAggregateObserver: Observer {
         groups[key]?.members -= 1
         if groups[key]?.members == 0 {
             groups[key] = nil
-            if charge.isLimited { memoryOfGroups -= key.textMemory + rule.empty.memory }
         } else {
             groups[key]?.running.remove(value)
         }
@@ -175,7 +153,6 @@ final class GroupedAggregateObserver: Observer {
         for key in before.keys where groups[key]?.running.needsRefill == true {
             try fill(key, in: step.new)
         }
-        charge.record(memory + rows.memory)
         self.rows = rows
         let changes = sorted(Array(before.keys)).compactMap { key -> GroupChange? in
             let (old, new) = (before[key] ?? nil, result(of: key))

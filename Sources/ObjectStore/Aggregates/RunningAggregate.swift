@@ -29,11 +29,6 @@ struct RunningAggregate {
     /// Whether the result can no longer be computed from this state.
     var needsRefill: Bool { extremes.isExhausted || isInexact }
 
-    /// The estimated memory of the aggregate in bytes, without its fixed size.
-    var memory: Int { extremes.memory + Self.memoryOfSums }
-    /// The parts of an exact sum.
-    private static let memoryOfSums = 96
-
     /// Adds a value.
     mutating func add(_ value: Scalar) { change(value, by: 1) }
 

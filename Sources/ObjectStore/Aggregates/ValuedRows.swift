@@ -26,9 +26,6 @@ struct ValuedRows {
     /// The number of rows.
     var count: Int { rows.count }
 
-    /// The estimated memory of the rows in bytes.
-    var memory: Int { rows.memory }
-
     /// A description of the cost of a commit that changes the rows.
     var cost: String { rows.cost }
 

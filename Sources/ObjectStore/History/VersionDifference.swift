@@ -1,5 +1,4 @@
 import ColumnStorage
-import MemoryAccounts
 
 /// The changes between two versions of a store, object by object.
 ///
@@ -43,26 +42,11 @@ package struct VersionDifference {
     package let second: StoreView
     /// The classes with differences, in alphabetical order.
     package let classes: [ClassDifference]
-    /// The memory of the differences.
-    private let charge: SharedCharge
 
-    fileprivate init(
-        first: StoreView, second: StoreView, classes: [ClassDifference], charge: SharedCharge
-    ) {
+    fileprivate init(first: StoreView, second: StoreView, classes: [ClassDifference]) {
         self.first = first
         self.second = second
         self.classes = classes
-        self.charge = charge
-    }
-}
-
-extension VersionDifference.ObjectDifference {
-    /// The estimated memory of the difference in bytes.
-    fileprivate var memory: Int {
-        properties.reduce(MemoryLayout<Self>.stride + 32) {
-            $0 + MemoryLayout<VersionDifference.PropertyDifference>.stride + $1.old.memory
-                + $1.new.memory
-        }
     }
 }
 
@@ -80,20 +64,18 @@ extension Store {
             try view.snapshot.changes(from: min(first, second), to: max(first, second))
         }
         let changes = try recorded ?? VersionComparison.changes(from: old, to: new)
-        let charge = SharedCharge()
         let classes = try new.schema.classes.compactMap { classSchema in
             try changes.tables[classSchema.table].flatMap {
-                try Self.difference(of: classSchema, $0, old, new, charge)
+                try Self.difference(of: classSchema, $0, old, new)
             }
         }
         return VersionDifference(
             first: old, second: new,
-            classes: classes.sorted { $0.classSchema.name < $1.classSchema.name }, charge: charge)
+            classes: classes.sorted { $0.classSchema.name < $1.classSchema.name })
     }
 
     private static func difference(
-        of classSchema: ClassSchema, _ changes: TableChanges, _ old: StoreView, _ new: StoreView,
-        _ charge: SharedCharge
+        of classSchema: ClassSchema, _ changes: TableChanges, _ old: StoreView, _ new: StoreView
     ) throws -> VersionDifference.ClassDifference? {
         let table = classSchema.table
         let modified = changes.modifiedRows
@@ -101,13 +83,12 @@ extension Store {
         var deleted: [ObjectReference] = []
         var differing: [VersionDifference.ObjectDifference] = []
         for key in changes.inserted.union(changes.deleted).union(modified) {
+            try StoreError.step(64)
             let object = ObjectReference(table: table, key: key)
             switch try (old.isPresent(object), new.isPresent(object)) {
             case (false, true):
-                try charge.add(2 * MemoryLayout<ObjectReference>.stride)
                 inserted.append(object)
             case (true, false):
-                try charge.add(2 * MemoryLayout<ObjectReference>.stride)
                 deleted.append(object)
             case (false, false): break
             case (true, true):
@@ -118,7 +99,6 @@ extension Store {
                 if properties.isEmpty { continue }
                 let difference = VersionDifference.ObjectDifference(
                     object: object, properties: properties)
-                try charge.add(difference.memory)
                 differing.append(difference)
             }
         }

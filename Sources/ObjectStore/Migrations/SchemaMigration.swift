@@ -231,6 +231,7 @@ package final class SchemaMigration {
             keepingOldColumns && defersIndexes
             ? change.schema.withoutNewIndexes(since: before) : change.schema
         for classSchema in schema.classes {
+            try StoreError.step(1024)
             var definition = schema.tableDefinition(of: classSchema)
             if keepingOldColumns { keepOldColumns(in: &definition) }
             if store.view.snapshot.definition(of: classSchema.table) == definition { continue }

@@ -1,5 +1,4 @@
 import ColumnStorage
-import MemoryAccounts
 
 /// The changes of a row that an observer receives.
 ///
@@ -29,32 +28,19 @@ struct KeyPathFilter {
     let paths: [Path]
     /// All dependencies in one graph.
     let graph: WatchGraph
-    /// The memory of the key paths; nil if there are none.
-    private let memory: SharedCharge?
-
-    /// The memory of a path with its graph in bytes, without its components.
-    private static let memoryOfPath = 512
-    /// The memory of a component in bytes, with its node in two graphs.
-    private static let memoryOfComponent = 640
 
     /// Parses the key paths of a class.
     ///
     /// If `texts` is empty, there is no filter.
     ///
-    /// Throws `invalid_query` for an unknown name, with the most similar known name, and `limit_exceeded` if the script
-    /// does not have enough memory.
+    /// Throws `invalid_query` for an unknown name, with the most similar known name.
     init(_ texts: [String], class classSchema: ClassSchema, schema: Schema) throws {
         self.texts = texts
         table = classSchema.table
         var all: [PropertyPath] = []
-        let memory = texts.isEmpty ? nil : SharedCharge()
-        self.memory = memory
         paths = try texts.map { text in
             let expanded = try WildcardPath.expand(text, class: classSchema, schema: schema)
-            try memory?.add(
-                expanded.reduce(0) {
-                    $0 + Self.memoryOfPath + $1.components.count * Self.memoryOfComponent
-                })
+            try StoreError.step(64 * expanded.count)
             all += expanded
             let names = Dictionary(grouping: expanded) { $0.components[0].property.name }
             return Path(

@@ -23,7 +23,6 @@ public struct LiveList: LiveCollection {
     public func values() throws -> [Value] {
         _ = try reader()
         let rows = try source.view.table(classSchema)
-        try source.view.requireMemory(toCopy: property, of: owner, in: rows)
         return try source.view.listValues(property, of: owner, in: rows)
     }
 

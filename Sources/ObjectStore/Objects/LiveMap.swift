@@ -43,7 +43,6 @@ public struct LiveMap: LiveCollection {
     /// Throws `invalid_object` if the owner was deleted.
     public func entries() throws -> [(key: String, value: Value)] {
         let rows = try rows()
-        try source.view.requireMemory(toCopy: property, of: owner, in: rows)
         return try source.view.mapEntries(property, of: owner, in: rows)
     }
 

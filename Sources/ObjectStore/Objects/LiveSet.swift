@@ -71,7 +71,6 @@ public struct LiveSet: LiveCollection {
 
     func elements() throws -> [ListElement] {
         let rows = try rows()
-        try source.view.requireMemory(toCopy: property, of: owner, in: rows)
         return try rows.listElements(property.column, owner)
     }
 

@@ -56,21 +56,6 @@ package struct Query: Sendable {
     private struct Part: Sendable {
         let word: Word
         var steps: [Step]
-
-        /// The parsed path of a sort key, its compiled form and its reader, in bytes.
-        private static let memoryOfKey = 640
-
-        /// The memory in bytes; a compiled predicate takes about 24 times the size of its text.
-        var memory: Int {
-            switch word {
-            case .text(let text, let arguments):
-                text.utf8.count * 24 + arguments.reduce(512) { $0 + 64 + $1.memory }
-            case .filter(let text): text.utf8.count * 24 + 512
-            case .sort(let keys): keys.count * Self.memoryOfKey
-            case .distinct(let keys): keys.count * Self.memoryOfKey
-            case .limit: 64
-            }
-        }
     }
 
     /// A step as the caller wrote it, to compare whether two queries are the same.
@@ -82,9 +67,6 @@ package struct Query: Sendable {
         case distinct([DistinctKey])
         case limit(Int)
     }
-
-    /// The approximate number of bytes that the description takes.
-    package var memory: Int { 256 + parts.reduce(0) { $0 + $1.memory } }
 
     /// Describes all objects of a class.
     package init(all classSchema: ClassSchema) {

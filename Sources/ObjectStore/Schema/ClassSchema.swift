@@ -1,5 +1,4 @@
 import ColumnStorage
-import MemoryAccounts
 
 /// One class: its name, its properties, and the table that stores its objects.
 ///
@@ -28,7 +27,6 @@ public final class ClassSchema: Sendable {
     private let positions: [String: Int]
     private let storedPositions: [String: Int]
     private let columnPositions: [ColumnID: Int]
-    private let charge: MemoryCharge
 
     /// Describes a class that is not stored yet.
     ///
@@ -65,7 +63,6 @@ public final class ClassSchema: Sendable {
         columnPositions = Dictionary(
             properties.enumerated().lazy.filter { !$1.isBacklinks }.map { ($1.column, $0) },
             uniquingKeysWith: { first, _ in first })
-        charge = MemoryCharge(recording: Self.memory(of: properties))
     }
 
     /// Returns a description of the same table under another name, and with some of its properties under other names.
@@ -77,12 +74,6 @@ public final class ClassSchema: Sendable {
             name, properties, table: table, columnCount: columnCount, isEmbedded: isEmbedded,
             indexes: indexes.filter { names.isSuperset(of: $0.properties) })
     }
-
-    /// The estimated memory of the description, in bytes.
-    package var memory: Int { Self.memory(of: properties) }
-
-    /// Three tables of positions, the array, and the texts of each property.
-    private static func memory(of properties: [Property]) -> Int { 512 + 320 * properties.count }
 
     /// Returns the property with a name, or nil.
     ///

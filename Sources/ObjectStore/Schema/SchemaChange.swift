@@ -43,6 +43,7 @@ struct SchemaChange {
         var planner = SchemaPlanner(from: current, circumstances)
         var classes: [ClassSchema] = []
         for classSchema in wanted.sorted(by: { $0.name < $1.name }) {
+            try StoreError.step(1024)
             classes.append(planner.plan(classSchema))
         }
         classes += planner.planUnnamed(besides: wanted)

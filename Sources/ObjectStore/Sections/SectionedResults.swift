@@ -1,5 +1,4 @@
 import ColumnStorage
-import MemoryAccounts
 
 /// The objects of a query grouped by a value, lazy and live like ``Results``.
 ///
@@ -20,9 +19,6 @@ package final class SectionedResults {
     /// The schema for which the rules were created.
     private var made: Schema
     private var kept: (version: UInt64, generation: UInt64, keys: [Scalar])?
-    /// The memory that the kept keys take.
-    private var charge = MemoryCharge()
-    private static let memoryOfKey = MemoryLayout<Scalar>.stride + 32
 
     /// Groups results without running the query.
     ///
@@ -118,10 +114,6 @@ package final class SectionedResults {
             made = view.schema
         }
         let keys = try rules.keys(of: results.keys(), in: view).map(\.key)
-        kept = nil
-        if charge.isLimited {
-            try charge.set(keys.reduce(0) { $0 + Self.memoryOfKey + $1.textMemory })
-        }
         kept = (view.version, view.generation, keys)
         return keys
     }

@@ -1,23 +1,17 @@
 import ColumnStorage
-import MemoryAccounts
 
 /// A write that waits in the queue of a store.
 final class QueuedWrite {
     let body: () throws -> Void
     let completion: ((any Error)?) -> Void
-    private let charge: MemoryCharge
 
-    /// Creates a queued write; throws `MemoryLimitReached` beyond the memory limit.
+    /// Creates a queued write.
     init(
         body: @escaping () throws -> Void, completion: @escaping ((any Error)?) -> Void
-    ) throws(MemoryLimitReached) {
-        charge = try MemoryCharge(Self.memory)
+    ) {
         self.body = body
         self.completion = completion
     }
-
-    /// The memory in bytes of a queued write with the closures of a script.
-    private static let memory = 768
 }
 
 /// The queued writes of a store, in the order in which they run.
@@ -98,7 +92,7 @@ extension Store {
                 .invalidArgument, "a queued write needs a thread with an event loop that can run it"
             )
         }
-        queue.append(try QueuedWrite(body: body, completion: completion))
+        queue.append(QueuedWrite(body: body, completion: completion))
         requestTurn()
     }
 

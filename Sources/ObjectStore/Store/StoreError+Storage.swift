@@ -1,6 +1,9 @@
 import ColumnStorage
 import MemoryAccounts
 
+/// An error of the storage, for modules that do not depend on the storage.
+package typealias StorageFailure = StorageError
+
 extension StoreError {
     /// Runs a call of the storage, and converts its errors to store errors.
     static func wrapping<Result>(
@@ -20,6 +23,11 @@ extension StoreError {
         } catch let error as StorageError {
             throw StoreError(error)
         }
+    }
+
+    /// Counts steps of work outside of an evaluation, as `Interruption.step` does.
+    static func step(_ count: Int = 1) throws(StoreError) {
+        try wrapping { () throws(StorageError) in try Interruption.step(count) }
     }
 
     /// Converts an error of an evaluation.

@@ -114,7 +114,6 @@ package final class StoreView {
                 guard try rows.isPresent(key) else {
                     throw StoreError.deleted(classSchema.name)
                 }
-                try requireMemory(toCopy: property, of: key, in: rows)
                 let value: Value =
                     switch property.collection {
                     case nil: try .list(backlinks(property, of: key).map(Value.object))
@@ -175,23 +174,6 @@ package final class StoreView {
         case .mixed: return try rows.bytes(column, key).map(MixedCoding.decode)
         case .backlinks: return nil
         }
-    }
-
-    /// Throws `limit_exceeded` if the script does not have enough memory for a copy of a collection.
-    ///
-    /// Short collections are not checked, so the cost is a load for most.
-    func requireMemory(toCopy property: Property, of key: ObjectKey, in rows: TableReader) throws {
-        guard let account = MemoryAccount.current, property.collection != nil,
-            try rows.listCount(property.column, key) > 256
-        else { return }
-        let list = try rows.list(property.column, key)
-        let keys = try property.collection == .map ? rows.map(property.column, key)?.keys : nil
-        let bytes = try StoreError.wrapping { () throws(StorageError) in
-            try (list?.memoryOfCopy() ?? 0) + (keys?.memoryOfCopy() ?? 0)
-        }
-        let values = try rows.listCount(property.column, key) * MemoryLayout<Value>.stride
-        // A value of text is another copy.
-        try account.requireSpace(for: 2 * bytes + values)
     }
 
     /// Throws `limit_exceeded` if the script does not have enough memory for a decoded mixed value.

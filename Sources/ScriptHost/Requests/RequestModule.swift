@@ -1,6 +1,5 @@
 import EventLoops
 import LuaHost
-import MemoryAccounts
 import ObjectStore
 import Replication
 import StoreBindings
@@ -33,8 +32,6 @@ extension ScriptContext {
             let body = options["body"]
             let bytes = body.isNil ? [] : try context.storeModule.json(of: body)
             let reply = try context.reply(to: bytes, subject, servers, limit)
-            let charge = MemoryCharge(recording: reply.count)
-            defer { withExtendedLifetime(charge) {} }
             return call.answer(try context.storeModule.value(ofJSON: reply))
         }
     }

@@ -1,6 +1,5 @@
 import EventLoops
 import LuaHost
-import MemoryAccounts
 import ObjectStore
 import Replication
 import StoreBindings
@@ -20,7 +19,6 @@ final class Service {
     private var hold: LoopHold?
     private var waiting: [ReceivedRequest] = []
     private var isAnswering = false
-    private let charge = MemoryCharge(recording: 1 << 16)
 
     /// Connects on the thread of the server, and keeps the loop running until ``stop()``.
     init(

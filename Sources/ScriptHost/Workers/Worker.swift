@@ -1,6 +1,5 @@
 import EventLoops
 import LuaHost
-import MemoryAccounts
 import ObjectStore
 import StoreBindings
 
@@ -12,11 +11,6 @@ final class Worker {
     private weak var starter: ScriptContext?
     /// A hold that keeps the parent running while the worker exists.
     private var hold: LoopHold?
-    /// The memory of a worker besides its Lua values, in bytes: a thread, a loop, and Lua's libraries.
-    ///
-    /// It is charged to the limit of the script.
-    static let memory = 1 << 20
-    private var charge = MemoryCharge(recording: memory)
     /// The function that `w:on_message` has set.
     private(set) var handler: LuaFunction?
     /// The exit code; set on the parent's thread after all messages of the worker were received.
@@ -48,7 +42,6 @@ final class Worker {
         self.status = status
         hold?.release()
         hold = nil
-        charge.record(0)
         starter?.messages.settle(self)
     }
 

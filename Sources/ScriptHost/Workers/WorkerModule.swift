@@ -44,7 +44,7 @@ extension ScriptContext {
         }
         let code = try workerCode(call, title)
         let arguments = try Parcel(call.rest(from: 3), of: storeModule) { "argument \($0 + 3)" }
-        try state.checkMemory(adding: Worker.memory)
+        try state.checkMemory()
         lastWorker += 1
         let number = lastWorker
         let link = ParentLink(

@@ -112,10 +112,10 @@ extension LuaCall {
                 throw argumentError(
                     index, "expected \(Self.collections), got a table with names")
             }
-            var memory = try ConvertedMemory(handle.handle.state, elements: table.count)
+            try table.requireSpace()
             return try table.array.map {
                 let value = try handle.value($0)
-                try memory.add(value)
+                try handle.handle.state.checkMemory()
                 return value
             }
         case .userdata(let userdata):

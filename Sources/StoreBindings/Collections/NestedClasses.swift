@@ -280,7 +280,7 @@ extension ValueBridge {
     }
 
     private func collection(_ table: LuaTable, _ depth: Int) throws -> Value {
-        var memory = try ConvertedMemory(handle.state, entriesOf: table)
+        try table.requireSpace()
         let pairs = table.pairs
         if pairs.isEmpty { return LuaJSON.isObject(table) ? .dictionary([:]) : .list([]) }
         if pairs.allSatisfy({ $0.key.integer != nil }) {
@@ -294,7 +294,7 @@ extension ValueBridge {
             return .list(
                 try elements.map {
                     let value = try mixed($0, depth: depth + 1)
-                    try memory.add(value)
+                    try handle.state.checkMemory()
                     return value
                 })
         }
@@ -308,7 +308,7 @@ extension ValueBridge {
                         + (key.integer.map(String.init) ?? shown))
             }
             let value = try mixed(element, depth: depth + 1)
-            try memory.add(value)
+            try handle.state.checkMemory()
             guard entries.updateValue(value, forKey: name) == nil else {
                 throw StoreError(
                     .invalidArgument,

@@ -37,9 +37,6 @@ struct TableCopy {
         return array
     }
 
-    /// The estimated memory of the tables of all pending objects, in bytes.
-    private var memory: Int { (tables.count + level.count + nextLevel.count) * 96 }
-
     private mutating func fill(_ depth: Int) throws {
         var left = depth
         while !level.isEmpty {
@@ -48,7 +45,7 @@ struct TableCopy {
             while next < level.count {
                 let (object, table) = level[next]
                 next += 1
-                try handle.state.checkMemory(adding: memory)
+                try handle.state.checkMemory()
                 for property in object.classSchema.properties where !property.isBacklinks {
                     table[property.name] = try copy(
                         try object.value(property.name), object.source, left)
@@ -68,7 +65,7 @@ struct TableCopy {
             guard let linked = source.object(reference) else { return .nil }
             let isEmbedded = linked.classSchema.isEmbedded
             guard isEmbedded || depth > 1 else { return ValueBridge(handle, frozen).lua(value) }
-            try handle.state.checkMemory(adding: memory)
+            try handle.state.checkMemory()
             let table = makeTable(linked)
             if isEmbedded {
                 level.append((linked, table))

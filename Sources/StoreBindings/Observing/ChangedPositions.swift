@@ -89,6 +89,6 @@ extension LuaState {
     ///
     /// Throws `MemoryLimitReached` if the script does not have enough memory for it.
     func makeTable(ofPositions positions: [Int]) throws -> LuaTable {
-        try makeTable(of: positions, memory: MemoryLayout<Int>.stride) { .integer(Int64($0 + 1)) }
+        try makeTable(of: positions) { .integer(Int64($0 + 1)) }
     }
 }

@@ -1,5 +1,4 @@
 import LuaHost
-import MemoryAccounts
 import ObjectStore
 
 /// The token of an observer, for scripts.
@@ -17,8 +16,6 @@ package final class TokenHandle {
     package let location: String
     private var hold: (any BindingHold)?
     private(set) weak var store: StoreHandle?
-    /// The memory of an observer, without the rows of its incremental result.
-    private let charge = MemoryCharge(recording: 4096)
 
     init(
         _ token: any Observation, name: String, subject: String, number: Int, location: String,

@@ -191,11 +191,11 @@ package final class ProjectionHandle {
         return table
     }
 
-    /// The bytes that a collection takes as a table and while it is converted.
+    /// The bytes of a collection as a table of Lua.
     private static func memoryOfCopy(_ value: Value) -> Int {
         switch value {
-        case .list(let values): values.count * 96
-        case .dictionary(let entries): entries.count * 192
+        case .list(let values): values.count * 16
+        case .dictionary(let entries): entries.count * 40
         default: 0
         }
     }

@@ -1,26 +1,18 @@
 import Charts
 import LuaHost
-import MemoryAccounts
 import ObjectStore
 
 /// A chart for scripts: prints as text and renders as SVG.
 final class PlotHandle {
     let chart: Chart
-    private let charge: MemoryCharge
 
-    /// Creates the chart of some points, which take some bytes.
-    init(_ chart: Chart, memory: Int = 0) {
-        self.chart = chart
-        charge = MemoryCharge(recording: 1024 + memory)
-    }
+    init(_ chart: Chart) { self.chart = chart }
 
     static let type: LuaClass<PlotHandle> = LuaClass(
         name: "Plot",
         methods: [
             LuaMethod("svg") { plot, call in
-                // The text has about 64 bytes for each point, and is copied while it grows and for Lua.
-                try call.state.checkMemory(adding: plot.charge.bytes * 6)
-                return call.answer(.text(plot.chart.svg))
+                call.answer(.text(plot.chart.svg))
             }
         ],
         metamethods: [
@@ -40,7 +32,7 @@ final class PlotHandle {
         let points = try results.results.plotPoints(x: x, y: y, group: group)
         let hasLines = options.map { $0["lines"].isTruthy } ?? false
         let plot = plot(points, x, y, hasLines: hasLines, title: title ?? "")
-        return call.answer(PlotHandle(.plot(plot), memory: points.memory), PlotHandle.type)
+        return call.answer(PlotHandle(.plot(plot)), PlotHandle.type)
     }
 
     private static func text(

@@ -12,10 +12,10 @@ struct QueryArguments {
         let bridge = ValueBridge(results.handle, results.frozen)
         if case .table(let table) = call[2] {
             let classSchema = try results.results.classSchema()
-            // Each name is parsed, compiled, and may be shown in an error.
-            try Self.checkMemory(ofEntries: table, 1024, call)
+            try table.requireSpace()
             var equal: [(name: String, value: Value)] = []
             for (key, value) in table.pairs {
+                try call.state.checkMemory()
                 guard let name = key.text else {
                     throw call.argumentError(
                         2, "the shorthand is a table of properties: { name = value }")
@@ -31,24 +31,10 @@ struct QueryArguments {
             return try results.results.filtered(equal: equal)
         }
         let text = try call.text(2)
-        // Parsing and compiling a predicate takes up to 80 times the memory of its text.
-        try call.state.checkMemory(adding: text.utf8.count * 80)
         let arguments = try call.rest(from: 3).enumerated().map { index, value in
-            // An element of a list is converted, copied for the test, and compiled.
-            if let table = value.table { try call.state.checkMemory(adding: table.count * 192) }
-            return try bridge.plain(value, "argument $\(index + 1) of the predicate")
+            try bridge.plain(value, "argument $\(index + 1) of the predicate")
         }
         return try results.results.filtered(text, arguments)
-    }
-
-    /// Throws if the script does not have the memory for what is created for each entry of a table.
-    private static func checkMemory(
-        ofEntries table: LuaTable, _ bytes: Int, _ call: borrowing LuaCall
-    ) throws {
-        guard call.state.account != nil else { return }
-        var count = 0
-        table.forEachKey { _ in count += 1 }
-        try call.state.checkMemory(adding: count * bytes)
     }
 
     /// Parses sort keys: `sorted("age", "desc")`, `sorted { {"owner.name"}, {"age", "desc"} }`, `sorted { "name", "age"
@@ -57,7 +43,7 @@ struct QueryArguments {
         guard case .table(let table) = call[2] else {
             return [(try call.text(2), try Self.ascending(call[3], call, 3))]
         }
-        try call.state.checkMemory(adding: table.count * 768)
+        try table.requireSpace()
         return try table.array.map { element in
             if let path = element.text { return (path, true) }
             guard let pair = element.table, let path = pair[1].text else {
@@ -84,7 +70,7 @@ struct QueryArguments {
     /// Returns key paths that are given as separate arguments or in one array.
     static func paths(_ call: borrowing LuaCall, from first: Int) throws -> [String] {
         if case .table(let table) = call[first] {
-            try call.state.checkMemory(adding: table.count * 768)
+            try table.requireSpace()
             return try table.array.map { element in
                 guard let path = element.text else {
                     throw call.argumentError(first, "key paths must be strings")

@@ -1,5 +1,4 @@
 import LuaHost
-import MemoryAccounts
 import ObjectStore
 
 /// The results of a query, for scripts.
@@ -9,7 +8,6 @@ final class ResultsHandle {
     let frozen: FrozenSpace?
     /// The collection property that contains these objects; nil for queries.
     let origin: Origin?
-    private let charge: MemoryCharge
 
     /// A collection property of an object.
     enum Origin {
@@ -30,7 +28,6 @@ final class ResultsHandle {
         _ results: Results, _ handle: StoreHandle, _ frozen: FrozenSpace?, origin: Origin? = nil
     ) {
         self.origin = origin
-        charge = MemoryCharge(recording: results.query.memory, to: handle.state.account)
         self.results = results
         self.handle = handle
         self.frozen = frozen
@@ -53,7 +50,7 @@ final class ResultsHandle {
     func references() throws -> [ObjectReference] {
         let table = results.query.table
         let keys = try results.keys()
-        try handle.state.checkMemory(adding: keys.count * 2 * MemoryLayout<ObjectReference>.stride)
+        try handle.state.checkMemory(adding: keys.count * MemoryLayout<ObjectReference>.stride)
         return keys.array.map { ObjectReference(table: table, key: $0) }
     }
 
@@ -126,8 +123,7 @@ final class ResultsHandle {
         },
         LuaMethod("to_table") { results, call in
             let references = try results.references()
-            let size = MemoryLayout<Value>.stride
-            try call.state.checkMemory(adding: references.count * size)
+            try call.state.checkMemory(adding: references.count * MemoryLayout<Value>.stride)
             let values = references.map(Value.object)
             guard !call.isNil(2) else {
                 let bridge = ValueBridge(results.handle, results.frozen)

@@ -15,7 +15,6 @@ struct SchemaArguments {
     ///
     /// Throws `invalid_schema` with the names of the class and the property.
     func classes(_ table: LuaTable) throws -> [ClassSchema] {
-        var memory = 0
         let classes = try table.pairs.map { key, value in
             guard let name = key.text else {
                 throw Self.invalid(
@@ -26,26 +25,12 @@ struct SchemaArguments {
                     "'\(name)' must be a table of properties, got a \(value.typeName)")
             }
             let isEmbedded = try Self.isEmbedded(properties, name)
-            let made = ClassSchema(
+            try state.checkMemory()
+            return ClassSchema(
                 name, try self.properties(properties, of: name), isEmbedded: isEmbedded,
                 indexes: try Self.indexes(properties["indexes"], name) ?? [])
-            memory += Self.memoryOfClass + made.memory
-            // The store and its class in Lua will take about as much again.
-            try state.checkMemory(adding: 2 * memory)
-            return made
         }
         return classes.sorted { $0.name < $1.name }
-    }
-
-    /// The bytes that a class takes besides its properties.
-    private static let memoryOfClass = 4096
-
-    /// Throws if the script does not have the memory for a change of a store's schema.
-    static func checkMemory(ofChanging schema: Schema, _ state: LuaState) throws {
-        guard state.account != nil else { return }
-        // The change encodes and compares all classes.
-        let memory = schema.classes.reduce(0) { $0 + memoryOfClass + $1.memory }
-        try state.checkMemory(adding: memory / 2)
     }
 
     /// Returns whether a class is embedded: `embedded = true` next to the properties.

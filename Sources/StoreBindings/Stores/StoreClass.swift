@@ -95,7 +95,6 @@ extension StoreHandle {
         },
         LuaMethod("define") { handle, call in
             try handle.store.check()
-            try SchemaArguments.checkMemory(ofChanging: handle.store.view.schema, handle.state)
             let classes = try SchemaArguments(handle.state, handle.dates).classes(call.table(2))
             if call[3].function != nil {
                 let function = try call.function(3)

@@ -1,6 +1,5 @@
 import Decimals
 import LuaHost
-import MemoryAccounts
 import ObjectStore
 
 /// Values that a script sends to another script: the arguments of a worker, or a message.
@@ -27,36 +26,11 @@ package struct Parcel: Sendable {
         case stored(ThreadSafeReference)
         /// A reference that a script has created and resolves itself.
         case reference(ThreadSafeReference)
-
-        /// The memory of the item, in bytes.
-        fileprivate var memory: Int {
-            switch self {
-            case .string(let text): MemoryLayout<Item>.stride + 32 + text.bytes.count
-            case .data(let bytes): MemoryLayout<Item>.stride + 32 + bytes.count
-            default: MemoryLayout<Item>.stride
-            }
-        }
     }
 
     struct Entry: Sendable {
         let key: Item
         let value: Item
-    }
-
-    /// The memory of the values, charged to the sender's limit until the receiver has opened them.
-    private final class Charge: Sendable {
-        private let charge: MemoryCharge
-        init(_ bytes: Int, to account: MemoryAccount?) throws {
-            charge = try MemoryCharge(bytes, to: account)
-        }
-    }
-    private var charge: Charge?
-
-    /// The approximate memory of the values, in bytes.
-    private var memory: Int {
-        tables.reduce(items.reduce(0) { $0 + $1.memory }) { sum, entries in
-            entries.reduce(sum + 32) { $0 + $1.key.memory + $1.value.memory }
-        }
     }
 
     var items: [Item] = []
@@ -74,7 +48,6 @@ package struct Parcel: Sendable {
             items.append(try packer.item(value, name(index), depth: 0))
         }
         tables = packer.tables
-        if let account = module.state.account { charge = try Charge(memory, to: account) }
     }
 
     /// Unpacks the values into the receiver's state.
@@ -160,13 +133,14 @@ private struct ParcelPacker {
                 .invalidArgument,
                 "\(start), …: tables are nested more than \(Self.deepest) deep")
         }
-        if module.state.account != nil { try checkMemory(of: table) }
+        try table.requireSpace()
         unfinished.insert(table)
         let index = tables.count
         indices[table] = index
         tables.append([])
         var entries: [Parcel.Entry] = []
         for (key, value) in table.pairs {
+            try module.state.checkMemory()
             let inner = "\(path), \(try name(of: key, path))"
             entries.append(
                 Parcel.Entry(
@@ -176,16 +150,6 @@ private struct ParcelPacker {
         tables[index] = entries
         unfinished.remove(table)
         return index
-    }
-
-    /// Throws if the script does not have the memory for the entries of a table, as Lua values and as items.
-    private func checkMemory(of table: LuaTable) throws {
-        var count = 0
-        table.forEachKey { _ in count += 1 }
-        guard count >= 1024 else { return }
-        try module.state.checkMemory(
-            adding: count
-                * (2 * MemoryLayout<LuaValue>.stride + 4 * MemoryLayout<Parcel.Entry>.stride))
     }
 
     /// Returns the path of a value in a table, for messages.

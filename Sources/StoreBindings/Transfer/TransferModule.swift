@@ -135,14 +135,11 @@ extension TransferModule {
     /// Returns the names in all rows, in order.
     private func columnNames(of rows: [LuaValue]) throws -> [String] {
         var names: Set<String> = []
-        var memory = 0
         for case .table(let row) in rows {
-            _ = try ConvertedMemory(state, entriesOf: row)
+            try row.requireSpace()
             for (key, _) in row.pairs {
                 guard let name = key.text, names.insert(name).inserted else { continue }
-                // In the set, in the sorted array, and while either grows.
-                memory += 96 + 3 * name.utf8.count
-                if names.count % 1024 == 0 { try state.checkMemory(adding: memory) }
+                if names.count % 64 == 0 { try state.checkMemory() }
             }
         }
         return names.sorted()

@@ -1,5 +1,4 @@
 import LuaHost
-import MemoryAccounts
 import ObjectStore
 
 /// An identifier that scripts can print and compare.
@@ -78,12 +77,8 @@ extension ObjectIDBox {
 /// Bytes that are marked as data if no property determines the type, such as in an argument of a query.
 final class DataBox {
     let bytes: [UInt8]
-    private let charge: MemoryCharge
 
-    init(_ bytes: [UInt8]) {
-        self.bytes = bytes
-        charge = MemoryCharge(recording: bytes.count)
-    }
+    init(_ bytes: [UInt8]) { self.bytes = bytes }
 
     static let type: LuaClass<DataBox> = LuaClass(
         name: "data",

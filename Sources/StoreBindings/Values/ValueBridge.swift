@@ -113,12 +113,12 @@ struct ValueBridge {
         case .table(let table):
             switch property.collection {
             case .list, .set:
-                var memory = try ConvertedMemory(handle.state, elements: table.count)
+                try table.requireSpace()
                 return .list(
                     try elements(of: table, for: property, in: classSchema).map { element in
                         let value = try self.element(
                             element, of: property, of: classSchema, depth: depth)
-                        try memory.add(value)
+                        try handle.state.checkMemory()
                         return value
                     })
             case .map:
@@ -170,7 +170,7 @@ struct ValueBridge {
         of table: LuaTable, for property: Property, in classSchema: ClassSchema, depth: Int
     ) throws -> [String: Value] {
         var entries: [String: Value] = [:]
-        var memory = try ConvertedMemory(handle.state, entriesOf: table)
+        try table.requireSpace()
         for (key, value) in table.pairs {
             guard let name = key.text else {
                 let shown = key.integer.map { "\($0)" } ?? "a \(key.typeName)"
@@ -180,7 +180,7 @@ struct ValueBridge {
                         + "with the key \(shown); the keys of a map are strings")
             }
             let element = try element(value, of: property, of: classSchema, depth: depth)
-            try memory.add(element)
+            try handle.state.checkMemory()
             guard entries.updateValue(element, forKey: name) == nil else {
                 throw StoreError(
                     .invalidArgument,
@@ -319,11 +319,11 @@ struct ValueBridge {
                 return try own(try nested.nested.value(), of: nested.handle)
             }
         case .table(let table):
-            var memory = try ConvertedMemory(handle.state, elements: table.count)
+            try table.requireSpace()
             return .list(
                 try table.array.map {
                     let value = try plain($0, subject())
-                    try memory.add(value)
+                    try handle.state.checkMemory()
                     return value
                 })
         default: break

@@ -9,9 +9,6 @@ struct FenwickTree {
 
     var bucketCount: Int { nodes.count - 1 }
 
-    /// The memory of the counts in bytes.
-    var memory: Int { 32 + nodes.capacity * MemoryLayout<Int>.stride }
-
     init() {}
 
     /// Builds the tree in linear time.

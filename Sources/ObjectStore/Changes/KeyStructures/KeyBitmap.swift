@@ -14,12 +14,6 @@ struct KeyBitmap {
 
     var count: Int { counts.total }
 
-    /// The memory of the keys in bytes.
-    var memory: Int {
-        counts.memory + groups.capacity * MemoryLayout<ClusterBits>.stride
-            + (slots.capacity + freeSlots.capacity) * MemoryLayout<Int32>.stride
-    }
-
     init() {}
 
     /// Creates a set from ascending keys.

@@ -17,9 +17,6 @@ struct KeyFilter {
         matrix = [UInt64](repeating: 0, count: Self.rows * width)
     }
 
-    /// The memory of the filter in bytes.
-    var memory: Int { 32 + matrix.capacity * MemoryLayout<UInt64>.stride }
-
     /// The number of groups that fit into the filter.
     var capacity: Int { width * 64 }
 

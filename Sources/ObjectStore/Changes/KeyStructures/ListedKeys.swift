@@ -24,13 +24,6 @@ struct ListedKeys {
 
     var count: Int { counts.total }
 
-    /// The estimated memory of the keys in bytes; a chunk may have twice the space that its keys need.
-    var memory: Int {
-        filter.memory + counts.memory + chunkIndexes.capacity * MemoryLayout<Int>.stride
-            + chunks.capacity * (MemoryLayout<Chunk>.stride + 32)
-            + count * 2 * MemoryLayout<ObjectKey>.stride
-    }
-
     init(_ keys: [ObjectKey]) {
         let size = Self.chunkLimit / 2
         let number = (keys.count + size - 1) / size

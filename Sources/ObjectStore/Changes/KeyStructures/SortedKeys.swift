@@ -14,12 +14,6 @@ struct SortedKeys {
 
     var count: Int { counts.total }
 
-    /// The estimated memory of the keys in bytes; a chunk may have twice the space that its keys need.
-    var memory: Int {
-        counts.memory + chunks.capacity * (MemoryLayout<[CodedKey]>.stride + 32)
-            + count * 2 * MemoryLayout<CodedKey>.stride
-    }
-
     /// The first key; nil if the sequence is empty.
     var first: ObjectKey? { chunks.first?.first?.key }
 

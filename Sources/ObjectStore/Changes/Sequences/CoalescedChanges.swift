@@ -6,15 +6,6 @@ enum ElementDetail {
     case value(Value, mapKey: String)
     /// The section of a row.
     case section(Scalar)
-
-    /// The bytes that the detail takes outside of itself.
-    fileprivate var memory: Int {
-        switch self {
-        case .value(let value, let mapKey):
-            value.memory + mapKey.memory
-        case .section(let value): value.textMemory
-        }
-    }
 }
 
 /// The combined changes of several commits to a sequence, reported as if the silent commits had occurred first.
@@ -56,16 +47,6 @@ struct CoalescedChanges {
         delete(changes, isSilent, lost)
         insert(changes, isSilent, gained)
         if !isSilent { modify(changes) }
-    }
-
-    /// The bytes that the changes take while the next commit is added; computed in linear time.
-    var memory: Int {
-        // Adding a commit creates another list of pieces.
-        let own = 2 * pieces.count * MemoryLayout<Piece>.stride
-        let lost = silentlyLost.reduce(silentlyLost.count * MemoryLayout<ElementDetail>.stride) {
-            $0 + $1.memory
-        }
-        return pieces.reduce(own + lost) { $0 + ($1.detail?.memory ?? 0) }
     }
 
     /// The elements that silent commits added and that the observer can see.

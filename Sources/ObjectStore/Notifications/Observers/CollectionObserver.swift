@@ -1,5 +1,4 @@
 import ColumnStorage
-import MemoryAccounts
 
 /// Observes the rows of a query, or the elements of a collection.
 ///
@@ -15,8 +14,6 @@ final class CollectionObserver: Observer {
     /// The key paths; nil for plain values, which have no properties.
     private var filter: KeyPathFilter?
     private var rows: (any ObservedRows)?
-    /// The memory that the rows take.
-    private var charge = MemoryCharge()
     private var handler: Handler?
     private let className: String
 
@@ -78,7 +75,6 @@ final class CollectionObserver: Observer {
     override func release() {
         handler = nil
         rows = nil
-        charge.record(0)
     }
 
     override func begin(in view: StoreView) throws -> Call? {
@@ -87,12 +83,7 @@ final class CollectionObserver: Observer {
         let change = CollectionChange(
             .initial, isCollectionValid: isValid, table: table, values: collection.values)
         if isValid {
-            if case .values(let owner, let property, _) = collection {
-                try view.requireMemory(toCopy: property, of: owner.key, in: view.table(owner.table))
-            }
-            let rows = try makeRows(view)
-            try charge.set(rows.memory)
-            self.rows = rows
+            rows = try makeRows(view)
             return { try handler(change) }
         }
         isFinished = true
@@ -116,7 +107,6 @@ final class CollectionObserver: Observer {
     private func advance(_ rows: inout any ObservedRows, along step: VersionStep) throws -> Call? {
         var positions = try rows.advance(
             along: step, modified: filter?.touchedRows(in: step) ?? KeySet())
-        charge.record(rows.memory)
         if rows.isRemoved { return try lastCall(step, positions, rows.lostDetails) }
         var lost = rows.lostDetails
         if let coalesced = delay?.coalescedChanges { (positions, lost) = coalesced.reported() }

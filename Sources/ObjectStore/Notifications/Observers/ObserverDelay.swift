@@ -1,5 +1,4 @@
 import ColumnStorage
-import MemoryAccounts
 
 /// The limit on how often an observer is called.
 public enum ObserverPace: Hashable, Sendable {
@@ -25,8 +24,6 @@ final class ObserverDelay {
     private var silent: Set<String> = []
     private var changes = CoalescedChanges()
     private var isPending = false
-    /// The memory of the changes.
-    private var charge = MemoryCharge()
 
     /// Whether the probe is being moved beyond a silent commit.
     private var isSilencing = false
@@ -74,18 +71,12 @@ final class ObserverDelay {
     private func note(_ record: (_ isSilent: Bool) -> Void) {
         if isSilencing {
             // A pending call must also omit silent changes.
-            if isPending { keep { record(true) } }
+            if isPending { record(true) }
             return
         }
-        keep { record(false) }
+        record(false)
         isPending = true
         if case .debounce(let time) = pace { timer.start(after: time) }
-    }
-
-    /// Runs `record`, which adds changes, and charges their memory.
-    private func keep(_ record: () -> Void) {
-        record()
-        if charge.isLimited { charge.record(changes.memory) }
     }
 
     /// Runs `move`, which moves the probe beyond a silent commit.
@@ -101,7 +92,6 @@ final class ObserverDelay {
         reported = []
         silent = []
         changes = CoalescedChanges()
-        charge.record(0)
         switch pace {
         case .debounce:
             isClosed = true
@@ -116,7 +106,6 @@ final class ObserverDelay {
     func end() {
         timer.cancel()
         changes = CoalescedChanges()
-        charge.record(0)
         probe?.end()
         probe = nil
     }

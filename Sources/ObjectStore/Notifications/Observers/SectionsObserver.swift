@@ -1,5 +1,4 @@
 import ColumnStorage
-import MemoryAccounts
 
 /// Observes the objects of a query in sections.
 ///
@@ -17,9 +16,6 @@ final class SectionsObserver: Observer {
     private var sectionPath: WatchGraph
     private var rows: (any ObservedRows)?
     private var sections = SectionSequence()
-    /// The memory that the rows and sections take.
-    private var charge = MemoryCharge()
-    private static let memoryOfSection = 96
     private var handler: Handler?
     /// Receives every change of the sequence, for the probe of a delayed observer.
     var recorder:
@@ -66,7 +62,6 @@ final class SectionsObserver: Observer {
         recorder = nil
         rows = nil
         sections = SectionSequence()
-        charge.record(0)
     }
 
     override func begin(in view: StoreView) throws -> Call? {
@@ -77,7 +72,6 @@ final class SectionsObserver: Observer {
             let rows = try RowsFactory.rows(of: rules.ordered, in: view)
             let keys = try QueryEvaluator.keys(of: rules.base, in: view)
             let sections = try SectionSequence(inOrder: rules.keys(of: keys, in: view))
-            try charge.set(Self.memory(rows, sections))
             self.rows = rows
             self.sections = sections
         } else {
@@ -97,15 +91,10 @@ final class SectionsObserver: Observer {
         let wanted = try filter.touchedRows(in: step)
         let positions = try rows.advance(along: step, modified: wanted.union(movable))
         let change = try reportedChange(positions, movable: movable, wanted: wanted, along: step)
-        charge.record(Self.memory(rows, sections))
         self.rows = rows
         guard !change.isEmpty, let handler else { return nil }
         explain(positions, step)
         return { try handler(change) }
-    }
-
-    private static func memory(_ rows: any ObservedRows, _ sections: SectionSequence) -> Int {
-        rows.memory + sections.count * memoryOfSection
     }
 
     /// Returns the last call after the owner or a class was deleted, with all sections as deletions.

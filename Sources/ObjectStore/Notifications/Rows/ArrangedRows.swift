@@ -26,8 +26,6 @@ struct ArrangedRows {
     }
 
     var count: Int { ordered.keys.count }
-    /// The estimated memory of the rows in bytes.
-    var memory: Int { distincts.reduce(members.memory + ordered.keys.memory) { $0 + $1.memory } }
 
     /// Returns the row at a position below `count`.
     func row(at position: Int) -> ObjectKey { ordered.keys.key(at: position) }

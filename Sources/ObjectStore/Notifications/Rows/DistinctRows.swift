@@ -6,13 +6,6 @@ import ColumnStorage
 struct DistinctRows {
     private let distinct: RowRules.Distinct
     private var groups: [[Scalar]: SortedKeys]
-    /// The estimated memory of the groups, in bytes.
-    private(set) var memory = 0
-
-    /// A group's values and keys, in tables that are half full.
-    private static let memoryOfGroup = 288
-    private static let memoryOfRow = 48
-    private static let step = 256 << 10
 
     /// Creates the state from all rows in order.
     init(_ distinct: RowRules.Distinct, inOrder rows: [CodedKey], _ reader: RowReader) throws {
@@ -25,10 +18,6 @@ struct DistinctRows {
             lists[try values(row.key), default: []].append(row)
         }
         groups = lists.mapValues(SortedKeys.init(inOrder:))
-    }
-
-    private static func memory(of values: [Scalar]) -> Int {
-        values.reduce(memoryOfGroup) { $0 + $1.textMemory }
     }
 
     /// Returns the rows that are the first of their values; `rows` are all rows in order.
@@ -67,9 +56,6 @@ struct DistinctRows {
         let touched = Set(delta.stayed)
         for (values, old) in firstBefore {
             if groups[values]?.count == 0 { groups[values] = nil }
-            if (old == nil) != (groups[values] == nil) {
-                memory += Self.memory(of: values) * (old == nil ? 1 : -1)
-            }
             let new = groups[values]?.first
             if old == new {
                 if let new, touched.contains(new) { stayed.insert(new) }

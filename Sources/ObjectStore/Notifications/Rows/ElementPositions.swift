@@ -15,9 +15,6 @@ struct ElementPositions {
     /// The number of elements that have a position.
     var count: Int { ordered.count }
 
-    /// The estimated memory of labels and positions in bytes.
-    var memory: Int { labels.capacity * MemoryLayout<Int64>.stride + ordered.memory }
-
     /// Returns the element at a position below `count`.
     func number(at position: Int) -> ObjectKey { ordered.key(at: position) }
 

@@ -6,7 +6,6 @@ struct ElementRows: ObservedRows {
     private let column: ColumnID
     private let isMap: Bool
     private(set) var count: Int
-    var memory: Int { objects?.memory ?? 0 }
     /// The linked objects in the order of the elements; nil if the elements are not links.
     private var objects: ListedKeys?
 

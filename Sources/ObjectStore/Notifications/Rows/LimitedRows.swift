@@ -11,7 +11,6 @@ struct LimitedRows<Rows: OrderedRows>: OrderedRows {
     }
 
     var count: Int { min(limit, rows.count) }
-    var memory: Int { rows.memory }
 
     var cost: String { rows.cost }
 

@@ -15,7 +15,6 @@ struct ListRows: ObservedRows {
     }
 
     var count: Int { elements.count }
-    var memory: Int { elements.memory }
 
     static let cost = "follows the edits of the list, and reads the objects that a commit changes"
     var cost: String { Self.cost }

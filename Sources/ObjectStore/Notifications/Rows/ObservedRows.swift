@@ -5,11 +5,6 @@ protocol ObservedRows {
     /// The number of rows.
     var count: Int { get }
 
-    /// The estimated memory of the rows in bytes, including rows and values that are kept but not visible.
-    ///
-    /// Takes time in proportion to the number of stages of the query, not to the number of rows.
-    var memory: Int { get }
-
     /// A description of the cost of a commit that changes the collection.
     var cost: String { get }
 

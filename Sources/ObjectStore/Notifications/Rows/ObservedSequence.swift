@@ -77,15 +77,6 @@ final class ObservedSequence {
         }
     }
 
-    /// The estimated memory of the elements in bytes.
-    var memory: Int {
-        // A hash table is three quarters full at most.
-        let entry = (MemoryLayout<ObjectKey>.stride + MemoryLayout<Int32>.stride) * 4 / 3 + 1
-        return positions.memory + objects.capacity * MemoryLayout<ObjectKey>.stride
-            + next.capacity * MemoryLayout<Int32>.stride + first.capacity * entry
-            + unused.capacity * MemoryLayout<Int>.stride
-    }
-
     /// Returns the object of an element.
     func object(_ number: ObjectKey) -> ObjectKey { objects[Int(number.rawValue)] }
 

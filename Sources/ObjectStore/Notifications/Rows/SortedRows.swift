@@ -19,7 +19,6 @@ struct SortedRows: OrderedRows {
     }
 
     var count: Int { arranged.count }
-    var memory: Int { arranged.memory }
 
     static func cost(_ rules: RowRules) -> String {
         rules.distincts.isEmpty

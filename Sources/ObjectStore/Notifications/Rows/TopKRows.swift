@@ -29,7 +29,6 @@ struct TopKRows: OrderedRows {
     }
 
     var count: Int { min(limit, ordered.keys.count) }
-    var memory: Int { ordered.keys.memory }
 
     static func cost(_ limit: Int) -> String {
         "reads only objects that a commit changes; runs the query again when no more of the "

@@ -12,7 +12,6 @@ struct UnsortedRows: OrderedRows {
     }
 
     var count: Int { keys.count }
-    var memory: Int { keys.memory }
 
     static let cost = "reads only objects that a commit changes"
     var cost: String { Self.cost }

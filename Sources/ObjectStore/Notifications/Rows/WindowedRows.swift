@@ -51,7 +51,6 @@ struct WindowedRows: OrderedRows {
     }
 
     var count: Int { arranged.count }
-    var memory: Int { arranged.memory + sequence.memory + (preceding?.memory ?? 0) }
 
     static func cost(_ rules: RowRules, _ source: ObservedSequence.Source) -> String {
         let rows = rules.isPlain ? UnsortedRows.cost : SortedRows.cost(rules)

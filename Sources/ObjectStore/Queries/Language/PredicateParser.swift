@@ -118,6 +118,7 @@ struct PredicateParser {
     }
 
     private mutating func parseComparison() throws(QueryFault) -> PredicateSyntax {
+        try QueryFault.step()
         let start = current
         let left = try parseSum()
         guard let (comparison, operatorRange) = takeOperator() else {

@@ -5,18 +5,40 @@ struct QueryFault: Error, Equatable {
     let range: Range<Int>
     /// Whether a property does not exist; the error code is then `unknown_property`.
     let isUnknownName: Bool
+    /// The error that stopped the compiler, which the text has not caused.
+    private let cause: StoreError?
 
     init(_ message: String, at range: Range<Int>, isUnknownName: Bool = false) {
+        self.init(message, range, isUnknownName, nil)
+    }
+
+    private init(
+        _ message: String, _ range: Range<Int>, _ isUnknownName: Bool, _ cause: StoreError?
+    ) {
         self.message = message
         self.range = range
         self.isUnknownName = isUnknownName
+        self.cause = cause
     }
+
+    /// Counts the work for a token or a condition; throws if the script is stopped, or has no memory left.
+    static func step() throws(QueryFault) {
+        do throws(StoreError) {
+            try StoreError.step(64)
+        } catch {
+            throw QueryFault(cause: error)
+        }
+    }
+
+    /// Creates the error of a compiler that was stopped.
+    init(cause: StoreError) { self.init("", 0..<0, false, cause) }
 
     /// Returns the error for users, with the message, the line of the text, and a caret under the range.
     ///
     /// The code is `unknown_property` or `invalid_query`. A long line is shortened to a window around the error, so a
     /// generated predicate of a megabyte does not cause an error message of a megabyte.
     func rendered(in text: String) -> StoreError {
+        if let cause { return cause }
         let bytes = Array(text.utf8)
         let start = min(max(range.lowerBound, 0), bytes.count)
         var lineStart = start

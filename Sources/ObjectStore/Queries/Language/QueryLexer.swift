@@ -1,3 +1,5 @@
+import MemoryAccounts
+
 /// Divides the text of a predicate into tokens.
 ///
 /// The lexer works on UTF-8 bytes. A name consists of letters, digits and underscores; all characters outside of ASCII
@@ -31,6 +33,12 @@ struct QueryLexer {
     private mutating func scan() throws(QueryFault) -> Bool {
         while at < bytes.count, QueryLexer.isSpace(bytes[at]) { at += 1 }
         guard at < bytes.count else { return false }
+        try QueryFault.step()
+        do throws(MemoryLimitReached) {
+            try tokens.requireSpaceToGrow()
+        } catch {
+            throw QueryFault(cause: StoreError(error))
+        }
         let start = at
         let first = bytes[at]
         if QueryLexer.isLetter(first) {

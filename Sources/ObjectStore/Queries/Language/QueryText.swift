@@ -28,6 +28,7 @@ package enum QueryText {
         var text = ""
         var parts: [PredicateSyntax] = []
         for (index, item) in values.enumerated() {
+            try StoreError.step(64)
             if index > 0 { text += " and " }
             let start = text.utf8.count
             text += item.name

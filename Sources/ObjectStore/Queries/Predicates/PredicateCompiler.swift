@@ -46,6 +46,7 @@ struct PredicateCompiler {
     mutating func condition(
         _ syntax: PredicateSyntax, _ scope: Scope
     ) throws(QueryFault) -> any PredicateNode {
+        try QueryFault.step()
         switch syntax.form {
         case .always(let value):
             return ConstantNode(value: value)

@@ -171,8 +171,6 @@ package final class CollectionValues {
             if let kept, kept.version == view.version, kept.generation == view.generation {
                 return kept
             }
-            try view.requireMemory(
-                toCopy: collection.property, of: collection.owner, in: rows)
             all =
                 try collection.count() > 0
                 ? view.listValues(collection.property, of: collection.owner, in: rows) : []

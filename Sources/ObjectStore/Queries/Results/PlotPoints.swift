@@ -24,10 +24,6 @@ package struct PlotPoints: Sendable {
     package internal(set) var groups: [Group] = []
     /// The number of objects without a value, or with a number that is not finite.
     package internal(set) var missing = 0
-
-    /// The memory of the coordinates, in bytes; the array of a group is half empty at most.
-    package var memory: Int { 2 * Self.memoryOfPoint * groups.reduce(0) { $0 + $1.points.count } }
-    fileprivate static let memoryOfPoint = 2 * MemoryLayout<Double>.stride
 }
 
 extension Results {
@@ -50,9 +46,8 @@ extension Results {
         var points = PlotPoints(
             x: PlotPoints.Axis(type: horizontal.type), y: PlotPoints.Axis(type: vertical.type))
         var groups: [String?: [(x: Double, y: Double)]] = [:]
-        let interruption = Interruption.current
         for key in try keys() {
-            try interruption?.step()
+            try StoreError.step()
             guard let px = try horizontal.number(key), let py = try vertical.number(key) else {
                 points.missing += 1
                 continue

@@ -1,5 +1,4 @@
 import ColumnStorage
-import MemoryAccounts
 
 /// The keys of a query's objects at one version, in order.
 ///
@@ -15,15 +14,6 @@ package struct ResultKeys: Sendable {
     private let storage: Storage
     /// The number of keys.
     package let count: Int
-
-    /// The bytes that the keys take.
-    package var memory: Int {
-        switch storage {
-        case .bitmap(let clusters, let starts):
-            clusters.count * MemoryLayout<ClusterBits>.stride + starts.count * 8
-        case .list(let keys): keys.count * MemoryLayout<ObjectKey>.stride
-        }
-    }
 
     init(_ keys: [ObjectKey]) {
         storage = .list(keys)
@@ -175,8 +165,6 @@ extension ResultKeys: Sequence {
             case .list(let list):
                 guard position < list.count else { return nil }
                 position += 1
-                // Each object of a sorted list may be on other pages than the one before it.
-                if position & 31 == 0 { Self.measureMemory() }
                 return list[position - 1]
             case .bitmap(let clusters, _):
                 while bits == 0 {
@@ -216,16 +204,11 @@ extension ResultKeys: Sequence {
             }
         }
 
-        /// Measures the memory of a script with a limit, because loops over keys read the objects.
-        @inline(never)
-        private static func measureMemory() { MemoryAccount.current?.measureIfDue() }
-
         private mutating func advance(in clusters: [ClusterBits]) {
             word += 1
             if word == Cluster.words {
                 word = 0
                 cluster += 1
-                if cluster & 3 == 0 { Self.measureMemory() }
             }
             if cluster < clusters.count { bits = clusters[cluster][word] }
         }

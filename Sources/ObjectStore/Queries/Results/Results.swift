@@ -1,5 +1,4 @@
 import ColumnStorage
-import MemoryAccounts
 
 /// The objects of a query, lazy and live.
 ///
@@ -28,8 +27,6 @@ public final class Results {
     private var checkedSchema: Schema?
     private var kept: (stamp: Stamp, keys: ResultKeys)?
     private var counted: (stamp: Stamp, count: Int)?
-    /// The memory that the kept keys take.
-    private var charge = MemoryCharge()
 
     /// Creates the results of a query without running it.
     package init(_ source: ObjectSource, _ query: Query) {
@@ -47,8 +44,6 @@ public final class Results {
         if let kept, kept.stamp == stamp { return kept.keys }
         try checkQuery(view)
         let keys = try QueryEvaluator.keys(of: query, in: view)
-        kept = nil
-        try charge.set(keys.memory)
         kept = (stamp, keys)
         return keys
     }

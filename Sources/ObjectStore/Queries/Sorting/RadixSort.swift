@@ -80,12 +80,6 @@ struct TextArena {
     var isEmpty: Bool { starts.count == 1 }
     /// The number of texts.
     var count: Int { starts.count - 1 }
-    /// Returns the bytes that the texts take with one more, including the copy that is made when an array grows.
-    func memory(adding count: Int) -> Int {
-        let needed = bytes.count + count
-        let text = needed <= bytes.capacity ? bytes.capacity : 2 * needed + bytes.capacity
-        return text + starts.capacity * 16
-    }
 
     mutating func add(_ text: [UInt8]) {
         bytes += text

@@ -38,7 +38,6 @@ struct ArrangedValues: ObservedRows {
     private var shown: ValueStage { stages[stages.count - 1] }
 
     var count: Int { shown.count }
-    var memory: Int { stages.reduce(elements.memory + sequence.memory) { $0 + $1.memory } }
 
     /// Returns a description of the cost of a commit that changes the collection.
     static func cost(of property: Property) -> String {

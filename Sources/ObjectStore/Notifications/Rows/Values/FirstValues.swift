@@ -6,9 +6,6 @@ import ColumnStorage
 struct FirstValues {
     private var ordered: SortedKeys
 
-    /// The estimated memory of the elements in bytes.
-    var memory: Int { ordered.memory }
-
     /// Creates the state from all elements.
     init(_ numbers: [ObjectKey], _ reader: ValueReader) throws {
         ordered = try SortedKeys(inOrder: reader.order(ascending: true).sorted(numbers))

@@ -22,20 +22,6 @@ struct NestedRows: ObservedRows {
         /// The positions of the visible elements, in their order.
         var shown: [Int] = []
         var nextNumber: Int64 = 0
-        /// The estimated memory of the values in bytes, besides their places in the array.
-        var memoryOfValues = 0
-
-        /// The estimated memory of all elements in bytes.
-        var memory: Int {
-            memoryOfValues + keys.capacity * MemoryLayout<String>.stride
-                + values.capacity * MemoryLayout<Value>.stride
-                + (numbers.capacity + shown.capacity) * MemoryLayout<Int>.stride
-        }
-
-        mutating func measure() {
-            memoryOfValues =
-                keys.reduce(0) { $0 + $1.memory } + values.reduce(0) { $0 + $1.memory }
-        }
 
         mutating func addNumber() {
             numbers.append(ObjectKey(rawValue: nextNumber))
@@ -58,11 +44,9 @@ struct NestedRows: ObservedRows {
 
     private func arrange(_ content: inout Content) throws {
         content.shown = try CollectionValues.positions(of: content.values, by: steps, of: property)
-        content.measure()
     }
 
     var count: Int { content.shown.count }
-    var memory: Int { content.memory }
 
     /// A description of the cost of a commit that changes the collection.
     static let cost =

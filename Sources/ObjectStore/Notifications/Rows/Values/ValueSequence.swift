@@ -21,28 +21,13 @@ final class ValueSequence {
 
     let property: Property
     private var elements: [ListElement]
-    /// The bytes of all elements, including the unused ones.
-    private var bytes: Int
     private var positions = ElementPositions()
     private var unused: [ObjectKey] = []
 
     init(_ elements: [ListElement], of property: Property) {
         self.property = property
         self.elements = elements
-        bytes = elements.reduce(0) { $0 + $1.memory }
         label(elements.indices.map { ObjectKey(rawValue: Int64($0)) })
-    }
-
-    /// The estimated memory of the elements in bytes.
-    var memory: Int {
-        bytes + elements.capacity * MemoryLayout<ListElement>.stride + positions.memory
-            + unused.capacity * MemoryLayout<ObjectKey>.stride
-    }
-
-    private func replace(_ number: ObjectKey, by element: ListElement) {
-        let index = Int(number.rawValue)
-        bytes += element.memory - elements[index].memory
-        elements[index] = element
     }
 
     /// Returns the value of an element.
@@ -64,7 +49,7 @@ final class ValueSequence {
         for (old, new) in zip(changes.modifications, changes.modificationsNew) {
             let number = positions.number(at: old)
             step.elementsBefore[number] = self.element(number)
-            try replace(number, by: element(new))
+            elements[Int(number.rawValue)] = try element(new)
         }
         // For very many changes, rebuilding the whole sequence is faster.
         let count = changes.deletions.count + changes.insertions.count
@@ -112,11 +97,10 @@ final class ValueSequence {
         let number: ObjectKey
         if let known = unused.popLast() {
             number = known
-            replace(number, by: element)
+            elements[Int(known.rawValue)] = element
         } else {
             number = ObjectKey(rawValue: Int64(elements.count))
             elements.append(element)
-            bytes += element.memory
         }
         step.added.append(number)
         return number
@@ -129,11 +113,6 @@ final class ValueSequence {
         }
         positions.setOrder(numbers)
     }
-}
-
-extension ListElement {
-    /// The bytes that the element takes besides its place in an array.
-    fileprivate var memory: Int { if case .bytes(let bytes) = self { 48 + bytes.count } else { 0 } }
 }
 
 extension [ObjectKey] {

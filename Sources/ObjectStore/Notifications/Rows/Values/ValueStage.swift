@@ -23,9 +23,6 @@ struct ValueStage {
 
     var count: Int { min(rules.limit ?? .max, ordered.keys.count) }
 
-    /// The estimated memory of the stage in bytes.
-    var memory: Int { ordered.keys.memory + (firsts?.memory ?? 0) }
-
     /// Returns the element at a position below `count`.
     func number(at position: Int) -> ObjectKey { ordered.keys.key(at: position) }
 
