@@ -2,6 +2,8 @@ import Moonpool
 import TestThreads
 import Testing
 
+import class ColumnStorage.Interruption
+
 /// An actor that owns a store and observes it.
 private actor Reader {
     let location: StoreLocation
@@ -114,6 +116,30 @@ private actor Reader {
         #expect(await reader.seen.last == "end")
         await reader.close()
         await writer.close()
+    }
+
+    @Test
+    func `a sequence that cannot read its first version begins with the next one`()
+        async throws
+    {
+        let store = try Store(
+            .memory("unreadable"), models: Book.self, Author.self, Shelf.self, on: nil)
+        try store.writeNow { tx in
+            for isbn in 0..<3000 { try tx.insert(Book(isbn: isbn, title: "\(isbn)")) }
+        }
+        var changes = store.all(Book.self).sorted(by: \.title).changes().makeAsyncIterator()
+        let error = await #expect(throws: StoreError.self) {
+            try await Interruption.$current.withValue(Interruption { true }) {
+                _ = try await changes.next()
+            }
+        }
+        #expect(error?.code == .interrupted)
+        try store.writeNow { tx in try tx.insert(Book(isbn: 3000, title: "last")) }
+        guard case .initial(let rows) = try await changes.next() else {
+            Issue.record("no first element")
+            return
+        }
+        #expect(rows.count == 3001)
     }
 
     @Test func `a sequence of an object ends with its deletion`() async throws {

@@ -129,6 +129,29 @@ import Testing
         try (0..<results.count()).map { try results.object(at: $0).reference }
     }
 
+    @Test func `An observer that cannot read its first version begins with the next one`() throws {
+        let path = try makeStore()
+        let store = try DamagedStore.open(path)
+        defer { store.close() }
+        try setOwner(2000, ofDog: 3, in: store)
+        try setDamage(true, path)
+        var calls: [String] = []
+        let results = try store.objects("Dog").filtered("owner.name beginswith 'person'")
+        let token = try results.observe { change in
+            switch change.kind {
+            case .initial: calls.append("initial \(try results.count())")
+            case .error(let error): calls.append(error.code.rawValue)
+            default: calls.append("\(change.modifications)")
+            }
+        }
+        try store.refresh()
+        #expect(calls == ["file_corrupt"])
+        try setDamage(false, path)
+        try setOwner(7, ofDog: 2, in: store)
+        #expect(calls == ["file_corrupt", "initial 6"])
+        token.invalidate()
+    }
+
     @Test func `An observer of sections continues after versions that it cannot read`() throws {
         try observe { store in
             let sections = try store.objects("Dog").grouped(by: "owner.name")
