@@ -165,7 +165,7 @@ import Testing
     static let computed: Set = [
         "object.store", "object.class", "unmanaged object.store", "unmanaged object.class",
         "unmanaged object.is_frozen", "unmanaged object.project", "unmanaged object.thaw",
-        "unmanaged object.observe_value",
+        "unmanaged object.observe_value", "unmanaged object.get",
         "moonpool.on_error", "object change.error",
         // The methods of a live store that a frozen store does not have.
         "frozen store.backup", "frozen store.export", "frozen store.import", "frozen store.pins",

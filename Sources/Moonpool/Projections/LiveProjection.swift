@@ -38,7 +38,7 @@ public struct LiveProjection<P: Projection> {
             context.assign {
                 let index = try ProjectionLayout<P>.index(of: path)
                 let projected = try source.paths(in: context).paths[index]
-                guard let property = projected.ownProperty else {
+                guard let property = projected.ownProperty?.name else {
                     throw StoreError(
                         .invalidArgument,
                         "'\(projected.text)' is not a property of the projected object; assign the property of the linked object"

@@ -125,6 +125,9 @@ final class ProjectedPaths<P: Projection> {
             let path: ProjectedPath
             do {
                 path = try ProjectedPath(column.text, class: classSchema, schema: schema)
+                if !(column.type is any CollectionValue.Type) {
+                    try path.requireOne(for: "a property of one value")
+                }
             } catch let error as StoreError {
                 throw StoreError(.invalidSchema, "'\(P.self)': \(error.message)")
             }

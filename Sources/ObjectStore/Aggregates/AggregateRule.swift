@@ -9,8 +9,7 @@ struct AggregateRule {
     /// The rows and columns that the aggregated values depend on.
     let graph: WatchGraph
     let dependencies: [PropertyPath]
-    private let path: CompiledPath?
-    private let tables: [TableID]
+    private let path: ValuePath?
 
     /// Creates the rule of an aggregate.
     ///
@@ -26,24 +25,14 @@ struct AggregateRule {
                 throw StoreError(
                     .invalidArgument, "'\(kind.rawValue)' needs the name of a property")
             }
-            (type, path, tables, dependencies) = (.int, nil, [], [])
+            (type, path, dependencies) = (.int, nil, [])
             graph = WatchGraph(nothingOf: classSchema.table)
             return
         }
-        if PropertyPath.entersMixed(text, class: classSchema, schema: schema) {
-            let mixed = try MixedPath.reading(text, class: classSchema, schema: schema)
-            let key = try SortKey(text, ascending: true, class: classSchema, schema: schema)
-            (type, path, tables) = (.mixed, mixed.path, mixed.tables)
-            dependencies = key.dependencies
-        } else {
-            let parsed = try PropertyPath.parse(text, class: classSchema, schema: schema)
-            try parsed.checkSingle(for: kind.rawValue)
-            var tables: [TableID] = []
-            path = parsed.compiled(&tables)
-            self.tables = tables
-            type = parsed.components.last?.property.type ?? .bool
-            dependencies = [parsed]
-        }
+        let path = try ValuePath(text, class: classSchema, schema: schema)
+        try path.requireOne(for: kind.rawValue)
+        (type, dependencies) = (path.type, path.dependencies)
+        self.path = path
         if let operation = kind.operation {
             try Results.checkAggregate(operation, of: type, "'\(text)'")
         }
@@ -61,8 +50,8 @@ struct AggregateRule {
     func reader(in view: StoreView) throws -> (ObjectKey) throws -> Scalar {
         // A count ignores nil, so this value represents each counted object.
         guard let path else { return { _ in .bool(true) } }
-        let bound = try BoundTables(tables, in: view)
-        return { key in try path.value(bound, key) }
+        let bound = try path.bound(to: view)
+        return { key in try bound.value(key) }
     }
 
     /// Converts a result to the property's type.

@@ -82,9 +82,20 @@ private enum WildcardPath {
     static func expand(
         _ text: String, class classSchema: ClassSchema, schema: Schema
     ) throws -> [PropertyPath] {
+        if ValuePath.hasOperations(text) {
+            return try ValuePath(text, class: classSchema, schema: schema).dependencies
+        }
         let names = text.split(separator: ".", omittingEmptySubsequences: false)
         guard names.contains("*") else {
-            return try PropertyPath.parseAll(text, class: classSchema, schema: schema)
+            do {
+                return try PropertyPath.parseAll(text, class: classSchema, schema: schema)
+            } catch let error as StoreError
+                where error.code == .unknownProperty
+                && PropertyPath.entersMixed(text, class: classSchema, schema: schema)
+            {
+                // No class has the property, so the name is a key of a map.
+                return try ValuePath(text, class: classSchema, schema: schema).dependencies
+            }
         }
         var found: [PropertyPath] = []
         var fault: (any Error)?

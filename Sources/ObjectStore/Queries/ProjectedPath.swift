@@ -1,27 +1,24 @@
 import ColumnStorage
 
-/// A path from an object to one value, as used in projections: `name`, `owner.address.city`, `toys[1].name`,
-/// `toys.@count`, `notes['food']`.
+/// A path from an object to what a projection shows: `name`, `owner.address.city`, `toys[1].name`, `toys.@sum.price`,
+/// `notes['food']`, `toys`.
 ///
-/// Indexes start at 1. After a nil link and for a missing element the value is null; a count or sum is then 0. A path
-/// without an aggregate may end in a link, a collection or backlinks.
+/// A path with one value yields the value; after a nil link and for a missing element it is null. A path to a collection
+/// of one object yields the collection, and a path with several values a list of those that are not nil.
 package struct ProjectedPath: Sendable {
-    private enum Step: Sendable {
-        case property(Property, of: ClassSchema)
-        /// An element by its index, counted from 0.
-        case index(Int)
-        case first
-        case last
-        case key(String)
-        case keys
+    /// The property at the end of a path.
+    private struct End: Sendable {
+        let property: Property
+        let classSchema: ClassSchema
+        /// The path to the object that has the property; nil if it is the object at which the path begins.
+        let owner: ValuePath?
     }
 
     /// The text of the path.
     package let text: String
-    private let steps: [Step]
-    /// The key that reads a path with an aggregate; nil for a path that the steps follow.
-    private let aggregate: SortKey?
-    private let isTotal: Bool
+    private let path: ValuePath
+    /// The property at the end, unless several objects have it, or the path ends in an element or an operation.
+    private let end: End?
     /// Whether the value may be null even if its property is required.
     ///
     /// This applies to values after a link, and to an element, a minimum, a maximum or an average.
@@ -31,94 +28,80 @@ package struct ProjectedPath: Sendable {
 
     /// Parses a path of a class.
     ///
-    /// Throws `unknown_property`, and `invalid_query` for a path with several values.
+    /// Throws `unknown_property` and `invalid_query`.
     package init(_ text: String, class classSchema: ClassSchema, schema: Schema) throws {
         self.text = text
+        path = try ValuePath(text, class: classSchema, schema: schema)
         let syntax: PathSyntax
         do throws(QueryFault) { syntax = try PredicateParser.parsePath(text) } catch {
             throw error.rendered(in: text)
         }
+        end = Self.end(syntax, path, class: classSchema, schema: schema)
         let operations = syntax.components.filter(\.isAggregate).map { $0.name.lowercased() }
-        isTotal = operations.contains { ["count", "size", "sum"].contains($0) }
-        guard operations.isEmpty || operations == ["keys"] else {
-            let key = try SortKey(text, ascending: true, class: classSchema, schema: schema)
-            aggregate = key
-            isOptional = !isTotal
-            steps = []
-            observed = key.dependencies.map(\.description)
-            return
+        let isTotal = operations.contains { ["count", "size", "sum"].contains($0) }
+        let links = path.plain?.components.dropLast() ?? []
+        isOptional =
+            end?.property.isSingle != false && !isTotal
+            && (path.plain == nil
+                || links.contains { $0.target.flatMap(schema.find(table:))?.isEmbedded == false })
+        // A change of a collection in the middle of the path changes which values there are.
+        let components = path.plain?.components ?? []
+        observed =
+            [text]
+            + components.indices.dropLast().filter { components[$0].isToMany }.map { list in
+                components[...list].map(\.property.name).joined(separator: ".")
+            }
+    }
+
+    private static func end(
+        _ syntax: PathSyntax, _ path: ValuePath, class classSchema: ClassSchema, schema: Schema
+    ) -> End? {
+        guard let last = syntax.components.last, !last.isAggregate, last.brackets.isEmpty else {
+            return nil
         }
-        aggregate = nil
-        observed = [
-            syntax.components.filter { !$0.isAggregate }.map(\.name).joined(separator: ".")
-        ]
-        let steps: [Step]
-        do throws(QueryFault) {
-            steps = try Self.steps(syntax, classSchema, schema)
-        } catch {
-            throw error.rendered(in: text)
+        var rest = syntax
+        rest.components.removeLast()
+        guard !rest.components.isEmpty else {
+            return classSchema.property(named: last.name).map {
+                End(property: $0, classSchema: classSchema, owner: nil)
+            }
         }
-        self.steps = steps
-        isOptional = steps.enumerated().contains { number, step in
-            guard case .property(let property, _) = step else { return true }
-            return number < steps.count - 1 && property.isSingle
-                && schema.target(of: property)?.isEmbedded == false
+        // Without an owner, the path goes through a map or a mixed value.
+        guard
+            let owner = try? ValuePath(
+                rest, 0..<path.text.utf8.count, path.text, class: classSchema, schema: schema),
+            !owner.isToMany, let owners = owner.target.flatMap(schema.find(table:)),
+            let property = owners.property(named: last.name)
+        else { return nil }
+        return End(property: property, classSchema: owners, owner: owner)
+    }
+
+    /// The property that the path consists of; nil for a longer path.
+    package var ownProperty: Property? {
+        path.plain?.components.count == 1 ? path.plain?.components[0].property : nil
+    }
+
+    /// Throws `invalid_query`, and names what to write instead, unless each object has one value, possibly nil.
+    package func requireOne(for purpose: String) throws { try path.requireOne(for: purpose) }
+
+    /// Returns the property at the end of the path, and the object that has it; nil if several objects have it, after a
+    /// nil link, and for elements and operations.
+    package func end(
+        of key: ObjectKey, in source: ObjectSource
+    ) throws -> (property: Property, owner: LiveObject)? {
+        guard let end else { return nil }
+        try note(key, source)
+        return try ownerKey(of: end, key, in: source.openView()).map {
+            (end.property, source.object(end.classSchema, $0))
         }
     }
 
-    private static func steps(
-        _ syntax: PathSyntax, _ classSchema: ClassSchema, _ schema: Schema
-    ) throws(QueryFault) -> [Step] {
-        var steps: [Step] = []
-        var current: ClassSchema? = classSchema
-        var isToMany = false
-        for component in syntax.components {
-            guard !component.isAggregate else {
-                steps.append(.keys)
-                continue
-            }
-            guard !isToMany else {
-                throw QueryFault(
-                    "'\(component.name)' has a value for each element; choose one with [1], [first] or [last]",
-                    at: component.range)
-            }
-            guard let owner = current else {
-                throw QueryFault(
-                    "the path cannot continue with '\(component.name)'; a value has no properties",
-                    at: component.range)
-            }
-            guard let property = owner.property(named: component.name) else {
-                let hint = NearestName.hint(
-                    for: component.name, among: owner.properties.map(\.name))
-                throw QueryFault(
-                    "unknown property '\(component.name)' in '\(owner.name)'\(hint)",
-                    at: component.range, isUnknownName: true)
-            }
-            steps.append(.property(property, of: owner))
-            for bracket in component.brackets { steps.append(try step(bracket)) }
-            isToMany = !property.isSingle && component.brackets.isEmpty
-            current = schema.target(of: property)
+    private func ownerKey(of end: End, _ key: ObjectKey, in view: StoreView) throws -> ObjectKey? {
+        guard let owner = end.owner else { return key }
+        guard case .object(let reference) = try owner.value(owner.bound(to: view).value(key)) else {
+            return nil
         }
-        return steps
-    }
-
-    private static func step(_ bracket: PathSyntax.Bracket) throws(QueryFault) -> Step {
-        switch bracket.form {
-        case .index(let index): return .index(Int(clamping: index) - 1)
-        case .first: return .first
-        case .last: return .last
-        case .key(let key): return .key(key)
-        case .size, .every, .argument:
-            throw QueryFault(
-                "a projection needs one element here: an index, first, last or a key",
-                at: bracket.range)
-        }
-    }
-
-    /// The name of the property that the path consists of; nil for a longer path.
-    package var ownProperty: String? {
-        guard steps.count == 1, case .property(let property, _) = steps[0] else { return nil }
-        return property.name
+        return reference.key
     }
 
     /// Reads the value for one object, and records the reads if they are tracked.
@@ -126,48 +109,24 @@ package struct ProjectedPath: Sendable {
     /// Throws `invalid_object` if the object was deleted, `closed`.
     package func value(of key: ObjectKey, in source: ObjectSource) throws -> Value {
         let view = try source.openView()
-        guard let (store, reader) = source.tracked else { return try value(of: key, in: view) }
-        guard let aggregate else {
-            return try value(of: key, in: view) { property, owner, key in
-                try store.noteRead(of: property, owner, key, reader)
+        try note(key, source)
+        return try StoreError.evaluating {
+            if let end, end.owner == nil || !end.property.isSingle {
+                guard let owner = try ownerKey(of: end, key, in: view) else { return .null }
+                return try view.value(end.property, of: owner, in: end.classSchema)
             }
+            let bound = try path.bound(to: view)
+            guard path.isToMany else { return path.value(try bound.value(key)) }
+            return .list(try bound.values(key).map(path.value).filter { $0 != .null })
         }
-        for path in aggregate.dependencies {
-            try store.noteReads(along: path.components[...], from: key, reader)
-        }
-        return try value(of: key, in: view)
     }
 
-    /// Reads the value for one object; `note` receives each property that is read.
-    ///
-    /// Throws `invalid_object` if the object was deleted.
-    private func value(
-        of key: ObjectKey, in view: StoreView,
-        note: (Property, ClassSchema, ObjectKey) throws -> Void = { _, _, _ in }
-    ) throws -> Value {
-        if let aggregate {
-            let value = try aggregate.value(aggregate.bound(to: view).value(key))
-            return value == .null && isTotal ? .int(0) : value
+    /// Records a read of everything that determines the value, if reads are tracked.
+    private func note(_ key: ObjectKey, _ source: ObjectSource) throws {
+        guard let (store, reader) = source.tracked else { return }
+        for path in path.dependencies {
+            try store.noteReads(along: path.components[...], from: key, reader)
         }
-        guard case .property(let property, let owner)? = steps.first else { return .null }
-        try note(property, owner, key)
-        var value = try view.value(property, of: key, in: owner)
-        for step in steps.dropFirst() {
-            switch (step, value) {
-            case (.property(let property, let owner), .object(let reference)):
-                try note(property, owner, reference.key)
-                value = try view.value(property, of: reference.key, in: owner)
-            case (.index(let index), .list(let values)):
-                value = values.indices.contains(index) ? values[index] : .null
-            case (.first, .list(let values)): value = values.first ?? .null
-            case (.last, .list(let values)): value = values.last ?? .null
-            case (.key(let key), .dictionary(let values)): value = values[key] ?? .null
-            case (.keys, .dictionary(let values)):
-                value = .list(values.keys.sorted().map(Value.string))
-            default: return .null
-            }
-        }
-        return value
     }
 }
 

@@ -90,7 +90,7 @@ package struct PropertyPath: Hashable, Sendable {
     /// Whether the path contains a list or backlinks, so that one object has any number of values.
     package var isToMany: Bool { components.contains(where: \.isToMany) }
 
-    /// Returns whether a key path continues after a mixed property.
+    /// Returns whether a key path continues after a mixed property, or after a map of values, with a key.
     static func entersMixed(
         _ text: String, class classSchema: ClassSchema, schema: Schema
     ) -> Bool {
@@ -100,7 +100,9 @@ package struct PropertyPath: Hashable, Sendable {
             guard let property = current.property(named: String(name.prefix { $0 != "[" })) else {
                 return false
             }
-            if property.type == .mixed { return true }
+            if property.type == .mixed || property.collection == .map && property.type != .object {
+                return true
+            }
             guard let target = schema.target(of: property) else { return false }
             current = target
         }
@@ -195,7 +197,7 @@ package struct PropertyPath: Hashable, Sendable {
                     .invalidQuery,
                     "the key path '\(text)' continues after '\(components.last?.property.name ?? "")',"
                         + (components.last?.property.type == .mixed
-                            ? " which is mixed; only predicates, sort orders, sections, aggregates and observers support paths into mixed values"
+                            ? " which is mixed"
                             : " which is not a link"))
             }
             guard let property = owner.property(named: String(name)) else {

@@ -34,10 +34,8 @@ final class LiveRows: LiveNode {
 
     private func watchValues(_ schema: Schema) throws {
         guard let path, let elements = schema.find(table: query.table) else { return }
-        let key = try? SortKey(path, ascending: true, class: elements, schema: schema)
-        let paths =
-            try key?.dependencies ?? [PropertyPath.parse(path, class: elements, schema: schema)]
-        values = WatchGraph(paths, of: query.table)
+        let compiled = try ValuePath(path, class: elements, schema: schema)
+        values = WatchGraph(compiled.dependencies, of: query.table)
     }
 
     override func advance(along step: VersionStep) throws -> Call? {

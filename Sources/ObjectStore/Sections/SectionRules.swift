@@ -29,29 +29,21 @@ struct SectionRules {
 
     /// Returns the query of the objects with a value.
     func query(of key: Scalar) -> Query {
-        var tables: [TableID] = []
         let text = "\(sortKey.description) == \(value(key).summary)"
         let node: any PredicateNode
-        if let computed = sortKey.computed {
-            tables = computed.tables
-            node = self.node(computed.expression, key)
+        let reading = sortKey.reading
+        if let path = reading.path, path.hops.isEmpty,
+            case .value(let slot, let source) = path.terminal
+        {
+            node = ColumnNode(slot: slot, source: source, test: test(key))
         } else {
-            let path = sortKey.path.compiled(&tables)
-            if path.hops.isEmpty, case .value(let slot, let source) = path.terminal {
-                node = ColumnNode(slot: slot, source: source, test: test(key))
-            } else {
-                node = self.node(PathExpression(path: path), key)
-            }
+            node = ExpressionTestNode(expression: reading.expression, test: test(key))
         }
         return base.adding(
             .filter(
                 CompiledPredicate(
                     text: text, table: base.table, dependencies: sortKey.dependencies,
-                    parts: [.init(text: text, node: node, tables: tables)], searches: [])))
-    }
-
-    private func node(_ expression: any PredicateExpression, _ key: Scalar) -> any PredicateNode {
-        ExpressionTestNode(expression: expression, test: test(key))
+                    parts: [.init(text: text, node: node, tables: reading.tables)], searches: [])))
     }
 
     /// Returns the test for the values of a section.
@@ -121,7 +113,7 @@ struct SectionRules {
     }
 
     /// Converts a key to a value of the property's type.
-    func value(_ key: Scalar) -> Value { sortKey.value(key) }
+    func value(_ key: Scalar) -> Value { sortKey.value?.value(key) ?? .null }
 
     /// Converts a value to the key of its section.
     ///
@@ -137,26 +129,5 @@ struct SectionRules {
                     + value.typeName)
         }
         return PredicateCompiler.constant(scalar, kind, beside: .value(type))
-    }
-}
-
-extension SortKey {
-    /// Converts a scalar to a value of the property's type.
-    func value(_ key: Scalar) -> Value {
-        switch key {
-        case .null, .nothing, .link: .null
-        case .bool(let flag): .bool(flag)
-        case .int(let number):
-            type == .date ? .date(Timestamp(microseconds: number)) : .int(number)
-        case .double(let number): type == .float ? .float(Float(number)) : .double(number)
-        case .decimal(let number): .decimal(number)
-        case .mixed(let value): value
-        case .bytes(let bytes):
-            switch type {
-            case .uuid: UUIDValue(bytes: bytes).map(Value.uuid) ?? .null
-            case .objectID: ObjectIDValue(bytes: bytes).map(Value.objectID) ?? .null
-            default: .string(String(decoding: bytes, as: UTF8.self))
-            }
-        }
     }
 }

@@ -29,12 +29,6 @@ package final class SectionedResults {
         made = try results.source.openView().schema
         let sortKey = try SortKey(
             keyPath, ascending: ascending, class: try results.classSchema(), schema: made)
-        guard sortKey.computed?.isTypeName != true else {
-            throw StoreError(
-                .invalidQuery,
-                "'\(keyPath)' cannot be used for sections; filter by type with where(\"\(keyPath) == 'int'\")"
-            )
-        }
         rules = SectionRules(results.query, sortKey)
         self.results = results
         self.keyPath = keyPath

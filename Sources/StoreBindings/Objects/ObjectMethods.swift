@@ -50,6 +50,14 @@ extension ObjectClass {
                     ProjectionHandle(shape, of: live.reference, in: type.handle, at: type.frozen),
                     ProjectionHandle.type)
             },
+            LuaMethod("get") { object, call in
+                let (type, live) = try stored(object, call)
+                try type.checkPresent(live.key)
+                let path = try ProjectedPath(
+                    call.text(2), class: type.classSchema, schema: type.source.view.schema)
+                return call.answer(
+                    try ProjectionShape.value(of: path, live, type.handle, type.frozen))
+            },
             LuaMethod("observe") { object, call in
                 let (type, live) = try stored(object, call)
                 return call.answer(try ObserverBinding(type.handle, call).observe(live))

@@ -163,23 +163,28 @@ struct ObserverBinding {
             })
     }
 
-    /// Implements `object:observe_value(property, fn)`.
+    /// Implements `object:observe_value(path, fn)`.
     func observeValue(_ object: LiveObject) throws -> LuaValue {
         let (handle, name, pace) = (handle, name, pace)
-        let property = try object.classSchema.requireProperty(property)
         guard keyPaths.isEmpty else {
             throw StoreError(
                 .invalidArgument,
-                "observe_value observes one property, '\(property.name)'; use observe for 'keypaths'"
-            )
+                "observe_value observes one path, '\(property)'; use observe for 'keypaths'")
         }
         _ = try object.source.writableStore()
+        guard let property = object.classSchema.property(named: property) else {
+            return try observe(
+                ProjectedPath(
+                    property, class: object.classSchema, schema: object.source.openView().schema),
+                of: object)
+        }
         return try answer(
             "\(property.name) of a \(object.classSchema.name)",
             { call in
                 try handle.store.observe(
                     object.reference, keyPaths: [property.name], name: name, pace: pace
                 ) { [weak handle] change in
+                    if case .error(let error) = change.kind { throw error }
                     guard let handle,
                         let entry = change.properties.first(where: { $0.name == property.name })
                     else { return }
@@ -188,6 +193,31 @@ struct ObserverBinding {
                         table.new(entry, of: object),
                         property.isSingle ? table.old(entry) : .nil,
                     ])
+                }
+            })
+    }
+
+    private func observe(_ path: ProjectedPath, of object: LiveObject) throws -> LuaValue {
+        let (handle, name, pace) = (handle, name, pace)
+        try path.requireOne(for: "observe_value")
+        try refuseRemote("path")
+        // Compares values: `toys[1].name` does not change when the name of another toy changes.
+        var last = try path.value(of: object.key, in: object.source)
+        return try answer(
+            "\(path.text) of a \(object.classSchema.name)",
+            { call in
+                try handle.store.observe(
+                    object.reference, keyPaths: path.observed, name: name, pace: pace
+                ) { [weak handle] change in
+                    // The function takes values only, so the script's error handler receives errors.
+                    if case .error(let error) = change.kind { throw error }
+                    guard let handle, case .change = change.kind else { return }
+                    let value = try path.value(of: object.key, in: object.source)
+                    guard value != last else { return }
+                    let bridge = ValueBridge(handle, nil)
+                    let old = bridge.lua(last)
+                    last = value
+                    try call([bridge.lua(value), old])
                 }
             })
     }

@@ -30,7 +30,7 @@ package final class ProjectedResultsHandle {
     package func rows(_ limit: Int) throws -> [[Value]] {
         try base.results.keys().array.prefix(limit).map { key in
             let object = base.results.source.object(shape.classSchema, key)
-            return try shape.fields.map { try $0.path.value(of: object) }
+            return try shape.fields.map { try $0.value(of: object) }
         }
     }
 
@@ -194,7 +194,7 @@ extension ObserverBinding {
             "projections of \(results.base.subject)",
             { call in
                 try handle.store.observe(
-                    results.base.results.query, keyPaths: fields.flatMap(\.path.keyPaths),
+                    results.base.results.query, keyPaths: fields.flatMap(\.path.observed),
                     name: name, pace: pace
                 ) { [weak handle] change in
                     guard let handle else { return }
@@ -234,7 +234,7 @@ struct ProjectedRows {
                     let new = results.base.results.source.object(reference)
                 else { continue }
                 let values = try fields.map {
-                    (try $0.path.value(of: old), try $0.path.value(of: new))
+                    (try $0.value(of: old), try $0.value(of: new))
                 }
                 guard values.contains(where: { $0.0 != $0.1 }) else { continue }
                 rows.append(

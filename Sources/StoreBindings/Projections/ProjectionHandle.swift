@@ -51,7 +51,7 @@ package final class ProjectionHandle {
     /// The values in the order of ``names``; throws `invalid_object` for a deleted object.
     package func values() throws -> [Value] {
         let object = try present()
-        return try shape.fields.map { try $0.path.value(of: object) }
+        return try shape.fields.map { try $0.value(of: object) }
     }
 
     /// The source of the values, for looking up objects.
@@ -74,22 +74,12 @@ package final class ProjectionHandle {
 
     /// Returns the name of the object that contains the value of a path: `Address 3`.
     private static func target(of field: ProjectionShape.Field, _ root: LiveObject) -> String {
-        let names = field.path.steps.map { step -> String in
-            switch step.selector {
-            case .index(let position)?: "\(step.property.name)[\(position + 1)]"
-            case .first?: "\(step.property.name):first()"
-            case .last?: "\(step.property.name):last()"
-            case .key(let key)?: "\(step.property.name)[\"\(key)\"]"
-            case nil: step.property.name
-            }
+        guard let (property, owner) = try? field.path.end(of: root.key, in: root.source) else {
+            return "what determines root():get(\"\(field.path.text)\")"
         }
-        let path = "root()." + names.joined(separator: ".")
-        guard let last = field.path.steps.last, field.path.steps.count > 1,
-            let owner = try? field.path.owner(of: root)
-        else { return field.path.isCount ? "the collection, which determines the count" : path }
         let key = owner.classSchema.primaryKey.flatMap { try? owner.value($0.name) }
-        let object = owner.classSchema.name + (key.map { " " + $0.summary } ?? "")
-        return "'\(last.property.name)' of the \(object): \(path)"
+        let name = owner.classSchema.name + (key.map { " " + $0.summary } ?? "")
+        return "'\(property.name)' of the \(name): root().\(field.path.text)"
     }
 
     static let type: LuaClass<ProjectionHandle> = LuaClass(
@@ -184,7 +174,7 @@ package final class ProjectionHandle {
         let bridge = ValueBridge(handle, frozen)
         let table = handle.state.makeTable(fields: shape.fields.count)
         for field in shape.fields {
-            let value = try field.path.value(of: object)
+            let value = try field.value(of: object)
             try handle.state.checkMemory(adding: Self.memoryOfCopy(value))
             table[field.name] = bridge.lua(value)
         }
@@ -210,12 +200,12 @@ extension ObserverBinding {
         let fields = try projection.shape.fields(named: keyPaths)
         _ = try object.source.writableStore()
         // Compares values instead of key paths: `toys[1].name` does not change when the name of another toy changes.
-        var last = try fields.map { try $0.path.value(of: object) }
+        var last = try fields.map { try $0.value(of: object) }
         return try answer(
             "a projection of \(projection.className)",
             { call in
                 try handle.store.observe(
-                    object.reference, keyPaths: fields.flatMap(\.path.keyPaths), name: name,
+                    object.reference, keyPaths: fields.flatMap(\.path.observed), name: name,
                     pace: pace
                 ) { [weak handle] change in
                     guard let handle else { return }
@@ -226,7 +216,7 @@ extension ObserverBinding {
                     switch change.kind {
                     case .change:
                         table["type"] = "change"
-                        let values = try fields.map { try $0.path.value(of: object) }
+                        let values = try fields.map { try $0.value(of: object) }
                         properties = try ProjectedProperties(fields, handle, nil).changes(
                             from: last, to: values
                         ) { try projection.shape.value($0, of: object, handle, nil) }

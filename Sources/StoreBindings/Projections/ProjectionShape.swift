@@ -5,7 +5,12 @@ import ObjectStore
 final class ProjectionShape {
     struct Field {
         let name: String
-        let path: ProjectionPath
+        let path: ProjectedPath
+
+        /// Returns the value for an object.
+        func value(of object: LiveObject) throws -> Value {
+            try path.value(of: object.key, in: object.source)
+        }
     }
 
     let classSchema: ClassSchema
@@ -38,7 +43,7 @@ final class ProjectionShape {
             fields.append(
                 Field(
                     name: name,
-                    path: try ProjectionPath(path, class: classSchema, schema: schema)))
+                    path: try ProjectedPath(path, class: classSchema, schema: schema)))
         }
         self.classSchema = classSchema
         self.fields = fields.sorted { $0.name < $1.name }
@@ -71,25 +76,31 @@ final class ProjectionShape {
         }
     }
 
-    /// Returns the value of a field for a script: a collection is live, unless the path traverses another collection.
-    func value(
-        _ field: Field, of object: LiveObject, _ handle: StoreHandle, _ frozen: FrozenSpace?
+    /// Returns the value of a path for a script: a collection is live, unless the path traverses another collection.
+    static func value(
+        of path: ProjectedPath, _ object: LiveObject, _ handle: StoreHandle, _ frozen: FrozenSpace?
     ) throws -> LuaValue {
         let bridge = ValueBridge(handle, frozen)
-        guard let (property, owner) = try field.path.collection(of: object) else {
-            return bridge.lua(try field.path.value(of: object))
-        }
+        guard let (property, owner) = try path.end(of: object.key, in: object.source),
+            !property.isSingle
+        else { return bridge.lua(try path.value(of: object.key, in: object.source)) }
         guard property.isBacklinks else { return try bridge.collection(property, of: owner) }
         let results = try Results(backlinks: property, of: owner)
         return handle.state.userdata(
             ResultsHandle(results, handle, frozen), ResultsHandle.type)
     }
 
+    func value(
+        _ field: Field, of object: LiveObject, _ handle: StoreHandle, _ frozen: FrozenSpace?
+    ) throws -> LuaValue {
+        try Self.value(of: field.path, object, handle, frozen)
+    }
+
     /// Returns the values of an object as text on one line: `name = "Rex", city = nil`.
     func describe(_ object: LiveObject) -> String {
         fields.map { field in
             // A value that cannot be read is printed as a question mark, as in objects.
-            "\(field.name) = \((try? field.path.value(of: object))?.summary ?? "?")"
+            "\(field.name) = \((try? field.value(of: object))?.summary ?? "?")"
         }.joined(separator: ", ")
     }
 }

@@ -62,7 +62,8 @@ import Testing
         ("items[$2].price > 1", "there is no argument $2"),
         ("any items[1].price > 1", "needs a list"),
         ("items[size].price > 1", "must be the end of a path"), ("age[size] > 1", "not a list"),
-        ("admirers[1].age > 1", "not a list"), ("@links.Person.buddy[1].age > 1", "no order"),
+        ("admirers['a'].age > 1", "an index from 1"),
+        ("@links.Person.buddy[1].age > 1", "no order"),
         ("numbers.@count[1] > 1", "has no elements"), ("items[frist].price > 1", "in brackets"),
         ("numbers[1].@count == 1", "one value"),
     ])

@@ -55,7 +55,7 @@ import Testing
             #expect(throws: StoreError.self, "\(path)") { try boxes().distinct([path]) }
         }
         let error = storeError(.invalidQuery) { _ = try boxes().distinct(["any[*].n"]) }
-        #expect(error?.message.contains("distinct requires one value for each object") == true)
+        #expect(error?.message.contains("distinct needs one value of each object") == true)
         let located = storeError(.invalidQuery) {
             _ = try boxes().filtered("truepredicate distinct(any[*])")
         }

@@ -39,7 +39,7 @@ package enum PredicateCheck {
         inPath text: String, class classSchema: ClassSchema, schema: Schema
     ) -> Fault? {
         do {
-            _ = try PropertyPath.parse(text, class: classSchema, schema: schema)
+            _ = try ValuePath(text, class: classSchema, schema: schema)
             return nil
         } catch let error as StoreError {
             return Fault(

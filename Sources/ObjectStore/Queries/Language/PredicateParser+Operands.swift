@@ -71,7 +71,7 @@ extension PredicateParser {
         case .literal(let function, let text):
             return constant(.literal(function: function, text: text))
         case .argument(let position): return constant(.argument(position))
-        case .variable, .aggregate:
+        case .variable, .aggregate, .quoted:
             let path = try parsePath(quantifier: nil)
             return PredicateSyntax(form: .path(path), range: range(from: token))
         case .symbol("("):
@@ -150,7 +150,7 @@ extension PredicateParser {
     /// Returns whether a word after `any` begins a path: a property may have the name `all` or `none`.
     private func startsPath(_ token: QueryToken) -> Bool {
         switch token.kind {
-        case .variable, .aggregate: return true
+        case .variable, .aggregate, .quoted: return true
         case .name(let name):
             return ![
                 "and", "or", "in", "between", "beginswith", "endswith", "contains", "like",
@@ -182,7 +182,7 @@ extension PredicateParser {
         }
         repeat {
             switch current.kind {
-            case .name(let name):
+            case .name(let name), .quoted(let name):
                 path.components.append(.init(name: name, isAggregate: false, range: current.range))
             case .aggregate(let name):
                 path.components.append(.init(name: name, isAggregate: true, range: current.range))

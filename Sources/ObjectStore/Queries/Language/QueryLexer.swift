@@ -49,6 +49,8 @@ struct QueryLexer {
             try scanNumber()
         } else if first == UInt8(ascii: "'") || first == UInt8(ascii: "\"") {
             add(.text(try scanText()), from: start)
+        } else if first == UInt8(ascii: "`") {
+            try scanQuoted()
         } else if first == UInt8(ascii: "$") {
             try scanArgument()
         } else if first == UInt8(ascii: "@") {
@@ -68,7 +70,7 @@ struct QueryLexer {
     private var followsPath: Bool {
         guard let last = tokens.last, last.range.upperBound == at else { return false }
         switch last.kind {
-        case .name, .aggregate, .variable: return true
+        case .name, .quoted, .aggregate, .variable: return true
         default: return last.isSymbol("]")
         }
     }
@@ -91,6 +93,19 @@ struct QueryLexer {
         } else {
             add(.name(name), from: start)
         }
+    }
+
+    /// Reads a name in backquotes.
+    private mutating func scanQuoted() throws(QueryFault) {
+        let start = at
+        at += 1
+        while at < bytes.count, bytes[at] != UInt8(ascii: "`") { at += 1 }
+        let name = String(decoding: bytes[(start + 1)..<at], as: UTF8.self)
+        guard at < bytes.count, !name.isEmpty else {
+            throw QueryFault("expected a name and another '`'", at: start..<at)
+        }
+        at += 1
+        add(.quoted(name), from: start)
     }
 
     /// Reads the contents of `uuid(…)`, quoted or not, and the closing parenthesis.

@@ -145,48 +145,36 @@ struct QueryTextCompiler {
         case .sort(let keys):
             var found: [SortKey] = []
             for key in keys {
-                guard !isComputed(key.path) || key.path.isRank else {
-                    found.append(
-                        try SortKey(
-                            key.path, key.range, text.part(key.range),
-                            ascending: key.ascending, class: classSchema, schema: schema))
-                    continue
-                }
+                let value = key.path.isRank ? nil : try self.value(key.path, key.range)
                 found.append(
                     try located(key.range) {
-                        if key.path.isRank {
-                            return try SortKey(rank: searches, ascending: key.ascending)
-                        }
-                        return try SortKey(
-                            PropertyPath.parse(
-                                key.path.name, class: classSchema, schema: schema),
-                            ascending: key.ascending)
+                        try value.map { try SortKey($0, ascending: key.ascending) }
+                            ?? SortKey(rank: searches, ascending: key.ascending)
                     })
             }
             return .sort(found)
         case .distinct(let paths):
             var found: [DistinctKey] = []
             for item in paths {
-                guard !isComputed(item.path) else {
-                    found.append(
-                        try DistinctKey(
-                            item.path, item.range, text.part(item.range),
-                            class: classSchema, schema: schema))
-                    continue
-                }
-                found.append(
-                    try located(item.range) {
-                        try DistinctKey(item.path.name, class: classSchema, schema: schema)
-                    })
+                let value = try self.value(item.path, item.range)
+                found.append(try located(item.range) { try DistinctKey(value) })
             }
             return .distinct(found)
         }
     }
 
-    /// Returns whether a path has more than names of properties.
-    private func isComputed(_ path: PathSyntax) -> Bool {
-        !path.isPlain
-            || PropertyPath.entersMixed(path.name, class: classSchema, schema: schema)
+    private func value(
+        _ path: PathSyntax, _ range: Range<Int>
+    ) throws(QueryFault) -> ValuePath {
+        guard path.isPlain,
+            !PropertyPath.entersMixed(path.name, class: classSchema, schema: schema)
+        else {
+            return try ValuePath(
+                path, range, text.part(range), class: classSchema, schema: schema)
+        }
+        return try located(range) {
+            ValuePath(try PropertyPath.parse(path.name, class: classSchema, schema: schema))
+        }
     }
 
     private func located<Result>(

@@ -3,6 +3,8 @@ struct QueryToken: Equatable {
     /// The kind of the token.
     enum Kind: Equatable {
         case name(String)
+        /// A name in backquotes, which is never a keyword.
+        case quoted(String)
         case integer(Int64)
         /// A number with a decimal point or an exponent, or with more than 64 bits; `written` is its exact value if the
         /// double differs.
@@ -42,7 +44,7 @@ struct QueryToken: Equatable {
     /// The token in error messages.
     var description: String {
         switch kind {
-        case .name(let name): "'\(name)'"
+        case .name(let name), .quoted(let name): "'\(name)'"
         case .integer(let value): "\(value)"
         case .number(let value, _): "\(value)"
         case .decimal(let value): "\(value)"

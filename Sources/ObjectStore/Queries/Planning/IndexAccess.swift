@@ -286,7 +286,7 @@ private struct IndexLookup {
         let column: ColumnID
         switch hop {
         case .link(_, let link), .list(_, let link), .entries(_, let link): column = link
-        case .backlinks, .holders, .element: return nil
+        case .backlinks, .backlink, .holders, .element: return nil
         }
         let rest = PathNode(path: node.path.rest, quantifier: .any, test: node.test)
         if rest.path.hops.isEmpty, rest.path.terminal == .object {

@@ -249,7 +249,7 @@ extension CompiledPath {
             .element(let slot, _, _):
             return tables[slot]
         // Backlinks name only the table that contains the links.
-        case .backlinks, .holders: return nil
+        case .backlinks, .backlink, .holders: return nil
         case nil: break
         }
         switch terminal {

@@ -36,10 +36,12 @@ struct CompiledPath: Sendable {
         case holders(slot: Int, ColumnID, target: TableID)
         /// One element of a list of links; past the end, no object.
         case element(slot: Int, ColumnID, ElementPosition)
+        /// One of the objects of another table that link to this object, in the order of their creation.
+        case backlink(slot: Int, ColumnID, ElementPosition)
 
         var isToMany: Bool {
             switch self {
-            case .link, .element: false
+            case .link, .element, .backlink: false
             case .list, .entries, .backlinks, .holders: true
             }
         }
@@ -48,7 +50,7 @@ struct CompiledPath: Sendable {
         var isCounted: Bool {
             switch self {
             case .list, .entries, .backlinks: true
-            case .link, .element, .holders: false
+            case .link, .element, .backlink, .holders: false
             }
         }
     }
@@ -171,6 +173,16 @@ struct CompiledPath: Sendable {
             let element = try position.element(of: tables[slot], column, key)
             guard case .int(let next)? = element else { return try nilLink(body) }
             return try walk(tables, ObjectKey(rawValue: next), from: index + 1, body)
+        case .backlink(let slot, let column, let position):
+            let sources = try tables[slot].sources(of: key, through: column)
+            let next: ObjectKey? =
+                switch position {
+                case .index(let index): sources.indices.contains(index) ? sources[index] : nil
+                case .last: sources.last
+                case .key: nil
+                }
+            guard let next else { return try nilLink(body) }
+            return try walk(tables, next, from: index + 1, body)
         }
     }
 

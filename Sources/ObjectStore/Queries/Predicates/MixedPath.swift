@@ -137,31 +137,6 @@ struct MixedPath: Hashable, Sendable {
     }
 }
 
-extension MixedPath {
-    /// Compiles a path into a mixed value that leads to one value of each object.
-    ///
-    /// Throws `invalid_query`.
-    static func reading(
-        _ text: String, class classSchema: ClassSchema, schema: Schema
-    ) throws -> (path: CompiledPath, tables: [TableID]) {
-        do throws(QueryFault) {
-            var compiler = PredicateCompiler(schema: schema, arguments: [])
-            let operand = try compiler.path(
-                PathContext(
-                    syntax: try PredicateParser.parsePath(text), range: 0..<text.utf8.count,
-                    scope: .init(classSchema: classSchema, variable: nil, prefix: [])))
-            guard case .path(let path) = operand.form, !path.isToMany else {
-                throw QueryFault(
-                    "expected one value for each object; \(operand.description) can have several",
-                    at: operand.range)
-            }
-            return (path, compiler.tables)
-        } catch {
-            throw error.rendered(in: text)
-        }
-    }
-}
-
 extension ListElement {
     /// The bytes of a mixed value; empty for nil.
     fileprivate var mixedBytes: [UInt8] {

@@ -54,6 +54,15 @@ enum MixedType {
         names.map(\.name) + ["object", "numeric", "collection"] + schema.classes.map(\.name)
     }
 
+    /// Returns the names of all types and classes, by their numbers.
+    static func names(in schema: Schema) -> [Int64: String] {
+        var found = Dictionary(uniqueKeysWithValues: names.map { ($0.code, $0.name) })
+        for classSchema in schema.classes {
+            found[firstClass + Int64(classSchema.table.rawValue)] = classSchema.name
+        }
+        return found
+    }
+
     private static func classes(of schema: Schema) -> [Int64] {
         schema.classes.map { firstClass + Int64($0.table.rawValue) }
     }

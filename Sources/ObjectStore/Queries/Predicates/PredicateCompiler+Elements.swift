@@ -6,8 +6,9 @@ extension PredicateCompiler {
         of component: PathSyntax.Component, in property: Property, _ description: String
     ) throws(QueryFault) -> CompiledPath.ElementPosition? {
         guard let bracket = component.bracket else { return nil }
-        if case .every = bracket.form, property.collection != nil { return nil }
-        guard let collection = property.collection else {
+        let collection = property.isBacklinks ? .list : property.collection
+        if case .every = bracket.form, collection != nil { return nil }
+        guard let collection else {
             throw QueryFault(
                 "\(description) is \(property.typeName), not a list, and has no elements",
                 at: bracket.range)

@@ -84,6 +84,14 @@ extension PredicateCompiler {
             let slot = slot(origin.table)
             let isMixed =
                 schema.find(table: origin.table)?.property(in: origin.column)?.type == .mixed
+            if let position {
+                guard !isMixed else {
+                    throw QueryFault(
+                        "an element of \(walk.description) cannot be indexed", at: range)
+                }
+                walk.hops.append(.backlink(slot: slot, origin.column, position))
+                return
+            }
             walk.hops.append(
                 isMixed
                     ? .holders(slot: slot, origin.column, target: owner.table)

@@ -79,8 +79,24 @@ extension SortKey {
         dependencies = searches.map(\.path)
         description = SortKey.rankName
         type = .double
-        computed = nil
-        reading = SortReading(searches)
+        value = nil
+        reading = PathReading(rank: searches)
+    }
+}
+
+extension PathReading {
+    /// Creates a form that adds the scores of searches.
+    fileprivate convenience init(rank searches: [TextSearch]) {
+        var tables: [TableID] = []
+        var texts: [RankedText] = []
+        for search in searches {
+            let path = search.path.compiled(&tables)
+            guard case .value(let slot, let source) = path.terminal else { continue }
+            texts.append(
+                RankedText(
+                    hops: path.hops, slot: slot, column: source.column, query: search.query))
+        }
+        self.init(CompiledPath(hops: [], terminal: .rank(texts)), isMixed: false, tables)
     }
 }
 

@@ -25,7 +25,8 @@ extension Results {
     /// than `bars` distinct values. For texts, the `bars` most frequent ones are counted. Reads every object. Throws
     /// `unknown_property`, and `invalid_query` for a list or a type without a meaningful order.
     package func histogram(_ path: String, bars: Int = 10) throws -> Histogram {
-        let (compiled, bound, type) = try read(path, for: "histogram")
+        let (values, compiled) = try read(path, for: "a histogram")
+        let type = compiled.type
         if let (store, _) = source.tracked { try store.noteRead(of: query, path: path) }
         let bars = max(1, min(bars, 1_000))
         switch type {
@@ -33,7 +34,7 @@ extension Results {
             var histogram = Histogram()
             var numbers: [Double] = []
             for key in try keys() {
-                if let number = try compiled.value(bound, key).double, number.isFinite {
+                if let number = try values.value(key).double, number.isFinite {
                     numbers.append(number)
                 } else {
                     histogram.missing += 1
@@ -45,7 +46,7 @@ extension Results {
             var histogram = Histogram()
             var counts: [Scalar: Int] = [:]
             for key in try keys() {
-                let value = try compiled.value(bound, key)
+                let value = try values.value(key)
                 if value == .null || value == .nothing {
                     histogram.missing += 1
                 } else {

@@ -65,7 +65,8 @@ extension Results {
     }
 
     private func axis(_ path: String, isGroup: Bool = false) throws -> PlotAxisReader {
-        let (compiled, bound, type) = try read(path, for: "a plot")
+        let (values, compiled) = try read(path, for: "a plot")
+        let type = compiled.type
         switch type {
         case .int, .float, .double, .decimal, .date, .mixed, .string, .bool: break
         default:
@@ -75,7 +76,7 @@ extension Results {
                     "'\(path)' is \(type.rawValue); a plot needs numbers, dates, strings or bools")
             }
         }
-        return PlotAxisReader(path: path, type: type) { try compiled.value(bound, $0) }
+        return PlotAxisReader(path: path, type: type) { try values.value($0) }
     }
 }
 

@@ -46,8 +46,8 @@ extension Results {
     public func count(of path: String) throws -> Int {
         try StoreError.evaluating {
             if case .int(let count)? = try trackedAggregate(.count, path) { return Int(count) }
-            let (compiled, bound, _) = try read(path, for: "count")
-            return try keys().count { try compiled.value(bound, $0) != .null }
+            let values = try read(path, for: "count").values
+            return try keys().count { try values.value($0) != .null }
         }
     }
 
@@ -77,21 +77,14 @@ extension Results {
         }
     }
 
+    /// Compiles a path with one value for each object, and binds it to the current view.
     func read(
         _ text: String, for purpose: String
-    ) throws -> (CompiledPath, BoundTables, PropertyType) {
+    ) throws -> (values: BoundPath, path: ValuePath) {
         let view = try source.openView()
-        if PropertyPath.entersMixed(text, class: try classSchema(), schema: view.schema) {
-            let path = try MixedPath.reading(text, class: try classSchema(), schema: view.schema)
-            return try (path.path, BoundTables(path.tables, in: view), .mixed)
-        }
-        let path = try PropertyPath.parse(text, class: try classSchema(), schema: view.schema)
-        try path.checkSingle(for: purpose)
-        var tables: [TableID] = []
-        let compiled = path.compiled(&tables)
-        return try (
-            compiled, BoundTables(tables, in: view), path.components.last?.property.type ?? .bool
-        )
+        let path = try ValuePath(text, class: try classSchema(), schema: view.schema)
+        try path.requireOne(for: purpose)
+        return (try path.bound(to: view), path)
     }
 
     /// Throws `invalid_query` if values of a type do not have the aggregate; `what` describes the values in the
@@ -112,13 +105,12 @@ extension Results {
         _ operation: AggregateOperation, _ path: String
     ) throws -> (Scalar, PropertyType) {
         try StoreError.evaluating {
-            let (compiled, bound, type) = try read(path, for: operation.rawValue)
+            let (values, compiled) = try read(path, for: operation.rawValue)
+            let type = compiled.type
             try Results.checkAggregate(operation, of: type, "'\(path)'")
             let keys = try keys()
             var aggregate = Aggregate(operation)
-            if compiled.hops.isEmpty, case .value(_, let column) = compiled.terminal,
-                type != .decimal, type != .mixed
-            {
+            if let column = values.ownColumn, type != .decimal, type != .mixed {
                 let rows = try source.view.table(query.table)
                 let isDone = try keys.forEachCluster { cluster, bits in
                     try aggregate.add(column, of: rows, cluster, bits)
@@ -126,7 +118,7 @@ extension Results {
                 if isDone { return (aggregate.result, type) }
             }
             for key in keys {
-                let value = try compiled.value(bound, key)
+                let value = try values.value(key)
                 if type == .mixed, value.number == nil { continue }
                 aggregate.add(value)
             }

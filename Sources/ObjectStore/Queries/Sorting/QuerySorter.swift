@@ -6,7 +6,7 @@ import ColumnStorage
 /// by radix sort. Several sort keys take several stable passes, the least significant key first.
 struct QuerySorter {
     private let keys: [SortKey]
-    private let values: [BoundSortKey]
+    private let values: [BoundPath]
     private let rows: TableReader
 
     /// Creates a sorter with at least one sort key.

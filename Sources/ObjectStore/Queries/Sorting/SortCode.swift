@@ -29,7 +29,7 @@ enum SortCode {
     static func ofNil(ascending: Bool) -> UInt64 { ascending ? 0 : .max }
 }
 
-extension BoundSortKey {
+extension BoundPath {
     /// Returns the code of an object's value, and all bytes of a value that is longer than a code; nil if the value is
     /// nil.
     func code(_ key: ObjectKey) throws -> (code: UInt64, text: [UInt8]?)? {

@@ -4,11 +4,13 @@ import ColumnStorage
 ///
 /// A comparator is confined to the view's thread and follows a live view.
 package struct SortComparator {
-    private let keys: [BoundSortKey]
+    private let keys: [BoundPath]
+    private let ascending: [Bool]
 
     /// Creates a comparator of objects in a view.
     package init(_ keys: [SortKey], in view: StoreView) throws {
         self.keys = try keys.map { try $0.bound(to: view) }
+        ascending = keys.map(\.ascending)
     }
 
     /// Compares two objects: -1, 0 or 1; 0 only for the same object.
@@ -19,9 +21,9 @@ package struct SortComparator {
 
     /// Compares the values of two objects: -1, 0 or 1; 0 for equal values.
     func orderByValues(_ left: ObjectKey, _ right: ObjectKey) throws -> Int {
-        for key in keys {
+        for (index, key) in keys.enumerated() {
             let order = try SortComparator.order(key.value(left), key.value(right))
-            if order != 0 { return key.isAscending ? order : -order }
+            if order != 0 { return ascending[index] ? order : -order }
         }
         return 0
     }
@@ -32,9 +34,9 @@ package struct SortComparator {
     func code(of key: ObjectKey) throws -> UInt64 {
         let first = keys[0]
         guard let code = try first.code(key)?.code else {
-            return SortCode.ofNil(ascending: first.isAscending)
+            return SortCode.ofNil(ascending: ascending[0])
         }
-        return first.isAscending ? code : ~code
+        return ascending[0] ? code : ~code
     }
 
     /// Returns -1, 0 or 1 for any two values: nil comes first, then the order of ``ValueOrder``.

@@ -13,89 +13,66 @@ package struct SortKey: Hashable, Sendable {
     package let dependencies: [PropertyPath]
     /// The text of the key.
     package let description: String
-
-    /// The computed value of each object; nil if the path itself leads to the value.
-    let computed: ComputedValue?
+    /// The path to the sorted value; nil for `@rank`.
+    let value: ValuePath?
     /// The compiled form that reads the value.
-    let reading: SortReading
+    let reading: PathReading
 
     /// The type of the values; values of a mixed property, or inside one, may be of any type.
     let type: PropertyType
 
-    /// Creates a sort key from a path.
+    /// Creates a sort key from a path of names and dots.
     ///
     /// Throws `invalid_query` for a path through a list, to a link or to data.
     package init(_ path: PropertyPath, ascending: Bool) throws {
-        try path.checkSingle(for: "sorting")
-        if let last = path.components.last {
-            guard last.target == nil else {
-                throw StoreError(
-                    .invalidQuery,
-                    "the key path '\(path.description)' ends in the link '\(last.property.name)'; "
-                        + "sort by one of its properties")
-            }
-            guard last.property.type != .data else {
-                throw StoreError(
-                    .invalidQuery, "cannot sort by '\(path.description)', which is data")
-            }
-        }
-        self.path = path
-        self.ascending = ascending
-        searches = []
-        dependencies = [path]
-        description = path.description
-        type = path.components.last?.property.type ?? .bool
-        computed = nil
-        reading = SortReading(path)
+        try self.init(ValuePath(path), ascending: ascending)
     }
 
     /// Parses a sort key of a class.
     ///
-    /// The key is a key path, a path with an operation or an index such as `items.@count`, `items.@max.price` or
-    /// `items[1].price`, or a path into a mixed value. Throws `invalid_query` for a path that defines no order.
+    /// Throws `unknown_property`, and `invalid_query` for a path that defines no order.
     package init(
         _ text: String, ascending: Bool, class classSchema: ClassSchema, schema: Schema
     ) throws {
-        guard ComputedValue.isMeant(by: text, class: classSchema, schema: schema) else {
-            try self.init(
-                PropertyPath.parse(text, class: classSchema, schema: schema), ascending: ascending)
-            return
-        }
-        do throws(QueryFault) {
-            let syntax = try PredicateParser.parsePath(text)
-            try self.init(
-                syntax, 0..<text.utf8.count, text, ascending: ascending, class: classSchema,
-                schema: schema)
-        } catch {
-            throw error.rendered(in: text)
-        }
+        try self.init(
+            ValuePath(text, class: classSchema, schema: schema), ascending: ascending)
     }
 
-    /// Compiles a path that is more than names and dots.
-    init(
-        _ syntax: PathSyntax, _ range: Range<Int>, _ text: String, ascending: Bool,
-        class classSchema: ClassSchema, schema: Schema
-    ) throws(QueryFault) {
-        let value = try ComputedValue(
-            syntax, range, for: "sorting", class: classSchema, schema: schema)
-        guard value.type != .data, let path = value.dependencies.first else {
-            throw QueryFault("cannot sort by data", at: range)
+    /// Creates a sort key from a path.
+    ///
+    /// Throws `invalid_query` for a path with several values, to an object, to data or to the name of a type.
+    init(_ value: ValuePath, ascending: Bool) throws(StoreError) {
+        try value.requireOne(for: "sorting")
+        guard value.type != .object, let path = value.dependencies.first else {
+            throw StoreError(
+                .invalidQuery,
+                "the key path '\(value.text)' ends in the link "
+                    + "'\(value.dependencies.last?.components.last?.property.name ?? "")'; sort by one of its properties"
+            )
+        }
+        guard value.type != .data else {
+            throw StoreError(.invalidQuery, "cannot sort by '\(value.text)', which is data")
+        }
+        guard !value.isTypeName else {
+            throw StoreError(
+                .invalidQuery,
+                "'\(value.text)' is the name of a type, which has no order; filter by type with "
+                    + "where(\"\(value.text) == 'int'\")")
         }
         self.path = path
         self.ascending = ascending
         searches = []
         dependencies = value.dependencies
-        description = text
+        description = value.text
         type = value.type
-        computed = value
-        reading = SortReading(value)
+        self.value = value
+        reading = value.reading
     }
 
     /// Returns the key with the same meaning in another schema.
     func remade(class classSchema: ClassSchema, schema: Schema) throws -> SortKey {
-        guard computed != nil else { return self }
-        return try SortKey(
-            description, ascending: ascending, class: classSchema, schema: schema)
+        guard let value else { return self }
+        return try SortKey(value.remade(class: classSchema, schema: schema), ascending: ascending)
     }
 
     /// Returns whether both keys define the same order.
@@ -118,28 +95,17 @@ package struct SortKey: Hashable, Sendable {
         switch type {
         case .double: true
         case .bool, .int, .date:
-            computed == nil && path.components.count == 1
+            value?.plain != nil && path.components.count == 1
                 && path.components[0].property.isOptional == false
         default: false
         }
     }
 
     /// Returns the key bound to a view, ready to read values.
-    func bound(to view: StoreView) throws -> BoundSortKey {
-        try BoundSortKey(reading, ascending: ascending, in: view)
-    }
+    func bound(to view: StoreView) throws -> BoundPath { try BoundPath(reading, in: view) }
 }
 
 extension PropertyPath {
-    /// Throws `invalid_query` unless each object has exactly one value for the key, possibly null.
-    func checkSingle(for purpose: String) throws {
-        guard let list = components.first(where: \.isToMany) else { return }
-        throw StoreError(
-            .invalidQuery,
-            "the key path '\(description)' goes through the list '\(list.property.name)'; "
-                + "\(purpose) needs one value of each object")
-    }
-
     /// Returns the compiled path; adds its tables to `tables`, whose indexes are its slots.
     func compiled(_ tables: inout [TableID]) -> CompiledPath {
         func slot(_ table: TableID) -> Int {

@@ -76,10 +76,22 @@ extension HelpCatalog {
             "The class name of the object. If a property has this name, use moonpool.class_of(object)."
         ),
         .method(
+            "get", of: [object], ["(path: string): any"],
+            "Returns the value of a path that comes as text: a value, a collection, or a table if the path leads to several "
+                + "values.",
+            errors: [.unknownProperty, .invalidQuery, .invalidObject],
+            example: """
+                print(rex:get "owner.name", rex:get "owner.dogs.@max.age")  --> Ann 7
+                """),
+        .method(
             "observe_value", of: [object],
-            ["(property: string, body: fun(new: any, old: any), options?: ObserveOptions): Token"],
-            "Registers a function that is called when one property changes.",
-            errors: [.unknownProperty, .alreadyInWrite, .frozen, .invalidObject, .invalidArgument],
+            ["(path: string, body: fun(new: any, old: any), options?: ObserveOptions): Token"],
+            "Registers a function that is called when one property, or the value of a path such as `owner.name` or "
+                + "`toys.@max.price`, changes.",
+            errors: [
+                .unknownProperty, .invalidQuery, .alreadyInWrite, .frozen, .invalidObject,
+                .invalidArgument,
+            ],
             example: """
                 local token <close> = rex:observe_value("age", function(new, old) print(old, new) end)
                 store:write(function() rex.age = 8 end)

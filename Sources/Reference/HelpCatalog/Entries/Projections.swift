@@ -4,8 +4,8 @@ extension HelpCatalog {
         .method(
             "project", of: [results, list, set],
             ["(paths: table<string, string>): ProjectedResults"],
-            "Returns the objects as projections. A path can contain links, `[1]`, `[first]`, `[last]`, `['key']` and "
-                + "`.@count`.",
+            "Returns the objects as projections. A path is one of the predicate language, such as `owner.name`, `toys[1].name` or "
+                + "`toys.@sum.price`.",
             errors: [.unknownProperty, .invalidQuery, .invalidArgument],
             example: """
                 local cards = dogs:project { name = "name", master = "owner.name" }
