@@ -42,6 +42,12 @@ struct ModuleFunctions {
             }
             throw call.typeError(1, "object")
         }
+        add("id_of") { call in
+            guard let object = call.liveObject(1), object.stored != nil else {
+                throw call.typeError(1, "object of a store")
+            }
+            return call.answer(.integer(object.key))
+        }
         add("store_of") { call in
             if let (type, _) = call.liveObject(1)?.stored {
                 return Self.store(type.handle, type.frozen, call)

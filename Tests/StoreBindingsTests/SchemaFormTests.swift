@@ -4,6 +4,40 @@ import Testing
     let session: Session
     init() throws { session = try Session("Toy = { id = \"int primary\" }") }
 
+    @Test func `an ordered schema keeps the declared order, and defines the same classes`() {
+        session.expect(
+            """
+            local declared = { { "name", { type = "string", default = "x" } }, { "id", "int primary" }, { "age", "int?" } }
+            store:define { Cat = declared, Part = { embedded = true, { "size", "int" } } }
+            local function check(cat)
+                assert(#cat == 3 and cat[1][1] == "name" and cat[1][2].default == "x" and cat[3][2] == "int?")
+                assert(cat[2][1] == "id" and cat[2][2] == "int primary" and cat.name == nil)
+            end
+            check(store:schema("Cat", { ordered = true }))
+            check(store:freeze():schema("Cat", { ordered = true }))
+            local all = store:schema(nil, { ordered = true })
+            assert(all.Part.embedded and all.Part[1][1] == "size")
+            check(moonpool.open { in_memory = "ordered copy", schema = all }:schema("Cat", { ordered = true }))
+            assert(not pcall(store.schema, store, "Cat", { order = true }))
+            """)
+    }
+
+    @Test func `the number of an object never changes`() {
+        session.expect(
+            """
+            local first, second = store:write(function() return store:create("Toy", { id = 2 }), store:create("Toy", { id = 1 }) end)
+            local id = moonpool.id_of(first)
+            assert(math.type(id) == "integer" and id < moonpool.id_of(second))
+            assert(moonpool.id_of(store:object("Toy", 2)) == id and moonpool.id_of(first:freeze()) == id)
+            store:write(function() store:delete(second) end)
+            assert(moonpool.id_of(first) == id)
+            for _, wrong in ipairs { 1, "x", {}, moonpool.date(), moonpool.new("Toy", { id = 9 }) } do
+                local ok, err = pcall(moonpool.id_of, wrong)
+                assert(not ok and tostring(err):find("object of a store expected", 1, true), tostring(err))
+            end
+            """)
+    }
+
     // MARK: - Functions as defaults
 
     @Test func `a function gives each object its own default`() {

@@ -80,7 +80,7 @@ extension FrozenSpace {
         },
         LuaMethod("schema") { space, call in
             let schema = try space.source.openView().schema
-            let text = SchemaText(space.handle, schema)
+            let text = try SchemaText(space.handle, schema, options: call)
             guard !call.isNil(2) else { return call.answer(.table(text.table())) }
             return call.answer(.table(text.table(try schema.require(call.text(2)))))
         },

@@ -237,11 +237,19 @@ struct SchemaArguments {
 struct SchemaText {
     private let handle: StoreHandle
     private let schema: Schema
+    /// Whether a class is an array of names and declarations, which keeps the order of its properties.
+    private var isOrdered = false
 
     /// Creates the text of the store's current schema, or of another schema.
     init(_ handle: StoreHandle, _ schema: Schema? = nil) {
         self.handle = handle
         self.schema = schema ?? handle.store.schema
+    }
+
+    /// Creates the text in the form that the second argument of `store:schema` requests.
+    init(_ handle: StoreHandle, _ schema: Schema? = nil, options call: borrowing LuaCall) throws {
+        self.init(handle, schema)
+        isOrdered = try call.options(3, ["ordered"])?["ordered"].isTruthy == true
     }
 
     /// Returns a table of all classes.
@@ -265,12 +273,17 @@ struct SchemaText {
                         return .table(names)
                     }))
         }
-        for property in classSchema.properties {
+        for (index, property) in classSchema.properties.enumerated() {
+            func add(_ declaration: LuaValue) {
+                guard isOrdered else { return result[property.name] = declaration }
+                result[index + 1] = .table(
+                    handle.state.makeTable([.text(property.name), declaration]))
+            }
             let text = LuaValue.text(PropertySyntax.text(of: property))
             let function = handle.functionDefaults.function(of: property, in: classSchema)
             let isMapped = property.storedName != property.name
             guard property.defaultValue != nil || function != nil || isMapped else {
-                result[property.name] = text
+                add(text)
                 continue
             }
             let long = handle.state.makeTable(fields: 3)
@@ -281,7 +294,7 @@ struct SchemaText {
                 long["default"] = ValueBridge(handle, nil).lua(value)
             }
             if isMapped { long["map_to"] = .text(property.storedName) }
-            result[property.name] = .table(long)
+            add(.table(long))
         }
         return result
     }

@@ -89,9 +89,10 @@ extension StoreHandle {
         },
         LuaMethod("schema") { handle, call in
             try handle.store.check()
-            if call.isNil(2) { return call.answer(.table(SchemaText(handle).table())) }
+            let text = try SchemaText(handle, options: call)
+            if call.isNil(2) { return call.answer(.table(text.table())) }
             let type = try handle.requireClass(call, 2)
-            return call.answer(.table(SchemaText(handle).table(type.classSchema)))
+            return call.answer(.table(text.table(type.classSchema)))
         },
         LuaMethod("define") { handle, call in
             try handle.store.check()

@@ -96,6 +96,14 @@ extension HelpCatalog {
                 print(moonpool.class_of(rex))  --> Dog
                 """),
         .function(
+            "id_of", of: moonpool, ["(object: Object): integer"],
+            "Returns the number of an object within its class, which never changes; objects are created in ascending order.",
+            errors: [.invalidArgument],
+            example: """
+                local first = store:objects("Dog")[1]
+                print(moonpool.id_of(first) < moonpool.id_of(store:objects("Dog")[2]))  --> true
+                """),
+        .function(
             "store_of", of: moonpool,
             ["(value: Object|Results|List|Set|Map|Values|MixedList|MixedMap): Store"],
             "Returns the store of an object or a collection.",

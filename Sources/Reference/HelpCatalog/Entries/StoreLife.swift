@@ -18,11 +18,13 @@ extension HelpCatalog {
                 print(store:object("Dog", 1).name, store:object("Dog", 99))  --> Rex nil
                 """),
         .method(
-            "schema", of: [store], ["(): table<string, table>", "(class: string): table"],
-            "Returns the schema, or one class, in the form that define takes.",
-            errors: [.unknownClass, .closed],
+            "schema", of: [store],
+            ["(): table<string, table>", "(class: string?, options?: {ordered: boolean}): table"],
+            "Returns the schema, or one class, in the form that define takes; with ordered, as arrays in declared order.",
+            errors: [.unknownClass, .invalidArgument, .closed],
             example: """
                 print(store:schema("Dog").age)  --> int?
+                print(store:schema("Dog", { ordered = true })[1][1])  --> id
                 """),
         .method(
             "define", of: [store],
