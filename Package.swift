@@ -19,6 +19,7 @@ let package = Package(
         .library(name: "Moonpool", targets: ["Moonpool"]),
         .library(name: "MoonpoolScripting", targets: ["MoonpoolScripting"]),
         .executable(name: "moonpool", targets: ["MoonpoolTool"]),
+        .executable(name: "moonpool-studio", targets: ["StudioTool"]),
     ],
     traits: [
         .trait(name: "Foundation", description: "Date, UUID, Decimal and Data as property types."),
@@ -156,6 +157,12 @@ let package = Package(
             ],
             swiftSettings: safe),
         .target(
+            name: "Studio", dependencies: ["ScriptHost", "LuaHost", "EventLoops", "Transfer"],
+            resources: [.embedInCode("Page")], swiftSettings: safe),
+        .executableTarget(
+            name: "StudioTool", dependencies: ["Studio", "EventLoops", "LuaHost"],
+            swiftSettings: safe),
+        .target(
             name: "TestSupport",
             dependencies: ["ObjectStore", "ScriptHost", "EventLoops", "LuaHost"],
             path: "Tests/TestSupport", swiftSettings: unsafeZone),
@@ -250,8 +257,8 @@ let package = Package(
         .testTarget(
             name: "ToolTests",
             dependencies: [
-                "TestSupport", "Reference", "EventLoops", "MoonpoolTool", "RealmFixtures",
-                "TestServers",
+                "TestSupport", "Reference", "EventLoops", "MoonpoolTool", "StudioTool",
+                "RealmFixtures", "TestServers",
             ],
             exclude: ["PowerLoss/recorder.c"],
             swiftSettings: unsafeZone),

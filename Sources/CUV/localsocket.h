@@ -1,6 +1,8 @@
-/* Unix sockets for processes of one user. Each function returns a descriptor or 0, or a negative errno. */
+/* Unix sockets for processes of one user, and TCP sockets of this machine only. Each function returns a descriptor or 0, or a negative errno. */
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -48,6 +50,32 @@ static inline int shim_local_accept(int fd) {
     if (client < 0) return -errno;
     fcntl(client, F_SETFD, FD_CLOEXEC);
     return client;
+}
+
+/* Listens on 127.0.0.1; port 0 takes a free port. */
+static inline int shim_loopback_listen(uint16_t port, uint16_t *bound) {
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    if (fd < 0) return -errno;
+    fcntl(fd, F_SETFD, FD_CLOEXEC);
+    int on = 1;
+    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    struct sockaddr_in address;
+    socklen_t size = sizeof address;
+    memset(&address, 0, sizeof address);
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    address.sin_port = htons(port);
+    if (bind(fd, (struct sockaddr *)&address, sizeof address) != 0) return shim_local_close(fd, -errno);
+    if (listen(fd, 64) != 0) return shim_local_close(fd, -errno);
+    if (getsockname(fd, (struct sockaddr *)&address, &size) != 0) return shim_local_close(fd, -errno);
+    *bound = ntohs(address.sin_port);
+    return fd;
+}
+
+/* Sends each write at once: with Nagle's algorithm, a second frame waits 40 ms. */
+static inline void shim_send_at_once(int fd) {
+    int on = 1;
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
 }
 
 static inline int shim_local_peer(int fd, uint32_t *user) {

@@ -24,6 +24,15 @@ package enum ChildProcesses {
         return String(decoding: buffer[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
+    /// Replaces this process with a program; returns only if the program cannot be started, with the system's message.
+    package static func replaceThisProcess(with program: String, _ arguments: [String]) -> String {
+        var words = ([program] + arguments).map { strdup($0) }
+        defer { for word in words { free(word) } }
+        words.append(nil)
+        execv(program, words)
+        return String(cString: strerror(errno))
+    }
+
     /// Runs commands in order, at most `jobs` at the same time.
     ///
     /// Each command is a program and its arguments.

@@ -7,11 +7,11 @@ import Synchronization
     import Darwin
 #endif
 
-/// A connection between two processes of one user on this machine.
+/// A connection between two processes on this machine.
 ///
 /// Reading and writing block. One thread may read while others write. Writes are atomic.
 package final class LocalSocket: Sendable {
-    private let descriptor: Int32
+    fileprivate let descriptor: Int32
     private let writing = Mutex(())
 
     init(_ descriptor: Int32) { self.descriptor = descriptor }
@@ -70,21 +70,95 @@ package final class LocalSocket: Sendable {
         }
     }
 
+    /// Writes the bytes of a file; returns false if the file cannot be read or the peer has disconnected.
+    package func write(fileAt path: String) -> Bool {
+        let file = open(path, O_RDONLY | O_CLOEXEC)
+        guard file >= 0 else { return false }
+        defer { close(file) }
+        var buffer = [UInt8](repeating: 0, count: 64 << 10)
+        while true {
+            let count = systemRead(file, &buffer, buffer.count)
+            if count == 0 { return true }
+            if count > 0 {
+                guard write(Array(buffer[..<count])) else { return false }
+            } else if errno != EINTR {
+                return false
+            }
+        }
+    }
+
     /// Limits the time that a write waits for the peer to read.
     ///
     /// Without a limit, writes wait indefinitely.
-    func limitWrites(to patience: Duration) {
+    func limitWrites(to patience: Duration) { limit(SO_SNDTIMEO, to: patience) }
+
+    /// Limits the time that a read waits for the peer; after it, the read returns no bytes.
+    ///
+    /// Zero removes the limit.
+    package func limitReads(to patience: Duration) { limit(SO_RCVTIMEO, to: patience) }
+
+    private func limit(_ option: Int32, to patience: Duration) {
         let (seconds, attoseconds) = patience.components
         var time = timeval()
         time.tv_sec = .init(seconds)
         time.tv_usec = .init(attoseconds / 1_000_000_000_000)
-        setsockopt(
-            descriptor, SOL_SOCKET, SO_SNDTIMEO, &time, socklen_t(MemoryLayout<timeval>.size))
+        setsockopt(descriptor, SOL_SOCKET, option, &time, socklen_t(MemoryLayout<timeval>.size))
     }
 
     /// Closes the connection in both directions.
     ///
     /// Blocked readers receive the end of the stream.
+    package func end() { shutdown(descriptor, Int32(SHUT_RDWR)) }
+}
+
+extension LocalSocket {
+    fileprivate static func accept(on listener: Int32, _ patience: Duration) -> LocalSocket? {
+        while true {
+            let client = shim_local_accept(listener)
+            if client >= 0 {
+                let socket = LocalSocket(client)
+                socket.limitWrites(to: patience)
+                return socket
+            }
+            if client == -EMFILE || client == -ENFILE {
+                usleep(100_000)  // until descriptors are released
+            } else if client != -EINTR, client != -ECONNABORTED {
+                return nil
+            }
+        }
+    }
+}
+
+/// A TCP port of 127.0.0.1, which programs of all users of this machine can connect to.
+package final class LoopbackListener: Sendable {
+    /// The number of the port.
+    package let port: Int
+    private let descriptor: Int32
+
+    /// Listens on a port; port 0 takes a free one.
+    ///
+    /// Throws if the port is in use.
+    package init(port: UInt16) throws(LoopError) {
+        var bound: UInt16 = 0
+        descriptor = shim_loopback_listen(port, &bound)
+        try LoopError.check(descriptor, "listen", path: "127.0.0.1:\(port)")
+        self.port = Int(bound)
+    }
+
+    deinit { close(descriptor) }
+
+    /// Waits for the next connection.
+    ///
+    /// Returns nil when the listener has ended. The connection ends if the peer reads nothing for `patience`.
+    package func accept(patience: Duration) -> LocalSocket? {
+        let socket = LocalSocket.accept(on: descriptor, patience)
+        if let socket { shim_send_at_once(socket.descriptor) }
+        return socket
+    }
+
+    /// Closes the port.
+    ///
+    /// A blocked `accept` returns nil.
     package func end() { shutdown(descriptor, Int32(SHUT_RDWR)) }
 }
 
@@ -122,19 +196,7 @@ package final class LocalListener: Sendable {
     /// Returns nil when the listener has ended. The connection ends if the peer reads nothing for `patience`, so that
     /// it cannot block the server.
     package func accept(patience: Duration = .seconds(5)) -> LocalSocket? {
-        while true {
-            let client = shim_local_accept(descriptor)
-            if client >= 0 {
-                let socket = LocalSocket(client)
-                socket.limitWrites(to: patience)
-                return socket
-            }
-            if client == -EMFILE || client == -ENFILE {
-                usleep(100_000)  // until descriptors are released
-            } else if client != -EINTR, client != -ECONNABORTED {
-                return nil
-            }
-        }
+        LocalSocket.accept(on: descriptor, patience)
     }
 
     /// Removes the socket.

@@ -28,6 +28,9 @@ package struct LoopError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The ``number`` of the error for a socket of another user.
     package static let notPermitted = EPERM
 
+    /// Whether another program listens on the port.
+    package var isAddressInUse: Bool { number == EADDRINUSE }
+
     static func check(_ status: Int32, _ call: String, path: String? = nil) throws(LoopError) {
         if status < 0 { throw LoopError(number: -status, call: call, path: path) }
     }

@@ -51,12 +51,14 @@ extension ProcessServices {
         return bytes
     }
 
-    /// Writes a file, or appends to it.
+    /// Writes a file, or appends to it; other users cannot read a new file that is private.
     ///
     /// Returns the system's message after a failure.
-    package static func write(_ text: String, to path: String, appending: Bool = false) -> String? {
+    package static func write(
+        _ text: String, to path: String, appending: Bool = false, isPrivate: Bool = false
+    ) -> String? {
         let flags = O_WRONLY | O_CREAT | O_CLOEXEC | (appending ? O_APPEND : O_TRUNC)
-        let file = open(path, flags, 0o644)
+        let file = open(path, flags, isPrivate ? 0o600 : 0o644)
         guard file >= 0 else { return String(cString: strerror(errno)) }
         defer { close(file) }
         let code = systemWriteAll(file, Array(text.utf8))
@@ -68,6 +70,22 @@ extension ProcessServices {
     /// Returns the system's message after a failure.
     package static func makeFolder(_ path: String) -> String? {
         mkdir(path, 0o777) == 0 || errno == EEXIST ? nil : String(cString: strerror(errno))
+    }
+
+    /// Creates a folder without access for other users, in `$TMPDIR` or `/tmp`.
+    ///
+    /// Returns nil if the system cannot create it.
+    package static func makePrivateFolder(named name: String) -> String? {
+        let parent = environment("TMPDIR").flatMap { $0.hasPrefix("/") ? $0 : nil } ?? "/tmp"
+        var path = Array("\(parent)/\(name)-XXXXXX".utf8CString)
+        guard mkdtemp(&path) != nil else { return nil }
+        return String(decoding: path.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+
+    /// Removes a folder that contains only files, with its files.
+    package static func removeFolder(_ path: String) {
+        for name in names(in: path) ?? [] { unlink(path + "/" + name) }
+        rmdir(path)
     }
 
     /// Returns the modification time of a file in nanoseconds and its length, for detecting changes.

@@ -17,7 +17,8 @@ struct MoonpoolCommand: ParsableCommand {
             RunScripts.self, ImportCommand.self, ExportCommand.self, BackupCommand.self,
             CheckCommand.self, CompactCommand.self, SchemaCommand.self, StatsCommand.self,
             AnnotationsCommand.self, LintCommand.self, MigrateCommand.self, TranscriptCommand.self,
-            WatchCommand.self, AttachCommand.self, PublishCommand.self, FollowCommand.self,
+            WatchCommand.self, StudioCommand.self, AttachCommand.self, PublishCommand.self,
+            FollowCommand.self,
         ])
 
     /// Returns the completion script for bash, changed to offer file names if the word is not a command.

@@ -4,7 +4,8 @@ import Testing
     private static let commands =
         [
             [], ["run"], ["import"], ["export"], ["backup"], ["check"], ["compact"], ["schema"],
-            ["stats"], ["luals"], ["lint"], ["transcript"], ["watch"], ["attach"], ["migrate"],
+            ["stats"], ["luals"], ["lint"], ["transcript"], ["watch"], ["studio"], ["attach"],
+            ["migrate"],
         ]
         + [
             "init", "plan", "lint", "test", "up", "status", "check", "down", "undo", "baseline",

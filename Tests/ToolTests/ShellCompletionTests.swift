@@ -4,7 +4,7 @@ import Testing
 @Suite struct ShellCompletionTests {
     static let commands = [
         "run", "import", "export", "backup", "check", "compact", "schema", "stats", "luals", "lint",
-        "migrate", "transcript", "watch",
+        "migrate", "transcript", "watch", "studio",
     ]
 
     @Test(arguments: commands) func `every command has help`(command: String) throws {

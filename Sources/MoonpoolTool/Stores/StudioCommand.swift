@@ -1,0 +1,91 @@
+import ArgumentParser
+import EventLoops
+import ObjectStore
+import Transfer
+
+/// The command `moonpool studio [TARGET]`: starts the program `moonpool-studio`, which shows a store in the browser.
+struct StudioCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "studio",
+        abstract: "Open a store in the browser.",
+        discussion: """
+            Opens a store, or a read-only copy of a Realm file in memory, on a page that follows the changes of all \
+            processes. Without a target, opens a new in-memory store. Prints the address of the page, which contains a \
+            secret: it gives the same access as this command. The server listens on 127.0.0.1 only.
+
+              moonpool studio zoo.moonpool --open-to 'Dog where age > 3'
+            """)
+
+    @Argument(
+        help: "The store or the Realm file.", completion: .file(extensions: ["moonpool", "realm"]))
+    var target: String?
+
+    @Option(help: "The port; 0 takes a free one.")
+    var port: UInt16 = 0
+
+    @Flag(help: "Open the store read-only.")
+    var readOnly = false
+
+    @Flag(help: "Print the address without opening a browser.")
+    var noBrowser = false
+
+    @Option(
+        help: ArgumentHelp(
+            "Begin with the data of the first class, or with a query: data, 'Dog where age > 3'.",
+            valueName: "place"))
+    var openTo: String?
+
+    @OptionGroup var realm: RealmOptionGroup
+
+    @Option(help: "For a Realm file: keep the copy in this new store instead of memory.")
+    var to: String?
+
+    func run() throws {
+        ProcessServices.exit(
+            try CommandFailure.shown {
+                let arguments = try self.arguments()
+                let name = "moonpool-studio"
+                let folder = ChildProcesses.thisProgram.map { path in
+                    String(path[..<(path.lastIndex(of: "/") ?? path.startIndex)])
+                }
+                let program = "\(folder ?? ".")/\(name)"
+                let reason = ChildProcesses.replaceThisProcess(with: program, arguments)
+                throw StoreError(
+                    .invalidArgument,
+                    "cannot start '\(program)': \(reason); build it with: "
+                        + "swift build -c release --product \(name)")
+            })
+    }
+
+    /// Checks the target, and returns the arguments of `moonpool-studio`.
+    private func arguments() throws -> [String] {
+        var words = ["--port=\(port)"]
+        if noBrowser { words.append("--no-browser") }
+        if let openTo { words.append("--open_to=\(openTo)") }
+        let isRealm = try target.map(realm.isRealm) ?? false
+        if readOnly || isRealm { words.append("--read_only") }
+        if isRealm {
+            words.append("--realm")
+            if let key = realm.key { words.append("--key=\(key)") }
+            if realm.rescue { words.append("--rescue") }
+            if realm.dotNetGUIDs { words.append("--dotnet_guids") }
+        }
+        if let to {
+            guard isRealm else {
+                throw StoreError(.invalidArgument, "--to has an effect on Realm files only")
+            }
+            guard ProcessServices.size(of: to) ?? 0 == 0 else {
+                throw StoreError(.invalidArgument, "'\(to)' already exists; name a new file")
+            }
+            words.append("--to=\(to)")
+        }
+        guard let target else { return words }
+        let isNew = ProcessServices.size(of: target) == nil
+        if !isNew || !ProcessServices.isTerminal(0) || readOnly {
+            if !isRealm { try StoreFiles.requireStore(target) }
+        } else if !NewStore.isWanted(at: target) {
+            ProcessServices.exit(1)
+        }
+        return words + ["--target=\(target)"]
+    }
+}

@@ -1,0 +1,104 @@
+// The WebSocket to the server, and its requests: version 1 of StudioProtocol.md.
+
+const keyName = "moonpool-key"
+
+/** Takes the key from the address, which `GET /?token=…` has put there. */
+export function takeKey() {
+  const found = /^#([\w-]{43})$/.exec(location.hash)
+  if (found) {
+    sessionStorage.setItem(keyName, found[1])
+    history.replaceState(null, "", "/")
+  }
+  return sessionStorage.getItem(keyName)
+}
+
+/** Sends `status` (connected, busy, disconnected) and `welcome` events. */
+export class Connection extends EventTarget {
+  #socket = null
+  #key
+  #lastId = 0
+  #requests = new Map()
+  #status = ""
+  needsAddress = false
+
+  constructor(key) {
+    super()
+    this.#key = key
+    setInterval(() => this.#update(), 200)
+    this.#connect()
+  }
+
+  get status() { return this.#status }
+
+  /** Sends a request; `onEvent` receives the events of its subscription. */
+  request(action, fields = {}, onEvent = null) {
+    const id = ++this.#lastId
+    const promise = new Promise((resolve, reject) => {
+      this.#requests.set(id, { resolve, reject, onEvent, since: performance.now(), isOpen: true, action })
+      this.#send({ id, do: action, ...fields })
+    })
+    promise.id = id
+    return promise
+  }
+
+  /** Ends a subscription or a running request. */
+  end(id) {
+    const entry = this.#requests.get(id)
+    if (!entry) return
+    this.#requests.delete(id)
+    if (entry.isOpen) entry.reject(new DOMException("canceled", "AbortError"))
+    this.request("end", { on: id }).catch(() => {})
+  }
+
+  #send(message) {
+    if (this.#socket?.readyState === WebSocket.OPEN) this.#socket.send(JSON.stringify(message))
+  }
+
+  #connect() {
+    const socket = new WebSocket(`ws://${location.host}/socket`)
+    this.#socket = socket
+    socket.onopen = async () => {
+      try {
+        const welcome = await this.request("hello", { key: this.#key, protocol: 1 })
+        this.needsAddress = false
+        this.#update()
+        this.dispatchEvent(new CustomEvent("welcome", { detail: welcome }))
+      } catch { socket.close() }
+    }
+    socket.onmessage = (event) => this.#receive(JSON.parse(event.data))
+    socket.onclose = (event) => {
+      if (event.code === 1008) this.needsAddress = true
+      for (const entry of this.#requests.values()) {
+        if (entry.isOpen) entry.reject(new DOMException("disconnected", "AbortError"))
+      }
+      this.#requests.clear()
+      this.#update()
+      setTimeout(() => this.#connect(), 1000)
+    }
+  }
+
+  #receive(message) {
+    const id = message.on ?? message.id
+    const entry = this.#requests.get(id)
+    if (message.on !== undefined) {
+      entry?.onEvent?.(message)
+      this.#send({ seen: id, version: message.version })
+      return
+    }
+    if (!entry) return
+    entry.isOpen = false
+    if (!entry.onEvent || message.error) this.#requests.delete(id)
+    if (message.error) entry.reject(Object.assign(new Error(message.error.message), message.error))
+    else entry.resolve(message.ok)
+    this.#update()
+  }
+
+  #update() {
+    const waits = [...this.#requests.values()].some((entry) =>
+      entry.isOpen && entry.action !== "export" && performance.now() - entry.since > 400)
+    const status = this.#socket?.readyState !== WebSocket.OPEN ? "disconnected" : waits ? "busy" : "connected"
+    if (status === this.#status) return
+    this.#status = status
+    this.dispatchEvent(new Event("status"))
+  }
+}

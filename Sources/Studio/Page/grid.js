@@ -1,0 +1,382 @@
+// The grid: a window of at most 200 rows over any number of objects, which follows the change sets of its results.
+
+import { make, isRich, textOf, styleOf, fragment, placeOfLinks, predicateOfLinks } from "/elements.js"
+
+const rowHeight = 32
+const tallest = 8_000_000
+const margin = 30
+const flashTime = 3000
+
+const numbers = new Set(["int", "float", "double", "decimal"])
+const widths = { bool: 80, int: 96, float: 96, double: 104, decimal: 120, date: 208, uuid: 304, object_id: 216, data: 104 }
+
+/** Returns the index of a row after a change set; null if it was deleted. */
+export function movedIndex(index, deletions, insertions) {
+  let result = index
+  for (const [first, count] of deletions) {
+    if (first > index) break
+    if (index < first + count) return null
+    result -= count
+  }
+  for (const [first, count] of insertions) {
+    if (first > result) break
+    result += count
+  }
+  return result
+}
+
+class StudioGrid extends HTMLElement {
+  #rows = new Map() // rows by index
+  #elements = new Map() // row elements by ref
+  #flashes = new Map() // old texts of changed cells, by ref and column
+  #columns = []
+  #hidden = new Set()
+  #total = 0
+  #top = 0 // the first visible row, with a fraction
+  #active = { row: 0, column: 0 }
+  #selected = null
+  #pending = null // the index of a row that is selected as soon as it is loaded
+  #wanted = false
+  #isLoading = false
+  #isScrolling = false
+
+  connectedCallback() {
+    if (this.firstChild) return
+    this.header = make("div", { role: "row", "aria-rowindex": 1, class: "header" })
+    this.body = make("div", { role: "rowgroup", class: "body" })
+    this.spacer = make("div", { role: "presentation", class: "spacer" }, this.body)
+    this.head = make("div", { role: "rowgroup", class: "head" }, this.header)
+    this.tabIndex = 0
+    this.setAttribute("role", "grid")
+    this.append(this.head, this.spacer)
+    this.addEventListener("scroll", () => this.#didScroll())
+    this.addEventListener("wheel", (event) => this.#wheel(event), { passive: false })
+    this.addEventListener("keydown", (event) => this.#key(event))
+    this.addEventListener("click", (event) => this.#click(event))
+    new ResizeObserver(() => this.#render()).observe(this)
+  }
+
+  /** Shows new results; `load(first, count)` requests a window, and `classes` describes the schema. */
+  show({ place, columns, total, rows, first, index, classes, load }) {
+    const isSame = this.place?.class === place.class
+    this.place = place
+    this.classes = classes
+    this.load = load
+    this.#columns = columns
+    this.#total = total
+    this.#rows.clear()
+    this.#store(first, rows)
+    this.#flashes.clear()
+    if (!isSame) {
+      this.#hidden = new Set()
+      this.#active = { row: 0, column: 0 }
+      this.#elements.clear()
+      this.body.replaceChildren()
+    }
+    this.setAttribute("aria-label", place.class)
+    this.#renderHeader()
+    this.#resize()
+    if (index !== undefined && index >= 0) {
+      this.#active.row = index
+      this.#scrollTo(Math.max(0, index - 2))
+      this.#select(index, place.reveal)
+    } else if (!isSame || !total) {
+      this.#scrollTo(0)
+      this.#select(0, null)
+    } else {
+      this.#scrollTo(Math.min(this.#top, Math.max(0, total - 1)))
+    }
+  }
+
+  get columns() { return this.#columns }
+  isShown(name) { return !this.#hidden.has(name) }
+
+  setShown(name, isShown) {
+    if (isShown) this.#hidden.delete(name)
+    else this.#hidden.add(name)
+    this.#renderHeader()
+    this.#elements.clear()
+    this.#render()
+  }
+
+  /** The rows of the window, without a request. */
+  get total() { return this.#total }
+
+  goTo(index) {
+    this.#active.row = Math.min(Math.max(index, 0), this.#total - 1)
+    this.#scrollTo(Math.max(0, this.#active.row - 2))
+    this.#select(this.#active.row, null)
+    this.focus()
+  }
+
+  /** Applies an event of the subscription. */
+  apply(event) {
+    if (event.reset) {
+      this.#total = event.total
+      this.#resize()
+      this.#rows.clear()
+      this.#request()
+      return
+    }
+    const { deletions, insertions } = event
+    const before = this.#rows
+    this.#rows = new Map()
+    for (const [index, row] of before) {
+      const moved = movedIndex(index, deletions, insertions)
+      if (moved !== null) this.#rows.set(moved, row)
+    }
+    const shift = (index) => {
+      // A deleted row is replaced by the next one that remains.
+      for (let i = index; i <= index + this.#total; i++) {
+        const moved = movedIndex(i, deletions, insertions)
+        if (moved !== null) return moved
+      }
+      return 0
+    }
+    this.#total = event.total
+    const now = performance.now()
+    for (const [key, row] of Object.entries(event.rows ?? {})) {
+      const old = this.#rows.get(Number(key))
+      if (old?.ref === row.ref) {
+        row.values.forEach((value, column) => {
+          if (JSON.stringify(value) !== JSON.stringify(old.values[column])) {
+            this.#flashes.set(`${row.ref} ${column}`, { text: textOf(old.values[column], this.#columns[column]), until: now + flashTime })
+            this.#elements.delete(row.ref)
+          }
+        })
+      } else {
+        this.#elements.delete(row.ref)
+      }
+      this.#rows.set(Number(key), row)
+    }
+    if (deletions.length || insertions.length) {
+      const top = Math.floor(this.#top)
+      this.#top = Math.max(0, shift(top) + this.#top - top)
+      this.#active.row = Math.max(0, Math.min(shift(this.#active.row), this.#total - 1))
+      this.#resize()
+      this.#scrollTo(this.#top)
+    } else {
+      this.#render()
+    }
+    if (this.#flashes.size) setTimeout(() => this.#endFlashes(), flashTime + 20)
+  }
+
+  #endFlashes() {
+    const now = performance.now()
+    for (const [key, flash] of this.#flashes) {
+      if (flash.until > now) continue
+      this.#flashes.delete(key)
+      this.#elements.delete(Number(key.split(" ")[0]))
+    }
+    this.#render()
+  }
+
+  // Scrolling ---------------------------------------------------------------------------------------------------------
+
+  get #visible() { return Math.max(1, Math.ceil((this.clientHeight - rowHeight) / rowHeight)) }
+  get #lastTop() { return Math.max(0, this.#total - (this.clientHeight - rowHeight) / rowHeight) }
+  get #height() { return Math.min(this.#total * rowHeight, tallest) }
+  get #isScaled() { return this.#total * rowHeight > tallest }
+  get #range() { return Math.max(1, this.#height + rowHeight - this.clientHeight) }
+
+  #resize() {
+    this.setAttribute("aria-rowcount", this.#total + 1)
+    this.spacer.style.height = `${this.#height}px`
+  }
+
+  #scrollTo(top) {
+    this.#top = Math.min(Math.max(top, 0), this.#lastTop)
+    const pixels = this.#isScaled ? this.#top / this.#lastTop * this.#range : this.#top * rowHeight
+    if (Math.abs(this.scrollTop - pixels) >= 1) {
+      this.#isScrolling = true
+      this.scrollTop = pixels
+    }
+    this.#render()
+  }
+
+  #didScroll() {
+    if (this.#isScrolling) {
+      this.#isScrolling = false
+      return
+    }
+    this.#top = this.#isScaled ? this.scrollTop / this.#range * this.#lastTop : this.scrollTop / rowHeight
+    this.#render()
+  }
+
+  #wheel(event) {
+    if (!this.#isScaled || event.ctrlKey || event.shiftKey || !event.deltaY) return
+    event.preventDefault()
+    this.#scrollTo(this.#top + event.deltaY / rowHeight)
+  }
+
+  // Rows --------------------------------------------------------------------------------------------------------------
+
+  #store(first, rows) { rows.forEach((row, offset) => this.#rows.set(first + offset, row)) }
+
+  /** Requests the window around the visible rows; one request at a time, and the last position wins. */
+  async #request() {
+    this.#wanted = true
+    if (this.#isLoading) return
+    this.#isLoading = true
+    while (this.#wanted) {
+      this.#wanted = false
+      const first = Math.max(0, Math.floor(this.#top) - margin)
+      const load = this.load
+      try {
+        const window = await load(first, Math.min(this.#visible + 2 * margin, 200))
+        if (load !== this.load) continue
+        if (window.stale) continue
+        this.#rows.clear()
+        this.#store(window.first, window.rows)
+        this.#total = window.total
+        this.#resize()
+        if (this.#pending !== null && this.#rows.has(this.#pending)) this.#select(this.#pending, null)
+        else this.#render()
+      } catch { break }
+    }
+    this.#isLoading = false
+  }
+
+  #render() {
+    if (!this.load) return
+    const first = Math.floor(this.#top)
+    const last = Math.min(first + this.#visible + 1, this.#total)
+    const elements = []
+    const used = new Map()
+    let isMissing = false
+    for (let index = first; index < last; index++) {
+      const row = this.#rows.get(index)
+      if (!row) isMissing = true
+      const element = row ? this.#elements.get(row.ref) ?? this.#renderRow(row) : make("div", { role: "row", class: "row missing" })
+      if (row) used.set(row.ref, element)
+      element.setAttribute("aria-rowindex", index + 2)
+      element.dataset.index = index
+      const isSelected = row && row.ref === this.#selected
+      element.setAttribute("aria-selected", isSelected ? "true" : "false")
+      element.classList.toggle("odd", index % 2 === 1)
+      element.style.transform = `translateY(${(index - first) * rowHeight}px)`
+      for (const cell of element.children) cell.classList.remove("active")
+      if (index === this.#active.row && row) {
+        const cell = element.children[this.#active.column]
+        cell?.classList.add("active")
+        if (cell) this.setAttribute("aria-activedescendant", cell.id)
+      }
+      elements.push(element)
+    }
+    this.#elements = used
+    const offset = this.#isScaled ? this.scrollTop - (this.#top - first) * rowHeight : first * rowHeight
+    this.body.style.transform = `translateY(${offset}px)`
+    const present = [...this.body.children]
+    if (present.length !== elements.length || present.some((child, i) => child !== elements[i])) this.body.replaceChildren(...elements)
+    if (isMissing) this.#request()
+  }
+
+  get #shown() { return this.#columns.map((column, index) => ({ column, index })).filter(({ column }) => this.isShown(column.name)) }
+
+  #renderHeader() {
+    const sort = new Map((this.place.sort ?? []).map(([path, order]) => [path, order]))
+    const shown = this.#shown
+    const template = shown.map(({ column }) => `minmax(${column.form === "value" ? widths[column.base] ?? 160 : 176}px, 1fr)`).join(" ")
+    this.style.setProperty("--columns", template)
+    const width = shown.reduce((sum, { column }) => sum + (column.form === "value" ? widths[column.base] ?? 160 : 176), 0)
+    this.style.setProperty("--width", `${width}px`)
+    this.setAttribute("aria-colcount", this.#columns.length)
+    this.header.replaceChildren(...shown.map(({ column, index }) => {
+      const path = this.#sortPath(column)
+      const order = path ? sort.get(path) ?? "none" : null
+      return make("div", {
+        role: "columnheader", "aria-colindex": index + 1, "aria-sort": order, "aria-label": column.name, title: `${column.name}: ${column.type}`,
+        class: `${path ? "sortable" : ""} ${numbers.has(column.base) && column.form === "value" ? "number" : ""}`, "data-path": path,
+      }, make("span", { class: "name" }, column.name), make("span", { class: "type", "aria-hidden": "true" },
+        order === "ascending" ? "▲" : order === "descending" ? "▼" : ""))
+    }))
+  }
+
+  /** Links are sorted by the primary key of their class; collections have no order. */
+  #sortPath(column) {
+    if (column.form === "link") {
+      const key = this.classes.get(column.base)?.key
+      return key ? `${column.name}.${key}` : null
+    }
+    return column.form === "value" && column.base !== "data" ? column.name : null
+  }
+
+  #renderRow(row) {
+    const cells = this.#shown.map(({ column, index }) => {
+      const value = row.values[index]
+      const flash = this.#flashes.get(`${row.ref} ${index}`)
+      const text = textOf(value, column)
+      const href = this.#target(row, value, column)
+      return make("div", {
+        role: "gridcell", "aria-colindex": index + 1, id: `cell-${row.ref}-${index}`,
+        class: `${styleOf(value)}${flash ? " changed" : ""}`, "aria-description": flash ? `was ${flash.text}` : null, title: text,
+      }, href ? make("a", { href, tabindex: "-1" }, text) : text)
+    })
+    return make("div", { role: "row", class: "row", "aria-label": row.name, "data-ref": row.ref }, ...cells)
+  }
+
+  #target(row, value, column) {
+    if (!isRich(value)) return null
+    if (value.link) return fragment({ class: value.link, reveal: value.ref })
+    if (!value.backlinks) return null
+    const own = this.classes.get(this.place.class)
+    const source = this.classes.get(column.base)?.properties.find((property) => property.name === column.path)
+    const key = this.#columns.findIndex((property) => property.name === own?.key)
+    const where = predicateOfLinks(column.path, source?.form, own?.key, key >= 0 ? row.values[key] : null)
+    return fragment(placeOfLinks(column.base, column.path, { class: this.place.class, ref: row.ref, where }))
+  }
+
+  // Selection ---------------------------------------------------------------------------------------------------------
+
+  #select(index, ref) {
+    this.#selected = this.#rows.get(index)?.ref ?? ref
+    this.#pending = this.#selected === null && index < this.#total ? index : null
+    this.#render()
+    this.dispatchEvent(new CustomEvent("select-object", { detail: { ref: this.#selected } }))
+  }
+
+  #click(event) {
+    const header = event.target.closest("[role=columnheader]")
+    if (header?.dataset.path) return this.#sort(header.dataset.path, event.shiftKey)
+    const row = event.target.closest(".row")
+    if (!row) return
+    const cell = event.target.closest("[role=gridcell]")
+    this.#active = { row: Number(row.dataset.index), column: cell ? [...row.children].indexOf(cell) : 0 }
+    this.#select(this.#active.row, null)
+  }
+
+  #sort(path, isSecond) {
+    const present = this.place.sort ?? []
+    const old = present.find(([name]) => name === path)?.[1]
+    const order = old === "ascending" ? "descending" : old === "descending" ? null : "ascending"
+    const others = isSecond ? present.filter(([name]) => name !== path) : []
+    const sort = order ? [...others, [path, order]] : others
+    this.dispatchEvent(new CustomEvent("sort", { detail: sort }))
+  }
+
+  #key(event) {
+    const page = Math.max(1, this.#visible - 2)
+    const { row, column } = this.#active
+    const last = this.#total - 1
+    const columns = this.#shown.length - 1
+    const to = {
+      ArrowDown: [row + 1, column], ArrowUp: [row - 1, column], ArrowRight: [row, column + 1], ArrowLeft: [row, column - 1],
+      PageDown: [row + page, column], PageUp: [row - page, column],
+      Home: event.ctrlKey ? [0, 0] : [row, 0], End: event.ctrlKey ? [last, columns] : [row, columns],
+    }[event.key]
+    if (event.key === "Enter") {
+      this.querySelector(".active a")?.click()
+      return
+    }
+    if (!to || event.altKey || event.metaKey) return
+    event.preventDefault()
+    this.#active = { row: Math.max(0, Math.min(to[0], last)), column: Math.max(0, Math.min(to[1], columns)) }
+    const first = Math.ceil(this.#top)
+    if (this.#active.row < first) this.#scrollTo(this.#active.row)
+    else if (this.#active.row >= first + page + 1) this.#scrollTo(this.#active.row - page)
+    this.#select(this.#active.row, null)
+    this.querySelector(".active")?.scrollIntoView({ block: "nearest", inline: "nearest" })
+  }
+}
+
+customElements.define("studio-grid", StudioGrid)

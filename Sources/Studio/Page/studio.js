@@ -1,0 +1,428 @@
+// The studio's page: navigation, filter, grid and inspector, which follow the store.
+
+import { Connection, takeKey } from "/connection.js"
+import { make, isRich, countText, fragment, placeOf, placeOfLinks, predicateOfLinks, textOf, styleOf, openDialog } from "/elements.js"
+import "/grid.js"
+
+const keys = [
+  ["↑ ↓ ← →", "Move to a cell"], ["Home, End", "First, last column"], ["Page Up, Page Down", "Move by a page"],
+  ["Ctrl-Home, Ctrl-End", "First, last row"], ["Enter", "Follow the link in a cell"], ["Ctrl-G", "Go to row"],
+  ["/", "Filter"], ["Escape", "Close a dialog or the completions"], ["Alt-←", "Back"], ["?", "This list"],
+]
+
+const operators = {
+  string: ["==", "!=", "contains", "contains[c]", "beginswith", "endswith", "like", "in"],
+  bool: ["== true", "== false"],
+  other: ["==", "!=", "<", "<=", ">", ">=", "between", "in"],
+}
+
+class StudioApp extends HTMLElement {
+  #classes = new Map()
+  #rows = null // the id of the grid's subscription
+  #object = null // the id of the inspector's subscription
+  #trail = []
+  #place = null
+  #typing = 0
+
+  connectedCallback() {
+    this.#build()
+    const key = takeKey()
+    this.#applyTheme(localStorage.getItem("moonpool-theme") ?? "system")
+    if (!key) return this.#showDisconnected("Open the address that 'moonpool studio' has printed.")
+    this.connection = new Connection(key)
+    this.connection.addEventListener("status", () => this.#showStatus())
+    this.connection.addEventListener("welcome", (event) => this.#welcome(event.detail))
+    addEventListener("hashchange", () => this.#open(placeOf(location.hash)))
+    addEventListener("keydown", (event) => this.#key(event))
+  }
+
+  #build() {
+    this.heading = make("h1", {}, "Moonpool")
+    this.status = make("span", { role: "status", "aria-label": "Connection", class: "badge" }, "disconnected")
+    this.access = make("span", { role: "status", "aria-label": "Access", class: "badge" })
+    this.theme = make("select", { "aria-label": "Theme", onchange: () => this.#applyTheme(this.theme.value) },
+      ...["System", "Light", "Dark"].map((name) => make("option", { value: name.toLowerCase() }, name)))
+    this.navigation = make("nav", { "aria-label": "Classes" })
+    this.alert = make("div", { class: "disconnected" })
+    this.filter = make("input", {
+      type: "text", role: "combobox", "aria-label": "Filter", "aria-expanded": "false", "aria-autocomplete": "list", "aria-controls": "completions",
+      autocomplete: "off", spellcheck: "false", placeholder: "Filter: age > 3 and name beginswith 'R'",
+      oninput: () => this.#typed(), onkeydown: (event) => this.#filterKey(event), onblur: () => this.#closeCompletions(),
+    })
+    this.completions = make("ul", { role: "listbox", id: "completions", "aria-label": "Completions", hidden: true })
+    this.filterError = make("div", { class: "error-place" })
+    this.rowsStatus = make("span", { role: "status", "aria-label": "Rows" })
+    this.change = make("span", { role: "status", "aria-label": "Last change", class: "dim" })
+    this.grid = make("studio-grid", {
+      onsort: (event) => this.#go({ ...this.#place, sort: event.detail, reveal: null }),
+      "onselect-object": (event) => this.#inspect(this.#place.class, event.detail.ref),
+    })
+    this.grid.addEventListener("click", (event) => this.#followed(event))
+    this.inspector = make("aside", { "aria-label": "Object", class: "inspector" })
+    this.inspector.addEventListener("click", (event) => this.#followed(event))
+    const tab = make("button", { role: "tab", id: "tab-data", "aria-selected": "true", "aria-controls": "panel-data" }, "Data")
+    this.back = make("button", { onclick: () => this.#goBack(), disabled: true }, "Back")
+    this.append(
+      make("header", {}, make("span", { class: "logo", "aria-hidden": "true" }), this.heading, this.status, this.access,
+        make("div", { role: "toolbar", "aria-label": "Store" }, make("label", { class: "theme" }, this.theme),
+          make("button", { "aria-label": "Keys", title: "Keys (?)", onclick: () => this.#showKeys() }, "?"))),
+      this.alert, this.navigation,
+      make("main", {},
+        make("div", { role: "tablist", "aria-label": "Views" }, tab),
+        make("section", { role: "tabpanel", id: "panel-data", "aria-label": "Data" },
+          make("div", { class: "bar" }, this.back, make("div", { class: "filter" }, this.filter, this.completions),
+            make("button", { onclick: () => this.#chooseColumns() }, "Columns"),
+            make("button", { onclick: () => this.#goToRow() }, "Go to row"),
+            make("button", { onclick: () => this.#export() }, "Export")),
+          this.filterError, this.grid,
+          make("footer", {}, this.rowsStatus, this.change))),
+      this.inspector)
+    this.#showObject(null)
+  }
+
+  // The connection ----------------------------------------------------------------------------------------------------
+
+  #showStatus() {
+    const status = this.connection.status
+    this.status.textContent = status
+    this.status.dataset.state = status
+    if (status !== "disconnected") return this.alert.replaceChildren()
+    this.#showDisconnected(this.connection.needsAddress
+      ? "The server was restarted. Open the address that 'moonpool studio' has printed."
+      : "The connection to the server was lost. Reconnecting …  If 'moonpool studio' has ended, start it again and open the new address.")
+  }
+
+  #showDisconnected(text) {
+    this.alert.replaceChildren(make("div", { role: "alert", "aria-label": "Disconnected" }, text))
+  }
+
+  async #welcome(welcome) {
+    this.heading.textContent = welcome.title
+    document.title = `${welcome.title} – Moonpool Studio`
+    this.access.textContent = welcome.read_only ? "read-only" : "read-write"
+    this.#rows = this.#object = null
+    const schema = await this.connection.request("schema", {}, (event) => this.#showClasses(event))
+    this.#showClasses(schema)
+    const asked = this.#place ? null : /^\s*([^\s]+)(?:\s+where\s+([^]*))?$/.exec(welcome.open_to ?? "")
+    const first = schema.classes.find(({ embedded }) => !embedded)?.name
+    const place = placeOf(location.hash) ?? (asked && this.#classes.has(asked[1])
+      ? { class: asked[1], where: asked[2] ?? "", sort: [] } : first && { class: first, where: "", sort: [] })
+    if (!place) return
+    if (location.hash !== fragment(place)) history.replaceState(null, "", fragment(place))
+    this.#open(place)
+  }
+
+  #showClasses({ classes }) {
+    this.#classes = new Map(classes.map((found) => [found.name, {
+      ...found, key: found.properties.find((property) => property.form === "value" && / primary/.test(property.type))?.name,
+    }]))
+    const links = [...this.navigation.children]
+    if (links.length === classes.length && links.every((link, i) => link.dataset.class === classes[i].name)) {
+      // The links stay, because one of them can have the focus.
+      links.forEach((link, i) => {
+        link.setAttribute("aria-label", `${classes[i].name}, ${countText(classes[i].count)}`)
+        link.lastChild.textContent = String(classes[i].count)
+      })
+      return
+    }
+    this.navigation.replaceChildren(...classes.map(({ name, count }) =>
+      make("a", {
+        "data-class": name,
+        href: fragment({ class: name }), "aria-label": `${name}, ${countText(count)}`,
+        "aria-current": name === this.#place?.class ? "page" : null,
+      }, make("span", {}, name), make("span", { class: "count" }, String(count)))))
+  }
+
+  #applyTheme(name) {
+    this.theme.value = name
+    localStorage.setItem("moonpool-theme", name)
+    document.documentElement.dataset.theme = name
+  }
+
+  // Places ------------------------------------------------------------------------------------------------------------
+
+  #go(place) {
+    const text = fragment(place)
+    if (location.hash === text) this.#open(place)
+    else location.hash = text
+  }
+
+  #followed(event) {
+    const link = event.target.closest("a")
+    if (!link) return
+    this.#trail.push(location.hash)
+    this.back.disabled = false
+  }
+
+  #goBack() {
+    const hash = this.#trail.pop()
+    this.back.disabled = !this.#trail.length
+    if (hash) location.hash = hash
+  }
+
+  /** Shows a place; the present rows stay until the new ones are there, and after an error. */
+  async #open(place) {
+    if (!place || !this.connection) return
+    clearTimeout(this.#typing)
+    if (this.opening) this.connection.end(this.opening)
+    const { class: name, where, sort, linked, reveal } = place
+    let request = null
+    request = this.connection.request("rows", { class: name, where, sort, linked: linked ?? undefined, reveal: reveal ?? undefined,
+      first: 0, count: 100 }, (event) => this.#changed(request.id, event))
+    this.opening = request.id
+    if (document.activeElement !== this.filter) this.filter.value = where ?? ""
+    try {
+      const answer = await request
+      this.opening = null
+      const old = this.#rows
+      this.#rows = request.id
+      this.#place = place
+      if (old) this.connection.end(old)
+      this.#showError(null)
+      this.filter.placeholder = linked ? `${linked.property} links to ${linked.class} #${linked.ref}` : "Filter: age > 3 and name beginswith 'R'"
+      for (const link of this.navigation.children) {
+        if (link.dataset.class === name) link.setAttribute("aria-current", "page")
+        else link.removeAttribute("aria-current")
+      }
+      this.change.textContent = ""
+      this.#showCount(answer.total, answer.all)
+      const load = (first, count) => this.connection.request("window", { on: request.id, first, count })
+      this.grid.show({ ...answer, place, classes: this.#classes, load })
+    } catch (error) {
+      if (this.opening === request.id) this.opening = null
+      if (error.name !== "AbortError") this.#showError(error)
+    }
+  }
+
+  #changed(id, event) {
+    if (id !== this.#rows) return
+    this.#showCount(event.total, event.all)
+    if (!event.reset) {
+      const sum = (ranges) => ranges.reduce((total, [, count]) => total + count, 0)
+      this.change.textContent = `version ${event.version}: ${sum(event.insertions)} inserted, ${sum(event.deletions)} deleted, ${
+        sum(event.modifications)} modified`
+    }
+    this.grid.apply(event)
+  }
+
+  #showCount(total, all) {
+    this.rowsStatus.textContent = total === all ? countText(total) : `${total} of ${countText(all)}`
+  }
+
+  // The filter --------------------------------------------------------------------------------------------------------
+
+  #showError(error) {
+    this.filter.setAttribute("aria-invalid", error ? "true" : "false")
+    if (!error) return this.filterError.replaceChildren()
+    const marked = error.column ? `\n${error.text}\n${" ".repeat(error.column - 1)}^${"~".repeat(Math.max(0, (error.length ?? 1) - 1))}` : ""
+    this.filterError.replaceChildren(make("pre", { role: "alert", "aria-label": "Filter error" }, error.message + marked))
+  }
+
+  #typed() {
+    this.#complete()
+    clearTimeout(this.#typing)
+    this.#typing = setTimeout(() => this.#applyFilter(), 300)
+  }
+
+  #applyFilter() {
+    clearTimeout(this.#typing)
+    if (!this.#place) return
+    const place = { ...this.#place, where: this.filter.value.trim(), linked: null, reveal: null }
+    history.replaceState(null, "", fragment(place))
+    this.#open(place)
+  }
+
+  #filterKey(event) {
+    const options = [...this.completions.children]
+    const index = options.findIndex((option) => option.getAttribute("aria-selected") === "true")
+    const isOpen = !this.completions.hidden
+    if (event.key === "ArrowDown" || event.key === "ArrowUp") {
+      event.preventDefault()
+      if (!isOpen) return this.#complete()
+      const next = (index + (event.key === "ArrowDown" ? 1 : options.length)) % options.length
+      options.forEach((option, i) => option.setAttribute("aria-selected", i === next ? "true" : "false"))
+      this.filter.setAttribute("aria-activedescendant", options[next].id)
+      options[next].scrollIntoView({ block: "nearest" })
+    } else if ((event.key === "Enter" || event.key === "Tab") && isOpen && index >= 0) {
+      event.preventDefault()
+      this.#accept(options[index].textContent)
+    } else if (event.key === "Enter") {
+      this.#closeCompletions()
+      this.#applyFilter()
+    } else if (event.key === "Escape") {
+      if (isOpen) this.#closeCompletions()
+      else this.grid.focus()
+    }
+  }
+
+  /** Completes the word before the cursor: properties along a path of links, or the operators of a property. */
+  #complete() {
+    const before = this.filter.value.slice(0, this.filter.selectionStart)
+    const path = /([\p{L}_][\p{L}\p{N}_]*\.)*[\p{L}_]?[\p{L}\p{N}_]*$/u.exec(before)[0]
+    const parts = path.split(".")
+    const word = parts.pop()
+    const follow = (names) => names.reduce((found, name) =>
+      this.#classes.get(found?.properties.find((property) => property.name === name)?.base), this.#classes.get(this.#place?.class))
+    let found = []
+    if (word || parts.length) {
+      found = (follow(parts)?.properties ?? []).map(({ name }) => name).filter((name) => name.startsWith(word) && name !== word)
+    } else {
+      const last = /([\p{L}_][\p{L}\p{N}_.]*)\s+$/u.exec(before)?.[1].split(".")
+      const name = last?.pop()
+      const property = last && follow(last)?.properties.find((property) => property.name === name)
+      if (property) found = operators[property.base] ?? operators.other
+    }
+    this.word = word
+    this.completions.replaceChildren(...found.slice(0, 12).map((text, index) =>
+      make("li", { role: "option", id: `completion-${index}`, "aria-selected": "false", onmousedown: (event) => {
+        event.preventDefault()
+        this.#accept(text)
+      } }, text)))
+    this.completions.hidden = !found.length
+    this.filter.setAttribute("aria-expanded", String(found.length > 0))
+    this.filter.removeAttribute("aria-activedescendant")
+  }
+
+  #accept(text) {
+    const end = this.filter.selectionStart
+    this.filter.setRangeText(text + " ", end - this.word.length, end, "end")
+    this.#closeCompletions()
+    this.#typed()
+  }
+
+  #closeCompletions() {
+    this.completions.hidden = true
+    this.filter.setAttribute("aria-expanded", "false")
+  }
+
+  // The inspector -----------------------------------------------------------------------------------------------------
+
+  async #inspect(name, ref) {
+    if (this.inspected === `${name} ${ref}` && this.#object) return
+    this.inspected = `${name} ${ref}`
+    if (this.#object) this.connection.end(this.#object)
+    this.#object = null
+    if (ref === null || ref === undefined) return this.#showObject(null)
+    const request = this.connection.request("object", { class: name, ref }, (event) => this.#showObject(event))
+    this.#object = request.id
+    try {
+      this.#showObject(await request)
+    } catch (error) {
+      if (error.name !== "AbortError") this.inspector.replaceChildren(make("p", { role: "alert" }, error.message))
+    }
+  }
+
+  #showObject(object) {
+    if (!object?.properties) {
+      const text = object?.deleted ? "The object was deleted." : "Select a row to see its object."
+      return this.inspector.replaceChildren(make("p", { class: "empty" }, text))
+    }
+    const own = this.#classes.get(object.class)
+    const keyValue = object.properties.find((property) => property.name === own?.key)?.value
+    const terms = object.properties.flatMap((property) => {
+      const column = own?.properties.find((found) => found.name === property.name)
+      return [make("dt", {}, make("span", {}, property.name), make("span", { class: "type", "aria-hidden": "true" }, property.type)),
+        make("dd", { class: styleOf(property.value) }, ...this.#parts(object, property.value, column, own, keyValue))]
+    })
+    const links = object.links.map(({ class: source, property, count, where }) =>
+      make("li", {}, make("a", { href: fragment(placeOfLinks(source, property, { class: object.class, ref: object.ref, where })) },
+        `${source}.${property}, ${countText(count)}`)))
+    this.inspector.replaceChildren(make("h2", {}, object.name), make("dl", {}, ...terms),
+      ...(links.length ? [make("h3", {}, "Linked from"), make("ul", {}, ...links)] : []))
+  }
+
+  #parts(object, value, column, own, keyValue) {
+    if (!isRich(value)) return [textOf(value, column)]
+    if (value.link) return [make("a", { href: fragment({ class: value.link, reveal: value.ref }) }, value.text)]
+    if (value.backlinks) {
+      const source = this.#classes.get(column.base)?.properties.find((property) => property.name === column.path)
+      const where = predicateOfLinks(column.path, source?.form, own?.key, keyValue)
+      return [make("a", { href: fragment(placeOfLinks(column.base, column.path, { class: object.class, ref: object.ref, where })) },
+        countText(value.count))]
+    }
+    const isCut = value.size !== undefined || value.head && value.head.length < (value.list ?? value.set ?? value.map)
+    if (value.head?.some((item) => isRich(item) && item.link)) {
+      return [make("ul", {}, ...value.head.map((item) =>
+        make("li", {}, make("a", { href: fragment({ class: item.link, reveal: item.ref }) }, item.text)))), isCut ? "…" : ""]
+    }
+    const text = make("span", {}, textOf(value, column))
+    if (!isCut) return [text]
+    return [text, make("button", { class: "small", onclick: async (event) => {
+      const whole = (await this.connection.request("value", { class: object.class, ref: object.ref, property: column.name })).value
+      text.textContent = isRich(whole) && whole.data !== undefined ? whole.data : textOf(whole, column)
+      event.target.remove()
+    } }, "Show all")]
+  }
+
+  // Dialogs -----------------------------------------------------------------------------------------------------------
+
+  #chooseColumns() {
+    const boxes = this.grid.columns.map(({ name }) => make("label", {}, make("input", {
+      type: "checkbox", checked: this.grid.isShown(name), onchange: (event) => this.grid.setShown(name, event.target.checked),
+    }), name))
+    const dialog = openDialog("Columns", make("div", { class: "choices" }, ...boxes),
+      make("div", { class: "buttons" }, make("button", { class: "primary", onclick: () => dialog.close() }, "Done")))
+  }
+
+  #goToRow() {
+    const row = make("input", { type: "number", min: "1", max: String(Math.max(1, this.grid.total)), value: "1", "aria-label": "Row" })
+    const dialog = openDialog("Go to row", make("form", { method: "dialog", onsubmit: (event) => {
+      event.preventDefault()
+      dialog.close()
+      this.grid.goTo(Number(row.value) - 1)
+    } }, row, make("div", { class: "buttons" }, make("button", { type: "button", onclick: () => dialog.close() }, "Cancel"),
+      make("button", { class: "primary", type: "submit" }, "Go"))))
+    row.select()
+  }
+
+  #export() {
+    if (!this.#place) return
+    const format = make("select", { "aria-label": "Format" }, ...[["csv", "CSV"], ["json", "JSON"], ["jsonl", "JSON Lines"], ["sqlite", "SQLite"],
+      ["lua", "Lua"]].map(([value, text]) => make("option", { value }, text)))
+    const message = make("p", { role: "status", "aria-label": "Export" })
+    const { class: name, where, sort, linked } = this.#place
+    let running = null
+    const start = async () => {
+      button.disabled = true
+      message.textContent = "Writing …"
+      running = this.connection.request("export", { class: name, where, sort, linked: linked ?? undefined, format: format.value })
+      try {
+        const file = await running
+        make("a", { href: file.download, download: file.name }).click()
+        message.textContent = `${countText(file.count)} written to ${file.name}`
+      } catch (error) {
+        message.textContent = error.name === "AbortError" ? "" : error.message
+      }
+      running = null
+      button.disabled = false
+    }
+    const button = make("button", { class: "primary", onclick: start }, "Export")
+    const dialog = openDialog("Export", make("p", {}, this.rowsStatus.textContent + (where ? `  where ${where}` : "")), make("label", {}, "Format ", format), message,
+      make("div", { class: "buttons" }, make("button", { onclick: () => dialog.close() }, "Close"), button))
+    dialog.addEventListener("close", () => running && this.connection.end(running.id))
+  }
+
+  #showKeys() {
+    const dialog = openDialog("Keys", make("dl", { class: "keys" }, ...keys.flatMap(([key, text]) => [make("dt", {}, make("kbd", {}, key)), make("dd", {}, text)])),
+      make("div", { class: "buttons" }, make("button", { class: "primary", onclick: () => dialog.close() }, "Close")))
+  }
+
+  #key(event) {
+    if (document.querySelector("dialog")) return
+    const isTyping = event.target.matches("input, select, textarea")
+    if (event.ctrlKey && event.key.toLowerCase() === "g") {
+      event.preventDefault()
+      this.#goToRow()
+    } else if (event.key === "?" && !isTyping) {
+      this.#showKeys()
+    } else if (event.key === "/" && !isTyping) {
+      event.preventDefault()
+      this.filter.focus()
+    } else if (event.altKey && event.key === "ArrowLeft" && this.#trail.length) {
+      event.preventDefault()
+      this.#goBack()
+    }
+  }
+}
+
+customElements.define("studio-app", StudioApp)

@@ -1,0 +1,503 @@
+-- What the studio does with a store: the requests of StudioProtocol.md over the public Lua API, on the script's thread.
+-- `host` has the options of the command line and send(page, text), offer(path, name), folder, pid.
+local host = ...
+local null, encode_json = moonpool.null, moonpool.json.encode
+local most_rows, longest_text, most_ranges, most_queued = 500, 200, 1000, 100
+
+-- The target ------------------------------------------------------------------------------------------------------------
+
+local title = host.target and host.target:match("[^/]*$") or "new store"
+
+local function open_target()
+  if not host.target then return moonpool.open { in_memory = "studio" } end
+  if not host.realm then return moonpool.open { path = host.target, read_only = host.read_only == "true" } end
+  local copy = moonpool.open(host.to and { path = host.to } or { in_memory = title })
+  local report = copy:import(host.target, {
+    format = "realm", key = host.key, rescue = host.rescue == "true" or nil, dotnet_guids = host.dotnet_guids == "true" or nil,
+  })
+  for _, note in ipairs(report.notes) do io.stderr:write("moonpool: note: ", note, "\n") end
+  return copy
+end
+
+local is_open, store = pcall(open_target)
+if not is_open then return nil, store.message or tostring(store) end
+local is_read_only = host.read_only == "true" or host.realm ~= nil
+
+-- Classes ---------------------------------------------------------------------------------------------------------------
+
+local classes, class_names, schema_version
+
+-- Describes each class once per schema: its properties in declared order, with their forms and base types.
+local function read_schema()
+  classes, class_names = {}, {}
+  for name, declared in pairs(store:schema(nil, { ordered = true })) do
+    local class = { name = name, embedded = declared.embedded, properties = {}, keypaths = {} }
+    for index, pair in ipairs(declared) do
+      local text = type(pair[2]) == "table" and pair[2].type or pair[2]
+      local base, rest = text:match("^([^%?%[<{%s]+)(.*)$")
+      local property = { name = pair[1], type = text, base = base }
+      if base == "backlinks" then
+        property.form, property.base, property.path = "backlinks", rest:match("^%s+(.-)%.(.+)$")
+      else
+        property.form = rest:find("[", 1, true) and "list" or rest:find("<", 1, true) and "set" or rest:find("{", 1, true) and "map"
+          or "value"
+        if rest:find(" primary", 1, true) then class.key = pair[1] end
+      end
+      class.properties[index], class.keypaths[index] = property, pair[1]
+    end
+    classes[name], class_names[#class_names + 1] = class, name
+  end
+  for _, class in pairs(classes) do
+    for _, property in ipairs(class.properties) do
+      if property.form == "value" and classes[property.base] then property.form = "link" end
+    end
+  end
+  table.sort(class_names)
+end
+
+local function class_named(name)
+  local class = classes[name]
+  if not class then store:objects(name) end -- raises unknown_class
+  return class
+end
+
+local function name_of(object)
+  local class = moonpool.class_of(object)
+  local key = classes[class].key
+  return key and class .. " " .. tostring(object[key]) or class .. " #" .. moonpool.id_of(object)
+end
+
+-- Finds an object by its number: objects are in the order of their creation.
+local function object_of(class, ref)
+  local objects = store:objects(class)
+  local low, high = 1, #objects
+  while low <= high do
+    local middle = (low + high) // 2
+    local id = moonpool.id_of(objects[middle])
+    if id == ref then return objects[middle] end
+    if id < ref then low = middle + 1 else high = middle - 1 end
+  end
+end
+
+-- Values ----------------------------------------------------------------------------------------------------------------
+
+local letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+
+local function base64(bytes)
+  local text = bytes:gsub("..?.?", function(group)
+    local a, b, c = group:byte(1, 3)
+    local bits = a << 16 | (b or 0) << 8 | (c or 0)
+    local out = {}
+    for i = 0, 3 do
+      local index = (bits >> (18 - 6 * i) & 63) + 1
+      out[i + 1] = i > #group and "=" or letters:sub(index, index)
+    end
+    return table.concat(out)
+  end)
+  return text
+end
+
+local function text_value(text, whole)
+  if whole or (utf8.len(text) or #text) <= longest_text then return text end
+  return { text = text:sub(1, utf8.offset(text, longest_text + 1) - 1), size = #text }
+end
+
+local value_of
+
+local function head_of(collection, property, count)
+  local head = {}
+  for i = 1, math.min(count, #collection) do head[i] = value_of(collection[i], property.base, "value") end
+  return head
+end
+
+local function collection_value(value, property, form, count)
+  if form == "backlinks" then return { backlinks = property.base, count = #value } end
+  if form ~= "map" then return { [form] = #value, head = head_of(value, property, count) } end
+  local head = {}
+  for key, element in pairs(value) do
+    if #head >= count then break end
+    head[#head + 1] = { key, value_of(element, property.base, "value") }
+  end
+  return { map = #value, head = head }
+end
+
+-- Returns the form of a value in the protocol; base is its type, or mixed.
+function value_of(value, base, form, whole)
+  local count = whole and most_rows or 5
+  if value == nil or value == null then return null end
+  if form == "list" or form == "set" or form == "map" or form == "backlinks" then
+    return collection_value(value, { base = base }, form, count)
+  end
+  local kind = math.type(value)
+  if kind == "integer" then return math.abs(value) < 2 ^ 53 and value or { int = tostring(value) } end
+  if kind == "float" then
+    if value ~= value or value == math.huge or value == -math.huge then return { double = tostring(value) } end
+    if base == "float" then return { float = tostring(value) } end
+    return (base ~= "double" and value % 1 == 0) and { double = tostring(value) } or value
+  end
+  if type(value) == "boolean" then return value end
+  if base == "data" then return { data = base64(whole and value or value:sub(1, 48)), size = #value } end
+  if type(value) == "string" then return text_value(value, whole) end
+  local is_object, class = pcall(moonpool.class_of, value)
+  if is_object then return { link = class, ref = moonpool.id_of(value), text = name_of(value) } end
+  local named = { date = true, uuid = true, object_id = true, decimal = true, float = true }
+  local text = tostring(value)
+  if named[base] then return { [base] = text } end
+  if pcall(function() return value.keys end) and value.keys then return collection_value(value, { base = "mixed" }, "map", count) end
+  if pcall(function() return value.index_of end) and value.index_of then return collection_value(value, { base = "mixed" }, "list", count) end
+  local is_date = pcall(function() return value.year end)
+  if is_date then return { date = text } end
+  return { [text:find("^%x+%-%x+%-%x+%-%x+%-%x+$") and "uuid" or text:find("^%x+$") and #text == 24 and "object_id" or "decimal"] = text }
+end
+
+local function property_value(object, property, whole)
+  return value_of(object[property.name], property.base, property.form, whole)
+end
+
+local function row_of(object, class)
+  local values = {}
+  for i, property in ipairs(class.properties) do values[i] = property_value(object, property) end
+  return { ref = moonpool.id_of(object), name = name_of(object), values = values }
+end
+
+-- Messages --------------------------------------------------------------------------------------------------------------
+
+local pages = {} -- by number: { subscriptions by id, is_welcome }
+
+local function reply(page, id, ok) host.send(page, encode_json { id = id, ok = ok }) end
+
+local function report(page, id, err)
+  local is_error, code = pcall(function() return err.code end)
+  local message = is_error and err.message or tostring(err)
+  local shown = { code = is_error and code or "invalid_argument", message = message }
+  local text, space = message:match("\n  ([^\n]*)\n  ( *)%^")
+  if text then
+    shown.line, shown.column, shown.length, shown.text = 1, #space + 1, #message:match("%^~*"), text
+    shown.message = message:match("^[^\n]*")
+  end
+  host.send(page, encode_json { id = id, error = shown })
+end
+
+-- A subscription has at most one event that the page has not seen; later ones wait, and too many become a reset.
+local function send_event(page, subscription, event)
+  event.on, event.version = subscription.id, store.version
+  subscription.unseen = true
+  host.send(page, encode_json(event))
+end
+
+local function ranges(indexes)
+  local result = {}
+  local first, last
+  for _, index in ipairs(indexes) do
+    if last and index == last + 1 then
+      last = index
+      result[#result][2] = last - first + 1
+    else
+      first, last = index, index
+      result[#result + 1] = { index - 1, 1 }
+    end
+  end
+  return result
+end
+
+-- The grid --------------------------------------------------------------------------------------------------------------
+
+local function results_of(request)
+  class_named(request.class)
+  local results = store:objects(request.class)
+  if request.where and request.where:find("%S") then results = results:where(request.where) end
+  local linked = request.linked
+  if linked then
+    local target = object_of(linked.class, linked.ref) or error("the linked object was deleted", 0)
+    local found = class_named(request.class)
+    for _, property in ipairs(found.properties) do
+      if property.name == linked.property then
+        results = results:where((property.form == "link" and "" or "any ") .. property.name .. " == $1", target)
+      end
+    end
+  end
+  local keys = {}
+  for i, key in ipairs(request.sort or {}) do keys[i] = { key[1], key[2] == "descending" and "desc" or "asc" } end
+  if #keys > 0 then results = results:sorted(keys) end
+  return results
+end
+
+local function window_rows(subscription)
+  local rows, results = {}, subscription.results
+  for i = subscription.first + 1, math.min(subscription.first + subscription.count, #results) do
+    rows[#rows + 1] = row_of(results[i], subscription.class)
+  end
+  return rows
+end
+
+local function set_window(subscription, request)
+  local first = request.first or 0
+  if math.type(first) ~= "integer" or first < 0 then error("'first' is not an index", 0) end
+  subscription.first, subscription.count = first, math.min(request.count or 60, most_rows)
+end
+
+local function window_of(subscription)
+  return {
+    total = #subscription.results, all = #store:objects(subscription.class.name), version = store.version, first = subscription.first,
+    rows = window_rows(subscription),
+  }
+end
+
+-- Sends the next change set; only the last one has rows, because rows are those of the newest version.
+local function send_change(page, subscription)
+  local event = table.remove(subscription.queue, 1)
+  if not event then return end
+  event.total, event.all = event.reset and #subscription.results or event.total, #store:objects(subscription.class.name)
+  if #subscription.queue == 0 and not event.reset then
+    local rows, first = {}, subscription.first
+    local has_moved = subscription.was_queued or event.deletions[1] or event.insertions[1]
+    local function add(index)
+      local object = subscription.results[index + 1]
+      if object then rows[tostring(index)] = row_of(object, subscription.class) end
+    end
+    if has_moved then
+      for index = first, first + subscription.count - 1 do add(index) end
+    else
+      for _, range in ipairs(event.modifications) do
+        for index = math.max(range[1], first), math.min(range[1] + range[2], first + subscription.count) - 1 do add(index) end
+      end
+    end
+    event.rows = next(rows) and rows or moonpool.json.empty_object
+    subscription.was_queued = nil
+  end
+  send_event(page, subscription, event)
+end
+
+local function observe_rows(page, id, request, subscription)
+  return subscription.results:observe(function(change)
+    if change.type == "error" then return report(page, id, change.error) end
+    if change.type == "initial" then
+      local answer = window_of(subscription)
+      answer.columns = subscription.class.properties
+      if request.reveal then
+        local object = object_of(request.class, request.reveal)
+        answer.index = object and (subscription.results:index_of(object) or 0) - 1
+      end
+      return reply(page, id, answer)
+    end
+    local event = {
+      total = #subscription.results, deletions = ranges(change.deletions), insertions = ranges(change.insertions),
+      modifications = ranges(change.modifications),
+    }
+    local queue = subscription.queue
+    queue[#queue + 1] = event
+    if #event.deletions + #event.insertions + #event.modifications > most_ranges or #queue > most_queued or (queue[1].reset and queue[2]) then
+      subscription.queue = { { reset = true } }
+    end
+    if subscription.unseen then subscription.was_queued = true else send_change(page, subscription) end
+  end, { keypaths = subscription.class.keypaths, name = "studio grid" })
+end
+
+-- What follows each commit: the classes with their counts, and the inspected object ------------------------------------
+
+local function schema_of()
+  local list = {}
+  for i, name in ipairs(class_names) do
+    local class = classes[name]
+    list[i] = { name = name, embedded = class.embedded, properties = class.properties, count = #store:objects(name) }
+  end
+  return { classes = list }
+end
+
+local function object_content(subscription)
+  local object = object_of(subscription.class.name, subscription.ref)
+  if not object then return { deleted = true } end
+  local content = { name = name_of(object), class = subscription.class.name, ref = subscription.ref, properties = {}, links = {} }
+  for i, property in ipairs(subscription.class.properties) do
+    content.properties[i] = { name = property.name, type = property.type, value = property_value(object, property) }
+  end
+  local key = subscription.class.key
+  for _, name in ipairs(class_names) do
+    for _, property in ipairs(classes[name].properties) do
+      if property.base == subscription.class.name and property.form ~= "backlinks" then
+        local any = property.form == "link" and "" or "any "
+        local entry = {
+          class = name, property = property.name, count = #store:objects(name):where(any .. property.name .. " == $1", object),
+        }
+        if key and (type(object[key]) == "string" or math.type(object[key]) == "integer") then
+          local literal = type(object[key]) == "string" and '"' .. object[key]:gsub('[\\"]', "\\%0") .. '"' or tostring(object[key])
+          entry.where = any .. property.name .. "." .. key .. " == " .. literal
+        end
+        content.links[#content.links + 1] = entry
+      end
+    end
+  end
+  return content
+end
+
+-- Sends the content of a subscription if it differs from the last that was sent.
+local function follow(page, subscription)
+  if subscription.unseen then
+    subscription.is_late = true
+    return
+  end
+  local content = subscription.content(subscription)
+  local text = encode_json(content)
+  if text == subscription.last then return end
+  subscription.last, subscription.is_late = text, nil
+  send_event(page, subscription, content)
+end
+
+local function follow_all()
+  for number, page in pairs(pages) do
+    for _, subscription in pairs(page.subscriptions) do
+      if subscription.content then follow(number, subscription) end
+    end
+  end
+end
+
+local function subscribe_content(page, id, subscription, content)
+  subscription.content = content
+  local first = content(subscription)
+  subscription.last = encode_json(first)
+  first.version = store.version
+  pages[page].subscriptions[id] = subscription
+  reply(page, id, first)
+end
+
+-- Requests --------------------------------------------------------------------------------------------------------------
+
+local requests = {}
+local exports = 0
+
+local function subscription_of(page, request)
+  local subscription = pages[page].subscriptions[request.on]
+  if not subscription then error("there is no subscription " .. tostring(request.on), 0) end
+  return subscription
+end
+
+function requests.hello(page, id, request)
+  if request.protocol ~= 1 then error("this server supports version 1 of the protocol", 0) end
+  pages[page].is_welcome = true
+  reply(page, id, {
+    title = title, read_only = is_read_only, console = false, stores = { title }, version = store.version, pid = host.pid,
+    open_to = host.open_to or null, protocol = 1,
+  })
+end
+
+function requests.schema(page, id) subscribe_content(page, id, { id = id }, schema_of) end
+
+function requests.rows(page, id, request)
+  local subscription = { id = id, class = class_named(request.class), results = results_of(request), queue = {} }
+  set_window(subscription, request)
+  subscription.token = observe_rows(page, id, request, subscription)
+  pages[page].subscriptions[id] = subscription
+end
+
+function requests.window(page, id, request)
+  local subscription = subscription_of(page, request)
+  set_window(subscription, request)
+  if #subscription.queue > 0 then -- the page has not received all changes, so it starts again
+    subscription.queue = { { reset = true } }
+    if not subscription.unseen then send_change(page, subscription) end
+    return reply(page, id, { stale = true })
+  end
+  reply(page, id, window_of(subscription))
+end
+
+function requests.seen(page, _, request)
+  local subscription = pages[page].subscriptions[request.seen]
+  if not subscription then return end
+  subscription.unseen = nil
+  if subscription.is_late then follow(page, subscription) end
+  if subscription.queue then send_change(page, subscription) end
+end
+
+local function finish(subscription)
+  if subscription.token then subscription.token:invalidate() end
+  if subscription.worker then subscription.worker:stop(0) end
+end
+
+requests["end"] = function(page, id, request)
+  local subscription = pages[page].subscriptions[request.on]
+  if subscription then finish(subscription) end
+  pages[page].subscriptions[request.on or 0] = nil
+  reply(page, id, true)
+end
+requests.cancel = requests["end"]
+
+function requests.object(page, id, request)
+  subscribe_content(page, id, { id = id, class = class_named(request.class), ref = request.ref }, object_content)
+end
+
+function requests.value(page, id, request)
+  local class = class_named(request.class)
+  local object = object_of(request.class, request.ref)
+  for _, property in ipairs(class.properties) do
+    if object and property.name == request.property then return reply(page, id, { value = property_value(object, property, true) }) end
+  end
+  error("the value does not exist", 0)
+end
+
+function requests.backlinks(page, id, request)
+  reply(page, id, { links = object_content { class = class_named(request.class), ref = request.ref }.links or {} })
+end
+
+local extensions = { csv = "csv", json = "json", jsonl = "jsonl", sqlite = "sqlite", lua = "lua" }
+
+function requests.export(page, id, request)
+  local extension = extensions[request.format]
+  if not extension then error("unknown format '" .. tostring(request.format) .. "'; use csv, json, jsonl, sqlite or lua", 0) end
+  exports = exports + 1
+  local path = host.folder .. "/" .. exports .. "." .. extension
+  local worker = moonpool.worker("studio export", function(results, file)
+    local ok, count = pcall(results.export, results, file)
+    moonpool.post_to_parent(ok, ok and count or count.message or tostring(count))
+  end, results_of(request), path)
+  pages[page].subscriptions[id] = { id = id, worker = worker }
+  worker:on_message(function(ok, count)
+    if not pages[page] then return os.remove(path) end
+    pages[page].subscriptions[id] = nil
+    if not ok then return report(page, id, count) end
+    local name = request.class .. "." .. extension
+    reply(page, id, { count = count, name = name, download = host.offer(path, name) })
+  end)
+end
+
+-- The place of --open-to: data, or a class with a predicate.
+if host.open_to == "data" then host.open_to = nil end
+if host.open_to then
+  read_schema()
+  local class, rest = host.open_to:match("^%s*(%S+)(.*)$")
+  local is_valid, err = pcall(results_of, { class = class or "", where = rest and rest:match("^%s+where%s+(.+)$") })
+  if not is_valid then return nil, err.message end
+end
+
+-- The life of a page ----------------------------------------------------------------------------------------------------
+
+read_schema()
+schema_version = encode_json(store:schema())
+host.observer = store:observe(function(type)
+  if type ~= "did_change" then return end
+  local now = encode_json(store:schema())
+  if now ~= schema_version then
+    schema_version = now
+    read_schema()
+  end
+  follow_all()
+end, { name = "studio" })
+
+return function(page, text)
+  if not text then -- the page has gone
+    for _, subscription in pairs((pages[page] or { subscriptions = {} }).subscriptions) do finish(subscription) end
+    pages[page] = nil
+    return
+  end
+  pages[page] = pages[page] or { subscriptions = {} }
+  local is_json, request = pcall(moonpool.json.decode, text)
+  if not is_json or type(request) ~= "table" then return report(page, null, "the message is not a JSON object") end
+  if request.seen then return requests.seen(page, nil, request) end
+  local run = requests[request["do"]]
+  if not run or run == requests.seen or not (pages[page].is_welcome or run == requests.hello) then
+    return host.send(page, encode_json {
+      id = request.id or null, error = { code = "invalid_argument", message = "unknown request '" .. tostring(request["do"]) .. "'" },
+    })
+  end
+  local ok, err = pcall(run, page, request.id, request)
+  if not ok then report(page, request.id or null, err) end
+end

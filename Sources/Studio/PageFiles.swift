@@ -1,0 +1,21 @@
+/// The files of the page, which are part of the program: no path of a request reaches the file system.
+enum PageFiles {
+    /// The script that does everything with the store.
+    static var script: [UInt8] { PackageResources.studio_lua }
+
+    /// Returns the type and the bytes of a file by the path in its address.
+    static func file(at path: String) -> (type: String, bytes: [UInt8])? {
+        switch path {
+        case "/": ("text/html; charset=utf-8", PackageResources.studio_html)
+        case "/studio.css": ("text/css; charset=utf-8", PackageResources.studio_css)
+        case "/icon.svg", "/favicon.ico": ("image/svg+xml", PackageResources.icon_svg)
+        case "/studio.js": (javaScript, PackageResources.studio_js)
+        case "/connection.js": (javaScript, PackageResources.connection_js)
+        case "/elements.js": (javaScript, PackageResources.elements_js)
+        case "/grid.js": (javaScript, PackageResources.grid_js)
+        default: nil
+        }
+    }
+
+    private static let javaScript = "text/javascript; charset=utf-8"
+}

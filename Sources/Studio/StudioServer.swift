@@ -1,0 +1,224 @@
+import EventLoops
+import Synchronization
+
+// The studio's server: HTTP and WebSocket on 127.0.0.1.
+//
+// Threads: one thread waits for connections, and each connection has a thread that reads. Messages of pages run on the
+// script's thread, in order.
+//
+// Checks of a request, in this order: Host (another site whose name leads to 127.0.0.1), Origin (a page of another
+// site), session. A connection answers one request, or becomes a WebSocket.
+
+/// A store in the browser.
+package final class StudioServer: Sendable {
+    private let listener: LoopbackListener
+    private let access: StudioAccess
+    private let engine: StudioEngine
+    private let downloads: Downloads
+    private let connections = Atomic<Int>(0)
+    private let wasOpened = ThreadLatch()
+    private static let mostConnections = 64
+    private static let patience = Duration.seconds(5)
+
+    /// Takes the port, and opens the store on its own thread.
+    ///
+    /// `options` are those of `moonpool studio` by name. Throws if the port is in use, or if the store cannot be
+    /// opened.
+    package init(port: UInt16, options: [String: String]) throws(StudioFailure) {
+        do {
+            listener = try LoopbackListener(port: port)
+        } catch {
+            throw StudioFailure(
+                message: error.isAddressInUse
+                    ? "port \(port) is in use; omit --port to take a free port" : "\(error)")
+        }
+        access = StudioAccess(port: listener.port)
+        let downloads = try Downloads()
+        self.downloads = downloads
+        do throws(StudioFailure) {
+            engine = try StudioEngine(options, folder: downloads.folder, offer: downloads.offer)
+        } catch {
+            downloads.remove()
+            throw error
+        }
+    }
+
+    /// The address that gives access to the page.
+    package var address: String { "http://127.0.0.1:\(listener.port)/?token=\(access.token)" }
+
+    /// Answers requests on another thread from now on.
+    package func serve() throws(StudioFailure) {
+        do {
+            _ = try LoopThread(name: "studio", stackSize: 256 << 10) { [self] _ in
+                while let socket = listener.accept(patience: .seconds(60)) {
+                    socket.limitReads(to: Self.patience)
+                    let number = connections.add(1, ordering: .relaxed).newValue
+                    guard number <= Self.mostConnections, start(socket) else {
+                        connections.subtract(1, ordering: .relaxed)
+                        continue
+                    }
+                }
+            }
+        } catch {
+            throw StudioFailure(message: "\(error)")
+        }
+    }
+
+    /// Opens the page in the user's browser.
+    ///
+    /// All users can read the arguments of programs, so the browser receives a private file that leads to the address.
+    /// The file is removed after 60 seconds, or as soon as the page has been opened.
+    package func openBrowser() {
+        let path = downloads.folder + "/studio.html"
+        let page =
+            "<!doctype html><meta http-equiv=\"refresh\" content=\"0;url=\(address)\"><title>Moonpool</title>\n"
+        guard ProcessServices.write(page, to: path, isPrivate: true) == nil else { return }
+        _ = try? LoopThread(name: "browser", stackSize: 256 << 10) { _ in
+            var commands = [0]
+            ChildProcesses.run(
+                [["/usr/bin/env", "xdg-open", path]], jobs: 1, next: { commands.popLast() },
+                didEnd: { _, _ in }, whileWaiting: {})
+        }
+        _ = try? LoopThread(name: "browser file", stackSize: 256 << 10) { [wasOpened] _ in
+            _ = wasOpened.wait(atMost: .seconds(60))
+            ProcessServices.remove(path)
+        }
+    }
+
+    /// Closes the store and the port, and removes the private files.
+    package func end() {
+        listener.end()
+        engine.end()
+        downloads.remove()
+    }
+
+    private func start(_ socket: LocalSocket) -> Bool {
+        do {
+            _ = try LoopThread(name: "studio page", stackSize: 256 << 10) { [self] _ in
+                if let request = HTTPRequest(from: socket) { answer(request, on: socket) }
+                socket.end()
+                connections.subtract(1, ordering: .relaxed)
+            }
+            return true
+        } catch {
+            return false
+        }
+    }
+
+    private func answer(_ request: HTTPRequest, on socket: LocalSocket) {
+        if let refusal = refusal(of: request) {
+            socket.write(refusal.bytes)
+        } else if request.path == "/socket" {
+            serve(socket, request)
+        } else if let download = downloads.take(request.path) {
+            send(download, on: socket)
+        } else {
+            socket.write(response(to: request).bytes)
+        }
+    }
+
+    private func response(to request: HTTPRequest) -> HTTPResponse {
+        if request.path == "/", !request.query.isEmpty {
+            wasOpened.open()
+            // A redirect by status would not send the new cookie after a navigation that began in another program.
+            let page =
+                "<!doctype html><meta http-equiv=\"refresh\" content=\"0;url=/#\(access.key)\">\n"
+            return HTTPResponse(200, "text/html; charset=utf-8", Array(page.utf8), [access.cookie])
+        }
+        guard let file = PageFiles.file(at: request.path) else {
+            return HTTPResponse(404, "There is no such file.")
+        }
+        return HTTPResponse(200, file.type, file.bytes)
+    }
+
+    /// Returns the response to a request that is not allowed; nil for others.
+    private func refusal(of request: HTTPRequest) -> HTTPResponse? {
+        guard access.isHost(request.fields["host"]) else {
+            return HTTPResponse(421, "This server answers to 127.0.0.1 only.")
+        }
+        let isSocket = request.path == "/socket"
+        if isSocket || request.method != "GET", !access.isOrigin(request.fields["origin"]) {
+            return HTTPResponse(403, "Requests of other pages are refused.")
+        }
+        let opens = request.method == "GET" && request.path == "/" && !request.query.isEmpty
+        guard opens ? access.isToken(request.query) : access.hasSession(request) else {
+            if access.isGuessing() { _ = ThreadLatch().wait(atMost: .seconds(1)) }
+            return HTTPResponse(401, "Open the address that 'moonpool studio' has printed.")
+        }
+        return request.method == "GET" ? nil : HTTPResponse(405, "Only GET is supported.")
+    }
+
+    private func send(_ download: Downloads.File, on socket: LocalSocket) {
+        let head = HTTPResponse(
+            200,
+            [
+                "Content-Type: application/octet-stream",
+                "Content-Disposition: attachment; filename=\"\(download.name)\"",
+            ], size: ProcessServices.size(of: download.path) ?? 0)
+        if socket.write(head.bytes) { _ = socket.write(fileAt: download.path) }
+        ProcessServices.remove(download.path)
+    }
+
+    /// Passes messages between a page and the script until the page or the server ends.
+    private func serve(_ socket: LocalSocket, _ request: HTTPRequest) {
+        guard request.fields["upgrade"]?.lowercased() == "websocket",
+            request.fields["sec-websocket-version"] == "13",
+            let key = request.fields["sec-websocket-key"]
+        else { return _ = socket.write(HTTPResponse(404, "There is no such file.").bytes) }
+        let response = HTTPResponse(
+            101,
+            [
+                "Upgrade: websocket", "Connection: Upgrade",
+                "Sec-WebSocket-Accept: \(WebSocket.acceptance(of: key))",
+            ])
+        guard socket.write(response.bytes),
+            let page = try? WebSocket(socket, unread: request.rest)
+        else { return }
+        // Only the page has the key: a server of another user can receive the cookie.
+        guard let hello = page.receive() else { return }
+        guard access.isKey(in: hello) else { return page.close(.refused) }
+        page.limitReads(to: .zero)
+        let number = engine.add(page)
+        var message: [UInt8]? = hello
+        while let text = message {
+            engine.receive(text, from: number)
+            message = page.receive()
+        }
+        engine.receive(nil, from: number)
+    }
+}
+
+/// Files that a page can download once, in a private folder.
+private final class Downloads: Sendable {
+    struct File {
+        let path: String
+        let name: String
+    }
+
+    let folder: String
+    private let files = Mutex<[String: File]>([:])
+
+    init() throws(StudioFailure) {
+        guard let folder = ProcessServices.makePrivateFolder(named: "moonpool-studio") else {
+            throw StudioFailure(message: "cannot create a folder for temporary files")
+        }
+        self.folder = folder
+    }
+
+    /// Adds a file and returns its address.
+    func offer(_ path: String, _ name: String) -> String {
+        let address = "/download/" + StudioAccess.secret()
+        let plain = name.map { character in
+            character.isASCII
+                && (character.isLetter || character.isNumber || "._-".contains(character))
+                ? character : "_"
+        }
+        files.withLock { $0[address] = File(path: path, name: String(plain)) }
+        return address
+    }
+
+    /// Returns the file at an address and forgets the address.
+    func take(_ address: String) -> File? { files.withLock { $0.removeValue(forKey: address) } }
+
+    func remove() { ProcessServices.removeFolder(folder) }
+}

@@ -1,0 +1,243 @@
+import Foundation
+import Testing
+
+/// The messages between the page and `moonpool studio`.
+@Suite struct StudioProtocolTests {
+    private static let dogs = """
+        local store = moonpool.open { path = "zoo.moonpool", durability = "memory", schema = {
+          Person = { { "name", "string primary" }, { "dogs", "backlinks Dog.owner" } },
+          Dog = { { "id", "int primary" }, { "name", "string" }, { "age", "int?" }, { "owner", "Person" } },
+          Any = { { "value", "mixed" }, { "data", "data?" }, { "float", "float?" }, { "money", "decimal?" }, { "when", "date?" },
+                  { "list", "int[]" }, { "set", "string<>" }, { "map", "mixed{}" } } } }
+
+        """
+
+    private func change(_ folder: TemporaryFolder, _ code: String) throws {
+        let outcome = try Tool.run(
+            ["-e", Self.dogs + "store:write(function() \(code) end)"], in: folder.path)
+        #expect(outcome.exitCode == 0, "\(outcome.error)")
+    }
+
+    private func ok(_ reply: [String: Any]) throws -> [String: Any] {
+        try #require(reply["ok"] as? [String: Any], "\(reply)")
+    }
+
+    @Test func `rows arrive, and events have the ranges of each commit`() throws {
+        let folder = try TemporaryFolder()
+        try change(folder, "for i = 1, 10 do store:create('Dog', { i, 'Dog ' .. i, i }) end")
+        let studio = try StudioProgram(["zoo.moonpool"], in: folder.path)
+        let page = try studio.welcome()
+        let rows = try ok(
+            page.request([
+                "do": "rows", "class": "Dog", "where": "age > 3", "sort": [["age", "descending"]],
+                "first": 0, "count": 3,
+            ]))
+        #expect(rows["total"] as? Int == 7 && rows["all"] as? Int == 10)
+        let names = (rows["rows"] as? [[String: Any]])?.compactMap { $0["name"] as? String }
+        #expect(names == ["Dog 10", "Dog 9", "Dog 8"])
+        let columns = (rows["columns"] as? [[String: Any]])?.compactMap { $0["name"] as? String }
+        #expect(columns == ["id", "name", "age", "owner"])
+        try change(
+            folder,
+            "store:object('Dog', 9).name = 'New' store:delete(store:object('Dog', 8)) store:create('Dog', { 11, 'x', 20 })"
+        )
+        let event = try page.event()
+        #expect(event["total"] as? Int == 7)
+        #expect(
+            event["deletions"] as? [[Int]] == [[2, 1]]
+                && event["insertions"] as? [[Int]] == [[0, 1]])
+        #expect(event["modifications"] as? [[Int]] == [[1, 1]])
+        let changed = event["rows"] as? [String: [String: Any]]
+        #expect(
+            changed?["2"]?["name"] as? String == "Dog 9"
+                && changed?["0"]?["name"] as? String == "Dog 11")
+        // Without an acknowledgment, the next change waits.
+        try change(folder, "store:object('Dog', 10).age = 30")
+        let other = try studio.welcome()
+        let now = try ok(other.request(["do": "rows", "class": "Dog", "where": "age == 30"]))
+        #expect(now["total"] as? Int == 1)
+        _ = try page.request([
+            "do": "value", "class": "Dog",
+            "ref": (rows["rows"] as? [[String: Any]])?[0]["ref"] ?? 0, "property": "name",
+        ])
+        #expect(!page.hasEvent)
+        page.seen(event)
+        let next = try page.event()
+        #expect((next["version"] as? Int ?? 0) > (event["version"] as? Int ?? 0))
+        let ended = try page.request(["do": "end", "on": event["on"] ?? 0])
+        #expect(ended["ok"] as? Bool == true)
+    }
+
+    @Test func `a slow page receives one reset instead of many changes`() throws {
+        let folder = try TemporaryFolder()
+        try change(folder, "store:create('Dog', { 0, 'a', 0 })")
+        let studio = try StudioProgram(["zoo.moonpool"], in: folder.path)
+        let page = try studio.welcome()
+        _ = try page.request(["do": "rows", "class": "Dog"])
+        try change(folder, "store:create('Dog', { 1, 'a', 0 })")
+        let first = try page.event()
+        // Every second object is a range of its own.
+        try change(folder, "for i = 2, 4002 do store:create('Dog', { i, 'a', i }) end")
+        try change(folder, "for i = 2, 4002, 2 do store:object('Dog', i).age = 1 end")
+        let other = try studio.welcome()
+        _ = try ok(other.request(["do": "rows", "class": "Dog", "where": "age == 1"]))
+        page.seen(first)
+        let event = try page.event()
+        #expect(event["reset"] as? Bool == true && event["total"] as? Int == 4003)
+        page.seen(event)
+        let window = try ok(
+            page.request(["do": "window", "on": event["on"] ?? 0, "first": 4000, "count": 10]))
+        #expect((window["rows"] as? [[String: Any]])?.count == 3)
+    }
+
+    @Test func `a query that is not valid is an error with its column`() throws {
+        let folder = try TemporaryFolder()
+        try change(folder, "")
+        let studio = try StudioProgram(["zoo.moonpool"], in: folder.path)
+        let page = try studio.welcome()
+        let reply = try page.request(["do": "rows", "class": "Dog", "where": "age > > 3"])
+        let error = try #require(reply["error"] as? [String: Any])
+        #expect(
+            error["code"] as? String == "invalid_query" && error["column"] as? Int == 7
+                && error["line"] as? Int == 1)
+        #expect(error["text"] as? String == "age > > 3")
+        #expect((error["message"] as? String)?.contains("\n") == false)
+        for request in [
+            ["do": "rows", "class": "Dgo"], ["do": "rows"],
+            ["do": "rows", "class": "Dog", "first": -1],
+            ["do": "rows", "class": "Dog", "first": "x"],
+            ["do": "window", "on": 99], ["do": "object", "class": "Dog"],
+            ["do": "export", "class": "Dog", "format": "exe"],
+            ["do": "value", "class": "Dog", "ref": 5, "property": "name"],
+        ] as [[String: Any]] {
+            let reply = try page.request(request)
+            #expect(
+                reply["error"] != nil || (reply["ok"] as? [String: Any])?["deleted"] != nil,
+                "\(request) \(reply)")
+        }
+    }
+
+    @Test func `values keep their digits and their types`() throws {
+        let folder = try TemporaryFolder()
+        try change(
+            folder,
+            """
+            local ann = store:create("Person", { name = "Ann" })
+            store:create("Dog", { id = 1, name = string.rep("é", 300), owner = ann })
+            store:create("Any", { value = 9007199254740993, data = moonpool.data("a\\0b"), float = 0.5, money = moonpool.decimal("1.50"),
+              when = moonpool.date(0), list = { 1, 2, 3, 4, 5, 6 }, set = { "b", "a" }, map = { k = 1 } })
+            store:create("Any", { value = 1.0 })
+            store:create("Any", { value = 0 / 0 })
+            store:create("Any", { value = ann })
+            store:create("Any", { value = moonpool.uuid("00000000-0000-0000-0000-000000000001") })
+            store:create("Any", { value = { 1, "x" } })
+            """)
+        let studio = try StudioProgram(["zoo.moonpool"], in: folder.path)
+        let page = try studio.welcome()
+        func values(_ name: String) throws -> [[Any]] {
+            let reply = try ok(page.request(["do": "rows", "class": name]))
+            return try #require(reply["rows"] as? [[String: Any]]).compactMap {
+                $0["values"] as? [Any]
+            }
+        }
+        let any = try values("Any")
+        let first = SocketClient.text(Array(any[0].prefix(5)))
+        #expect(
+            first
+                == #"[{"int":"9007199254740993"},{"data":"YQBi","size":3},{"float":"0.5"},{"decimal":"1.50"},{"date":"1970-01-01T00:00:00Z"}]"#
+        )
+        let list = any[0][5] as? [String: Any]
+        #expect(list?["list"] as? Int == 6 && list?["head"] as? [Int] == [1, 2, 3, 4, 5])
+        #expect((any[0][6] as? [String: Any])?["head"] as? [String] == ["a", "b"])
+        #expect((any[0][7] as? [String: Any])?["map"] as? Int == 1)
+        #expect((any[1][0] as? [String: String]) == ["double": "1.0"])
+        #expect((any[2][0] as? [String: String])?["double"]?.contains("nan") == true)
+        #expect((any[3][0] as? [String: Any])?["text"] as? String == "Person Ann")
+        #expect((any[4][0] as? [String: String])?["uuid"] == "00000000-0000-0000-0000-000000000001")
+        #expect((any[5][0] as? [String: Any])?["list"] as? Int == 2)
+        let name = try values("Dog")[0][1] as? [String: Any]
+        #expect((name?["text"] as? String)?.count == 200 && name?["size"] as? Int == 600)
+        let whole = try ok(
+            page.request(["do": "value", "class": "Dog", "ref": 0, "property": "name"]))
+        #expect((whole["value"] as? String)?.count == 300)
+        let person = try values("Person")[0][1] as? [String: Any]
+        #expect(person?["backlinks"] as? String == "Dog" && person?["count"] as? Int == 1)
+    }
+
+    @Test func `classes and the inspected object follow other processes`() throws {
+        let folder = try TemporaryFolder()
+        try change(folder, "store:create('Dog', { 1, 'Rex', 3 })")
+        let studio = try StudioProgram(["zoo.moonpool"], in: folder.path)
+        let page = try studio.welcome()
+        let schema = try ok(page.request(["do": "schema"]))
+        #expect(
+            (schema["classes"] as? [[String: Any]])?.compactMap { $0["name"] as? String } == [
+                "Any", "Dog", "Person",
+            ])
+        let object = try ok(page.request(["do": "object", "class": "Dog", "ref": 0]))
+        let id = page.last
+        #expect(object["name"] as? String == "Dog 1")
+        try change(folder, "store:delete(store:object('Dog', 1))")
+        var found: [String: Any] = [:]
+        repeat { found = try page.event() } while found["on"] as? Int != id
+        #expect(found["deleted"] as? Bool == true)
+    }
+
+    @Test func `an export is downloaded once`() throws {
+        let folder = try TemporaryFolder()
+        try change(folder, "for i = 1, 3 do store:create('Dog', { i, 'Dog ' .. i, i }) end")
+        let studio = try StudioProgram(["zoo.moonpool"], in: folder.path)
+        let (fields, _) = try studio.session()
+        let page = try studio.welcome()
+        let file = try ok(
+            page.request([
+                "do": "export", "class": "Dog", "where": "age > 1",
+                "sort": [["age", "descending"]], "format": "csv",
+            ]))
+        #expect(file["count"] as? Int == 2 && file["name"] as? String == "Dog.csv")
+        let path = try #require(file["download"] as? String)
+        #expect(path.wholeMatch(of: /\/download\/[A-Za-z0-9_-]{43}/) != nil)
+        #expect(try studio.request("GET \(path)").contains(" 401 "))
+        let response = try studio.request("GET \(path)", fields)
+        #expect(response.hasSuffix("id,name,age,owner\r\n3,Dog 3,3,\r\n2,Dog 2,2,\r\n"))
+        #expect(response.contains(#"Content-Disposition: attachment; filename="Dog.csv""#))
+        #expect(try studio.request("GET \(path)", fields).contains(" 404 "))
+        for format in ["json", "jsonl", "sqlite", "lua"] {
+            let file = try ok(page.request(["do": "export", "class": "Dog", "format": format]))
+            #expect(file["count"] as? Int == 3)
+        }
+    }
+
+    @Test(arguments: [SIGINT, SIGTERM, SIGHUP])
+    func `a signal ends the studio with the exit code 0`(signal: Int32) throws {
+        let studio = try StudioProgram([])
+        let page = try studio.welcome()
+        let outcome = try studio.end(signal)
+        #expect(outcome.exitCode == 0 && outcome.error == "" && outcome.lines.count == 1)
+        #expect(try page.frame() == nil)
+    }
+
+    @Test func `failures to start are named`() throws {
+        let folder = try TemporaryFolder()
+        try change(folder, "")
+        func failure(_ arguments: [String]) throws -> Tool.Outcome {
+            try Tool.run(["studio", "--no-browser"] + arguments, in: folder.path)
+        }
+        let missing = try failure(["nothing.moonpool"])
+        #expect(
+            missing.exitCode == 1 && missing.error.contains("'nothing.moonpool'")
+                && missing.output == "")
+        let text = try folder.write("text", to: "a.txt")
+        let other = try failure([text])
+        #expect(other.exitCode == 1 && other.error.contains("a.txt"))
+        let place = try failure(["zoo.moonpool", "--open-to", "Dgo where age > 3"])
+        #expect(
+            place.exitCode == 1
+                && place.error == "moonpool: there is no class 'Dgo'; did you mean 'Dog'?\n")
+        let studio = try StudioProgram([])
+        let port = try failure(["--port", "\(studio.port)"])
+        #expect(port.exitCode == 1 && port.error.contains("\(studio.port)"))
+        #expect(try failure(["--port", "x"]).exitCode == 64)
+        #expect(try failure(["--frobnicate"]).exitCode == 64)
+    }
+}
