@@ -99,11 +99,8 @@ class StudioGrid extends HTMLElement {
     this.#render()
   }
 
-  /** The rows of the window, without a request. */
-  get total() { return this.#total }
-
   goTo(index) {
-    this.#active.row = Math.min(Math.max(index, 0), this.#total - 1)
+    this.#active.row = Math.max(0, Math.min(index, this.#total - 1))
     this.#scrollTo(Math.max(0, this.#active.row - 2))
     this.#select(this.#active.row, null)
     this.focus()

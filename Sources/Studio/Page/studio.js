@@ -113,6 +113,11 @@ class StudioApp extends HTMLElement {
   }
 
   #showClasses({ classes }) {
+    const shown = this.#classes.get(this.#place?.class)
+    const found = classes.find(({ name }) => name === shown?.name)
+    if (found && JSON.stringify(found.properties) !== JSON.stringify(shown.properties)) {
+      setTimeout(() => this.#open({ ...this.#place, reveal: null }))
+    }
     this.#classes = new Map(classes.map((found) => [found.name, {
       ...found, key: found.properties.find((property) => property.form === "value" && / primary/.test(property.type))?.name,
     }]))
@@ -365,7 +370,7 @@ class StudioApp extends HTMLElement {
   }
 
   #goToRow() {
-    const row = make("input", { type: "number", min: "1", max: String(Math.max(1, this.grid.total)), value: "1", "aria-label": "Row" })
+    const row = make("input", { type: "number", min: "1", value: "1", "aria-label": "Row" })
     const dialog = openDialog("Go to row", make("form", { method: "dialog", onsubmit: (event) => {
       event.preventDefault()
       dialog.close()
@@ -408,7 +413,7 @@ class StudioApp extends HTMLElement {
   }
 
   #key(event) {
-    if (document.querySelector("dialog")) return
+    if (document.querySelector("dialog[open]")) return
     const isTyping = event.target.matches("input, select, textarea")
     if (event.ctrlKey && event.key.toLowerCase() === "g") {
       event.preventDefault()

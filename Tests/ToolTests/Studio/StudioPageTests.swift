@@ -46,6 +46,7 @@ struct StudioPageTests {
         let browser = try Browser(width: width, height: height)
         try browser.open(studio.address)
         try browser.expect("text('status', 'Connection')", "connected")
+        try browser.expect("rows().length > 0", "true")
         return (studio, browser)
     }
 
@@ -113,6 +114,15 @@ struct StudioPageTests {
                 "all('row').find((r) => r.ariaSelected === 'true').ariaLabel", "Dog 42")
             try browser.expect("one('row', 'Dog 42').getAttribute('aria-rowindex')", "41")
         }
+        let define = """
+            local store = moonpool.open("zoo.moonpool")
+            local dog = store:schema("Dog")
+            dog.color = "string?"
+            store:define { Dog = dog, Cat = { name = "string" } }
+            """
+        #expect(try Tool.run(["-e", define], in: folder.path).exitCode == 0)
+        try browser.expect("all('columnheader').map(nameOf).includes('color')", "true")
+        try browser.expect("all('link', 'Cat, 0 objects').length", "1")
         #expect(try studio.end().exitCode == 0)
         try browser.expect("all('alert', 'Disconnected').length", "1")
         try browser.expect("text('status', 'Connection')", "disconnected")
