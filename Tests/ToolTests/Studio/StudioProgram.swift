@@ -23,6 +23,11 @@ final class StudioProgram {
         port = try #require(UInt16(parts.1))
     }
 
+    private var hasEnded = false
+
+    /// A program that is killed leaves its private folder.
+    deinit { if !hasEnded { _ = try? end() } }
+
     /// The fields of a browser that has opened the address, and the key of its page.
     func session() throws -> (fields: String, key: String) {
         let page = try request("GET /?token=\(token)")
@@ -54,6 +59,7 @@ final class StudioProgram {
 
     /// Ends the program with a signal, and returns its outcome.
     func end(_ signal: Int32 = SIGTERM) throws -> Tool.Outcome {
+        hasEnded = true
         process.send(signal)
         return try process.finish(within: 60)
     }
