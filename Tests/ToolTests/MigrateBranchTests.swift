@@ -72,6 +72,25 @@ import Testing
         #expect(try shop.value("store:object('P', 1).id") == "1")
     }
 
+    @Test func `a file and its merged copy never run both`() throws {
+        let shop = try deployed(Self.phone, as: "0002_phone.lua")
+        try shop.write(Self.mail, to: "0002_mail.lua")
+        let merge = ["migrate", "merge", "0002_mail.lua", "--dir", "migrations"]
+        #expect(try Tool.run(merge, in: shop.folder.path).exitCode == 0)
+        for name in ["0002_mail.lua", "0004_mail.lua"] {
+            try shop.write(Self.mail, to: name)
+            for command in ["up", "status", "check"] {
+                let outcome = try shop.migrate(command)
+                #expect(outcome.exitCode != 0)
+                #expect(
+                    outcome.error.contains("'0003_mail.lua' is '\(name)' after a merge"),
+                    "\(outcome.error)")
+            }
+            unlink(shop.migrations + "/" + name)
+        }
+        #expect(try shop.migrate("up").exitCode == 0)
+    }
+
     @Test func `without a terminal, merge requires a choice`() throws {
         let shop = try deployed(Self.phone, as: "0002_phone.lua")
         try shop.write(Self.mail, to: "0002_mail.lua")

@@ -41,6 +41,55 @@ import Testing
         #expect(missing.error == "moonpool: the folder 'migrations' cannot be read\n")
     }
 
+    @Test(arguments: [
+        ("0004-dash.lua", "0004_dash.lua"), ("0004 some words.lua", "0004_some_words.lua"),
+        ("0004.lua", "0004_what_it_does.lua"), ("0004_.lua", "0004_what_it_does.lua"),
+        ("0004_X.LUA", "0004_x.lua"), ("0004_x.Lua", "0004_x.lua"), ("V4__x.lua", "0004_x.lua"),
+        ("v4.1__x.lua", "0004_1_x.lua"), ("_0004_x.lua", "0004_x.lua"),
+        ("migration_4.lua", "0004_what_it_does.lua"), ("4x.lua", "0004_x.lua"),
+    ])
+    func `a misnamed migration is an error of every command`(name: String, proposal: String) throws
+    {
+        let shop = try MigrationShop()
+        try shop.write("return { changes = {} }", to: name)
+        let other = [
+            ["test", "migrations"], ["squash", "--to", "2", "--dir", "migrations"],
+            ["merge", "--dir", "migrations"],
+        ]
+        let commands = ["up", "status", "check"].map { [$0, shop.store, "--dir", "migrations"] }
+        for command in commands + other {
+            let outcome = try Tool.run(["migrate"] + command, in: shop.folder.path)
+            #expect(outcome.exitCode != 0, "\(command)")
+            #expect(
+                outcome.error.contains(
+                    "'migrations/\(name)' is not named like a migration; rename it to \(proposal)"),
+                "\(command): \(outcome.error)")
+        }
+        #expect(!TemporaryFolder.names(in: shop.folder.path).contains("shop.moonpool"))
+    }
+
+    @Test func `modules and hidden files in the folder are no migrations`() throws {
+        let shop = try MigrationShop()
+        for name in ["names.lua", "utf8.lua", "sha256.lua", "._0004_x.lua", "README.md"] {
+            try shop.write("return {}", to: name)
+        }
+        #expect(try shop.migrate("up").exitCode == 0)
+        #expect(try shop.migrate("check").exitCode == 0)
+    }
+
+    @Test func `a test file without a migration fails in test and check`() throws {
+        for name in ["people_test.lua", "0009_people_test.lua"] {
+            let shop = try MigrationShop()
+            try shop.write("return { after = function() end }", to: name)
+            let test = try Tool.run(["migrate", "test", "migrations"], in: shop.folder.path)
+            #expect(test.exitCode == 1)
+            #expect(
+                test.output.contains("'\(name)' does not belong to a migration"), "\(test.output)")
+            #expect(try shop.migrate("up").exitCode == 0)
+            #expect(try shop.migrate("check").exitCode == 2)
+        }
+    }
+
     @Test func `a migration that is too long is refused, not run partially`() throws {
         let shop = try MigrationShop()
         let path = shop.migrations + "/0003_ages.lua"

@@ -228,4 +228,99 @@ import Testing
         #expect(plan.exitCode == 0, "\(plan.error)")
         #expect(plan.lines == ["the folder already leads to this schema"])
     }
+
+    /// Plans the change from one schema of a class `P` to another, with a folder that has the first one.
+    private func planned(
+        _ old: String, _ new: String, _ values: String
+    ) throws -> (shop: MigrationShop, text: String) {
+        let shop = try MigrationShop(["return { schema = { P = \(old) } }"])
+        #expect(try shop.migrate("up").exitCode == 0)
+        _ = try shop.value("store:write(function() store:create('P', \(values)) end)")
+        let schema = try shop.folder.write("return { P = \(new) }", to: "schema.lua")
+        let plan = try Tool.run(
+            ["migrate", "plan", "--dir", "migrations", schema, "--name", "next"],
+            in: shop.folder.path)
+        #expect(plan.exitCode == 0, "\(plan.error)")
+        return (shop, try contents(of: shop.migrations + "/0002_next.lua"))
+    }
+
+    @Test(arguments: [
+        (
+            "{ id = 'int primary', title = 'string', status = 'string?' }",
+            "{ id = 'int primary', summary = 'string' }"
+        ),
+        (
+            "{ id = 'int primary', title = 'string' }",
+            "{ id = 'int primary', title2 = 'string', title3 = 'string' }"
+        ),
+        (
+            "{ id = 'int primary', title = 'string', a = 'int?', b = 'int?' }",
+            "{ id = 'int primary', title = 'string', c = 'int?', d = 'int?' }"
+        ),
+        (
+            "{ id = 'int primary', title = 'string', a = 'int?', b = 'int?' }",
+            "{ id = 'int primary', title = 'int', a = 'string', b = 'string' }"
+        ),
+    ])
+    func `plan does not guess among several renames; lint and up fail until one is chosen`(
+        old: String, new: String
+    ) throws {
+        let (shop, text) = try planned(old, new, "{ id = 1, title = 'one' }")
+        #expect(text.contains("-- CHOOSE"), "\(text)")
+        #expect(text.contains("    -- m:rename_property("), "\(text)")
+        #expect(!text.contains("    m:rename_property("), "\(text)")
+        #expect(!text.contains("  drops ="), "\(text)")
+        for command in ["lint", "up", "check"] {
+            let outcome = try shop.migrate(command)
+            #expect(outcome.exitCode != 0)
+            #expect((outcome.output + outcome.error).contains("choose what keeps the values of"))
+        }
+        #expect(try shop.value("store:object('P', 1).title") == "one")
+    }
+
+    @Test func `a choice among renames is made by editing the marked lines`() throws {
+        let (shop, text) = try planned(
+            "{ id = 'int primary', title = 'string', status = 'string' }",
+            "{ id = 'int primary', summary = 'string' }", "{ id = 1, title = 'one', status = 's' }")
+        let chosen = text.split(separator: "\n").map(String.init).filter { !$0.contains("error ") }
+            .map { line in
+                line.contains("-- After the choice in up, add to drops:")
+                    ? "drops = { 'P.status', 'P.title' }," : line
+            }.map { $0.contains("\"title\"") ? $0.replacing("-- m:", with: "m:") : $0 }
+        try shop.write(chosen.joined(separator: "\n"), to: "0002_next.lua")
+        let up = try shop.migrate("up")
+        #expect(up.exitCode == 0, "\(up.error)")
+        #expect(try shop.value("store:object('P', 1).summary") == "one")
+    }
+
+    @Test(arguments: [
+        (
+            "{ id = 'int primary', a = 'string', b = 'int' }",
+            "{ id = 'int primary', a = 'int', b = 'string' }", "10\ttext"
+        ),
+        (
+            "{ id = 'int primary', a = 'string', b = 'int', c = 'double' }",
+            "{ id = 'int primary', a = 'double', b = 'string', c = 'int' }", "0.5\ttext"
+        ),
+        (
+            "{ id = 'int primary', a = 'string', b = 'int' }",
+            "{ id = 'int primary', b = 'string', c = 'int' }",
+            "nil\ttext"
+        ),
+    ])
+    func `exchanged names of different types are renames, in up and in down`(
+        old: String, new: String, expected: String
+    ) throws {
+        let last = old.contains("double") ? ", c = 0.5" : ""
+        let (shop, text) = try planned(old, new, "{ id = 1, a = 'text', b = 10\(last) }")
+        let up = try shop.migrate("up")
+        #expect(up.exitCode == 0, "\(up.error)\(text)")
+        #expect(
+            try shop.value(
+                "(store:schema('P').a and store:object('P', 1).a), store:object('P', 1).b")
+                == expected)
+        let down = try shop.migrate("down")
+        #expect(down.exitCode == 0, "\(down.error)\(text)")
+        #expect(try shop.value("store:object('P', 1).a, store:object('P', 1).b") == "text\t10")
+    }
 }

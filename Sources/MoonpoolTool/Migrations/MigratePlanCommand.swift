@@ -13,7 +13,8 @@ struct MigratePlanCommand: ParsableCommand {
             plan STORE schema.lua compares a store with the schema and writes the script to standard output or --output. \
             plan --dir DIR schema.lua compares the last migration of a folder with the schema, without a store, and writes \
             the next numbered file with only the changed classes. At a terminal, the command asks about probable renames. \
-            Without a terminal, it treats them as renames, so that no data is lost, and marks them in the script. plan \
+            Without a terminal, it marks them in the script: it performs a rename without an alternative, and otherwise \
+            writes a script that fails until a rename is chosen. plan \
             --dir DIR FILE.realm writes the schema of a Realm file as the first migration.
             """)
 

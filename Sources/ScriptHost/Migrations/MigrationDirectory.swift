@@ -12,8 +12,8 @@ package struct MigrationDirectory: Sendable {
 
     /// Reads a folder.
     ///
-    /// Skips files whose names do not begin with a number and `_`. Throws `invalid_argument` if the folder cannot be
-    /// read, has no migrations, or their numbers are not consecutive.
+    /// Throws `invalid_argument` if the folder cannot be read, has no migrations or a misnamed one, if two files have the
+    /// same origin, or if the numbers are not consecutive.
     package init(_ path: String) throws {
         let listing = try MigrationListing(path)
         self.path = path
@@ -23,6 +23,13 @@ package struct MigrationDirectory: Sendable {
             throw StoreError(
                 .invalidArgument,
                 "the folder '\(path)' has no migrations; name them 0001_what_it_does.lua and so on")
+        }
+        if let (moved, copy) = listing.unfinishedMove {
+            throw StoreError(
+                .invalidArgument,
+                "'\(path)': '\(copy.fileName)' is '\(moved.fileName)' after a merge, and both exist; finish the "
+                    + "merge with moonpool migrate merge \(moved.fileName) --dir \(path), or delete one of them"
+            )
         }
         for (file, next) in zip(files, files.dropFirst()) {
             guard file.number != next.number else {
@@ -75,7 +82,7 @@ package struct MigrationListing: Sendable {
     /// The names of test files without a migration.
     package let strayTests: [String]
 
-    /// Reads a folder; throws `invalid_argument` if it cannot be read.
+    /// Reads a folder; throws `invalid_argument` if it cannot be read, and for misnamed migrations.
     package init(_ path: String) throws {
         guard let names = ProcessServices.names(in: path) else {
             throw StoreError(.invalidArgument, "the folder '\(path)' cannot be read")
@@ -85,9 +92,23 @@ package struct MigrationListing: Sendable {
             .sorted { ($0.number, $0.name) < ($1.number, $1.name) }
         let known = Set(files.map(\.testPath))
         strayTests = names.sorted().filter { name in
-            name.hasSuffix("_test.lua") && name.first.map { ("0"..."9").contains($0) } == true
+            name.hasSuffix("_test.lua") && !name.hasPrefix(".")
                 && !known.contains(Self.path(name, in: path))
         }
+    }
+
+    /// A migration and its renumbered copy, if both are in the folder; only one of them may run.
+    var unfinishedMove: (moved: MigrationFile, copy: MigrationFile)? {
+        for copy in files {
+            let origins = copy.formerChecksums
+            for file in files where file.path != copy.path {
+                let isOrigin = origins.contains(file.checksum)
+                if isOrigin || !Set(origins).isDisjoint(with: file.formerChecksums) {
+                    return isOrigin || file.number < copy.number ? (file, copy) : (copy, file)
+                }
+            }
+        }
+        return nil
     }
 
     /// Returns the path of a file in a folder.
@@ -96,11 +117,17 @@ package struct MigrationListing: Sendable {
     }
 
     private static func file(_ name: String, in folder: String) throws -> MigrationFile? {
-        guard name.hasSuffix(".lua"), !name.hasSuffix("_test.lua") else { return nil }
+        guard !name.hasPrefix("."), !name.hasSuffix("_test.lua") else { return nil }
+        let path = path(name, in: folder)
         let digits = name.prefix { ("0"..."9").contains($0) }
         let rest = name.dropFirst(digits.count)
-        guard !digits.isEmpty, rest.hasPrefix("_") else { return nil }
-        let path = path(name, in: folder)
+        guard !digits.isEmpty, rest.hasPrefix("_"), rest.hasSuffix(".lua"), rest != "_.lua" else {
+            guard let proposal = properName(name) else { return nil }
+            throw StoreError(
+                .invalidArgument,
+                "'\(path)' is not named like a migration; rename it to \(proposal), or move it to a subfolder"
+            )
+        }
         guard let number = Int(digits), number > 0, number < 1 << 50 else {
             throw StoreError(
                 .invalidArgument,
@@ -109,5 +136,24 @@ package struct MigrationListing: Sendable {
         return MigrationFile(
             number: number, name: String(rest.dropFirst().dropLast(4)), path: path,
             source: try MigrationFile.source(of: path))
+    }
+
+    /// Returns the name that a numbered Lua file should have; nil for files that are not numbered, such as modules.
+    ///
+    /// A file is numbered if its name begins with a number, also after a word or sign that other tools use: `V2__x.lua`,
+    /// `migration-2.lua`.
+    private static func properName(_ name: String) -> String? {
+        let lower = name.lowercased()
+        guard lower.hasSuffix(".lua") else { return nil }
+        func isDigit(_ character: Character) -> Bool { ("0"..."9").contains(character) }
+        let head = lower.prefix { !isDigit($0) }
+        let word = head.filter(\.isLetter)
+        guard head.count < lower.count, ["", "v", "m", "migrate", "migration"].contains(word)
+        else { return nil }
+        let digits = lower.dropFirst(head.count).prefix(while: isDigit)
+        let rest = lower.dropFirst(head.count + digits.count).dropLast(4)
+        let words = rest.split { !$0.isLetter && !$0.isNumber }.joined(separator: "_")
+        let padding = String(repeating: "0", count: max(0, 4 - digits.count))
+        return "\(padding)\(digits)_\(words.isEmpty ? "what_it_does" : words).lua"
     }
 }

@@ -16,8 +16,9 @@ extension SchemaPlan {
 
     /// Returns the plan as an editable migration script.
     ///
-    /// The next file of a folder contains only the differences; other scripts contain the complete schema. Renames that
-    /// the user did not confirm are performed, so that no data is lost, and marked.
+    /// The next file of a folder contains only the differences; other scripts contain the complete schema. A rename that
+    /// the user did not confirm is performed and marked, so that no data is lost. If several renames are possible, the
+    /// script fails until the user has chosen.
     func script(for subject: String, to destination: Destination) -> String {
         let name = subject.split(separator: "/").last.map(String.init) ?? subject
         var lines: [String] = []
@@ -64,6 +65,11 @@ extension SchemaPlan {
             lines.append(
                 "  drops = { \(drops.map { LuaLiteral.string($0) }.joined(separator: ", ")) },")
         }
+        if !choices.isEmpty {
+            lines.append(
+                "  -- After the choice in up, add to drops: "
+                    + chosenNames.map { LuaLiteral.string($0) }.joined(separator: ", "))
+        }
         lines.append("")
         lines.append("  up = function(m)")
         lines += up.map { "    \($0)" }
@@ -100,15 +106,21 @@ extension SchemaPlan {
         return SchemaDocument(classes).lua(indent: 2)
     }
 
-    /// Returns the classes and properties that the new schema no longer has.
+    /// Returns the classes and properties that the new schema no longer has, and whose values have no choice.
     private func drops(isDelta: Bool) -> [String] {
         var result: [String] = []
+        let undecided = chosenNames
         for difference in differences {
             switch difference {
-            case .classRemoved(let name): result.append(name)
+            case .classRemoved(let name) where !undecided.contains(name): result.append(name)
             case .propertyRemoved(let name, let property)
-            where isDelta || !isRenamed(name, property.name):
+            where (isDelta || !movesAway(name, property.name))
+                && !undecided.contains("\(name).\(property.name)"):
                 result.append("\(name).\(property.name)")
+            case .typeChanged(let name, let old, let new)
+            where receives(name, new.name) && !movesAway(name, old.name)
+                && !undecided.contains("\(name).\(old.name)"):
+                result.append("\(name).\(old.name)")
             case .classRenamed(let from, _) where isDelta: result.append(from)
             default: break
             }
@@ -116,12 +128,33 @@ extension SchemaPlan {
         return result
     }
 
+    /// The old properties and classes from which the user has to choose.
+    private var chosenNames: [String] {
+        Set(
+            choices.joined().map { candidate in
+                (candidate.className.map { "\($0)." } ?? "") + candidate.oldName
+            }
+        ).sorted()
+    }
+
     private var up: [String] {
-        var lines = renames.map { candidate, isMarked in
+        var lines = renameSteps.map { candidate, isMarked in
             candidate.call
                 + (isMarked
                     ? "  -- RENAMED? A guess. Delete this line if '\(candidate.newName)' is something new"
                     : "")
+        }
+        for choice in choices {
+            let names = Set(choice.map(\.oldName)).sorted().joined(separator: ", ")
+            lines.append(
+                "-- CHOOSE: several renames are possible. Keep those that are right, or none, and delete the line 'error'."
+            )
+            lines += choice.map { "-- \($0.call)" }
+            lines.append(
+                "error "
+                    + LuaLiteral.string(
+                        "choose what keeps the values of \(names)"
+                            + (choice[0].className.map { " of \($0)" } ?? "")))
         }
         lines += fills(Fill.up)
         if lines.isEmpty {
@@ -137,20 +170,16 @@ extension SchemaPlan {
     /// The code that reverses `up`; empty if values would be lost.
     private var down: [String] {
         guard !differences.isEmpty else { return [] }
-        var lines = renames.reversed().map { $0.candidate.reverseCall }
+        var lines = renameSteps.reversed().map { $0.candidate.reversed.call }
+        for choice in choices {
+            lines.append("-- CHOOSE: reverse the renames of up.")
+            lines += choice.map { "-- \($0.reversed.call)" }
+        }
         lines += fills(Fill.down)
         for name in drops(isDelta: false) {
             lines.append("-- The values of '\(name)' were dropped.")
         }
         return lines.isEmpty ? ["-- Nothing to do beyond the schema."] : lines
-    }
-
-    private func isRenamed(_ className: String, _ name: String) -> Bool {
-        renames.contains { $0.candidate.className == className && $0.candidate.oldName == name }
-    }
-
-    private func isNewName(_ className: String, _ name: String) -> Bool {
-        renames.contains { $0.candidate.className == className && $0.candidate.newName == name }
     }
 
     /// The body of a loop over the objects of a class.
@@ -184,7 +213,8 @@ extension SchemaPlan {
         for difference in differences {
             switch (difference, direction) {
             case (.typeChanged(let name, let old, let new), _)
-            where !new.isBacklinks && !old.isBacklinks:
+            where !new.isBacklinks && !old.isBacklinks && !movesAway(name, old.name)
+                && !receives(name, new.name):
                 let (from, to) = direction == .up ? (old, new) : (new, old)
                 let className = direction == .up ? name : oldName(ofClass: name)
                 guard let lines = PropertyConversion(from, to).lines else { continue }
@@ -200,7 +230,7 @@ extension SchemaPlan {
                 }
             case (.propertyAdded(let name, let property), .up)
             where property.isSingle && !property.isOptional && property.defaultValue == nil
-                && !isNewName(name, property.name) && !isNewClass(name):
+                && !receives(name, property.name) && !isNewClass(name):
                 let field = LuaLiteral.field(property.name)
                 change(name) {
                     let value = property.isPrimary ? PropertyConversion.key(property) : nil

@@ -21,15 +21,21 @@ package struct SchemaPlan {
         }
 
         /// The line of a migration that performs the rename.
-        var call: String { Self.call(className, oldName, newName) }
-
-        /// The line of `down` that reverses the rename.
-        var reverseCall: String { Self.call(className, newName, oldName) }
-
-        private static func call(_ className: String?, _ from: String, _ to: String) -> String {
-            let names = [className, from, to].compactMap { $0 }.map { LuaLiteral.string($0) }
+        var call: String {
+            let names = [className, oldName, newName].compactMap { $0 }
             let method = className == nil ? "rename_class" : "rename_property"
-            return "m:\(method)(\(names.joined(separator: ", ")))"
+            return "m:\(method)(\(names.map { LuaLiteral.string($0) }.joined(separator: ", ")))"
+        }
+
+        /// The rename in the other direction, for `down`.
+        var reversed: Candidate {
+            Candidate(className: className, oldName: newName, newName: oldName)
+        }
+
+        /// Whether both renames cannot be performed, because they have the same old or the same new name.
+        func excludes(_ other: Candidate) -> Bool {
+            className == other.className
+                && (oldName == other.oldName || newName == other.newName)
         }
     }
 
@@ -39,14 +45,17 @@ package struct SchemaPlan {
         case yes
         /// The old and the new name are unrelated.
         case no
-        /// The user was not asked: the script keeps the values and marks the line.
+        /// The user was not asked: the script renames if no other rename is possible, and otherwise fails until the user
+        /// has chosen.
         case unasked
     }
 
     /// The differences after the classes were renamed.
     package let differences: [SchemaDifference]
     /// The renames in the order of the script, and whether each line is marked as a guess.
-    let renames: [(candidate: Candidate, isMarked: Bool)]
+    private(set) var renames: [(candidate: Candidate, isMarked: Bool)] = []
+    /// The groups of mutually exclusive renames, from which the user has to choose.
+    private(set) var choices: [[Candidate]] = []
     let before: [ClassSchema]
     let wanted: [ClassSchema]
 
@@ -60,28 +69,97 @@ package struct SchemaPlan {
         self.before = before
         wanted = classes
         let schema = try Schema.planned(before.map(\.unplaced))
-        var renames: [(Candidate, Bool)] = []
-        func ask(_ candidates: [Candidate]) throws {
-            var taken: Set<[String?]> = []
-            for candidate in candidates {
-                let ends = [
-                    [candidate.className, candidate.oldName, "old"],
-                    [candidate.className, candidate.newName, "new"],
-                ]
-                guard taken.isDisjoint(with: ends) else { continue }
-                let said = try answer(candidate)
-                guard said != .no else { continue }
-                taken.formUnion(ends)
-                renames.append((candidate, said == .unasked))
+        let first = try SchemaLint.differences(from: schema, to: classes)
+        let ofClasses = try Decision(Self.classCandidates(first, schema, classes), answer)
+        let renamed = Dictionary(
+            ofClasses.renames.map { ($0.candidate.oldName, $0.candidate.newName) },
+            uniquingKeysWith: { a, _ in a })
+        differences = try SchemaLint.differences(from: schema, to: classes, renamed: renamed)
+        let ofProperties = try Decision(Self.propertyCandidates(differences, renamed), answer)
+        renames = ofClasses.renames + ofProperties.renames
+        choices = ofClasses.choices + ofProperties.choices
+    }
+
+    /// The answers to the questions about some candidates.
+    private struct Decision {
+        var renames: [(candidate: Candidate, isMarked: Bool)] = []
+        var choices: [[Candidate]] = []
+
+        init(_ candidates: [Candidate], _ answer: (Candidate) throws -> Answer) throws {
+            var open: [Candidate] = []
+            for candidate in candidates
+            where !renames.contains(where: { $0.candidate.excludes(candidate) }) {
+                switch try answer(candidate) {
+                case .yes:
+                    renames.append((candidate, false))
+                    open.removeAll(where: candidate.excludes)
+                case .no: break
+                case .unasked: open.append(candidate)
+                }
+            }
+            while !open.isEmpty {
+                var group = [open.removeFirst()]
+                var count = 0
+                while count < group.count {
+                    let member = group[count]
+                    group += open.filter(member.excludes)
+                    open.removeAll(where: member.excludes)
+                    count += 1
+                }
+                if group.count == 1 {
+                    renames.append((group[0], true))
+                } else {
+                    choices.append(group)
+                }
             }
         }
-        let first = try SchemaLint.differences(from: schema, to: classes)
-        try ask(Self.classCandidates(first, schema, classes))
-        let renamed = Dictionary(
-            renames.map { ($0.0.oldName, $0.0.newName) }, uniquingKeysWith: { a, _ in a })
-        differences = try SchemaLint.differences(from: schema, to: classes, renamed: renamed)
-        try ask(Self.propertyCandidates(differences, renamed))
-        self.renames = renames
+    }
+
+    /// The renames in an order in which no new name is taken; a ring of names is opened with a temporary name.
+    var renameSteps: [(candidate: Candidate, isMarked: Bool)] {
+        var left = renames
+        var steps: [(candidate: Candidate, isMarked: Bool)] = []
+        while !left.isEmpty {
+            let free = left.firstIndex { next in
+                !left.contains {
+                    $0.candidate.className == next.candidate.className
+                        && $0.candidate.oldName == next.candidate.newName
+                }
+            }
+            if let free {
+                steps.append(left.remove(at: free))
+                continue
+            }
+            let (candidate, isMarked) = left.removeFirst()
+            let name = "\(candidate.oldName)_before"
+            steps.append(
+                (
+                    Candidate(
+                        className: candidate.className, oldName: candidate.oldName, newName: name),
+                    false
+                ))
+            left.append(
+                (
+                    Candidate(
+                        className: candidate.className, oldName: name, newName: candidate.newName),
+                    isMarked
+                ))
+        }
+        return steps
+    }
+
+    /// Whether the values of an old property go to another property, or may go to one.
+    func movesAway(_ className: String, _ name: String) -> Bool {
+        (renames.map(\.candidate) + choices.joined()).contains {
+            $0.className == className && $0.oldName == name
+        }
+    }
+
+    /// Whether a new property has the values of another property, or may have them.
+    func receives(_ className: String, _ name: String) -> Bool {
+        (renames.map(\.candidate) + choices.joined()).contains {
+            $0.className == className && $0.newName == name
+        }
     }
 
     /// Whether the schemas are equal, except for the order of properties.
@@ -123,26 +201,61 @@ package struct SchemaPlan {
             .candidate.oldName ?? name
     }
 
-    /// Returns pairs of removed and added properties with the same type in the same class; the most similar names come
-    /// first.
+    /// Returns pairs of old and new properties with the same type in the same class; the most similar names come first.
+    ///
+    /// The old properties are the removed ones, and the new properties the added ones. A property whose type changes is
+    /// both if another new property has its old type, and another old property has its new type: names were exchanged.
     private static func propertyCandidates(
         _ differences: [SchemaDifference], _ renamed: [String: String]
     ) -> [Candidate] {
+        var removed: [String: [Property]] = [:]
+        var added: [String: [Property]] = [:]
+        var changed: [String: [(old: Property, new: Property)]] = [:]
+        for difference in differences {
+            switch difference {
+            case .propertyRemoved(let name, let old): removed[name, default: []].append(old)
+            case .propertyAdded(let name, let new): added[name, default: []].append(new)
+            case .typeChanged(let name, let old, let new)
+            where !old.isBacklinks && !new.isBacklinks:
+                changed[name, default: []].append((old, new))
+            default: break
+            }
+        }
+        func isSame(_ old: Property, _ new: Property) -> Bool {
+            new.type == old.type && new.collection == old.collection && new.name != old.name
+                && new.target == old.target.map { renamed[$0] ?? $0 }
+        }
         var pairs: [(candidate: Candidate, distance: Int)] = []
-        func target(_ name: String?) -> String? { name.map { renamed[$0] ?? $0 } }
-        for case .propertyRemoved(let name, let old) in differences {
-            for case .propertyAdded(name, let new) in differences
-            where new.type == old.type && new.collection == old.collection
-                && new.target == target(old.target)
-            {
-                let candidate = Candidate(className: name, oldName: old.name, newName: new.name)
-                // A primary key is preferably renamed to a primary key.
-                let isKey = old.isPrimary == new.isPrimary ? 0 : 100
-                pairs.append(
-                    (
-                        candidate,
-                        NearestName.distance(between: old.name, and: new.name) + isKey
-                    ))
+        for name in Set(removed.keys).union(changed.keys) {
+            var exchanged = changed[name] ?? []
+            var count = exchanged.count + 1
+            while exchanged.count < count {
+                count = exchanged.count
+                let (origins, targets) = (
+                    (removed[name] ?? []) + exchanged.map(\.old),
+                    (added[name] ?? []) + exchanged.map(\.new)
+                )
+                exchanged.removeAll { old, new in
+                    !targets.contains { isSame(old, $0) } || !origins.contains { isSame($0, new) }
+                }
+            }
+            for old in (removed[name] ?? []) + exchanged.map(\.old) {
+                let possible = ((added[name] ?? []) + exchanged.map(\.new)).filter {
+                    isSame(old, $0)
+                }
+                // A property that becomes one with a default is less probable.
+                let similar = possible.filter {
+                    $0.defaultValue == nil || old.defaultValue != nil
+                }
+                for new in similar.isEmpty ? possible : similar {
+                    // A primary key is preferably renamed to a primary key.
+                    let isKey = old.isPrimary == new.isPrimary ? 0 : 100
+                    pairs.append(
+                        (
+                            Candidate(className: name, oldName: old.name, newName: new.name),
+                            NearestName.distance(between: old.name, and: new.name) + isKey
+                        ))
+                }
             }
         }
         return sorted(pairs)
@@ -194,8 +307,11 @@ package struct SchemaPlan {
 
     private static func sorted(_ pairs: [(candidate: Candidate, distance: Int)]) -> [Candidate] {
         pairs.sorted {
-            ($0.distance, $0.candidate.oldName, $0.candidate.newName)
-                < ($1.distance, $1.candidate.oldName, $1.candidate.newName)
+            ($0.distance, $0.candidate.className ?? "", $0.candidate.oldName, $0.candidate.newName)
+                < (
+                    $1.distance, $1.candidate.className ?? "", $1.candidate.oldName,
+                    $1.candidate.newName
+                )
         }.map(\.candidate)
     }
 }
