@@ -18,6 +18,40 @@ import Testing
         return shop
     }
 
+    @Test(arguments: [
+        "{ id = 'int primary', name = 'string', age = 'int?' }",
+        "{ { 'age', 'int?' }, { 'name', 'string' }, { 'id', 'int primary' } }",
+    ])
+    func `a program with another order of properties does not block migrations`(
+        declaration: String
+    ) throws {
+        let shop = try MigrationShop([
+            "return { schema = { P = { { 'name', 'string' }, { 'id', 'int primary' } } } }",
+            "return { changes = { P = { age = 'int?' } } }",
+        ])
+        #expect(try shop.migrate("up").exitCode == 0)
+        let isOrdered = declaration.contains("{ {")
+        let program = try Tool.run([
+            "-e",
+            """
+            local options = { path = arg[1], schema = { P = \(declaration) }, schema_version = 2 }
+            local store <close> = moonpool.open(options)
+            store:define(options.schema)
+            local names = {}
+            store:write(function() for name in pairs(store:create("P", { id = 1, name = "x" })) do names[#names + 1] = name end end)
+            print(table.concat(names, " "))
+            """, "-", shop.store,
+        ])
+        #expect(program.error == "")
+        #expect(program.output == (isOrdered ? "age name id\n" : "name id age\n"))
+        #expect(try shop.migrate("check").output == "up to date, schema version 2\n")
+        try shop.write("return { changes = { P = { w = 'int?' } } }", to: "0003_w.lua")
+        let up = try shop.migrate("up")
+        #expect(up.exitCode == 0, "\(up.error)")
+        #expect(try shop.migrate("check").exitCode == 0)
+        #expect(try shop.migrate("repair").lines == ["nothing to do"])
+    }
+
     @Test func `the schema version determines the applied migrations, and the next ones run`()
         throws
     {

@@ -16,6 +16,8 @@ public final class ClassSchema: Sendable {
     public let isEmbedded: Bool
     /// The indexes over several properties.
     public let indexes: [CompositeIndex]
+    /// Whether the order of the properties was declared; otherwise, a class that the file already has keeps its order.
+    let isOrdered: Bool
     /// The number of columns that the table has ever had; removed columns keep their numbers.
     let columnCount: Int
 
@@ -42,9 +44,10 @@ public final class ClassSchema: Sendable {
 
     init(
         _ name: String, _ properties: [Property], table: TableID, columnCount: Int,
-        isEmbedded: Bool, indexes: [CompositeIndex]
+        isEmbedded: Bool, indexes: [CompositeIndex], isOrdered: Bool = true
     ) {
         self.name = name
+        self.isOrdered = isOrdered
         self.indexes = indexes
         self.isEmbedded = isEmbedded
         self.properties = properties
@@ -63,6 +66,13 @@ public final class ClassSchema: Sendable {
         columnPositions = Dictionary(
             properties.enumerated().lazy.filter { !$1.isBacklinks }.map { ($1.column, $0) },
             uniquingKeysWith: { first, _ in first })
+    }
+
+    /// The same class, declared without an order of its properties.
+    package var unordered: ClassSchema {
+        ClassSchema(
+            name, properties, table: table, columnCount: columnCount, isEmbedded: isEmbedded,
+            indexes: indexes, isOrdered: false)
     }
 
     /// Returns a description of the same table under another name, and with some of its properties under other names.

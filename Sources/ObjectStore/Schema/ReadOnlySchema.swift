@@ -68,7 +68,7 @@ extension SchemaDifference {
         switch self {
         case .classAdded, .classRemoved, .propertyRemoved, .indexAdded, .indexRemoved,
             .compositeIndexAdded, .compositeIndexRemoved, .fullTextAdded, .fullTextRemoved,
-            .defaultChanged, .orderChanged:
+            .defaultChanged:
             true
         default: false
         }

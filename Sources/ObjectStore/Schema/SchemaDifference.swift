@@ -1,4 +1,4 @@
-/// One difference between the schema of a file and another one.
+/// One difference between the schema of a file and another one; the order of properties is none.
 package enum SchemaDifference: Hashable, Sendable {
     /// The file does not have the class.
     case classAdded(String)
@@ -40,8 +40,6 @@ package enum SchemaDifference: Hashable, Sendable {
     case fullTextRemoved(class: String, property: String)
     /// New objects have another default value.
     case defaultChanged(class: String, from: Value?, to: Property)
-    /// The order of the properties differs.
-    case orderChanged(String)
 }
 
 extension SchemaDifference {
@@ -49,8 +47,7 @@ extension SchemaDifference {
     package var needsNewVersion: Bool {
         switch self {
         case .classAdded, .classRemoved, .indexAdded, .indexRemoved, .compositeIndexAdded,
-            .compositeIndexRemoved, .fullTextAdded, .fullTextRemoved, .defaultChanged,
-            .orderChanged:
+            .compositeIndexRemoved, .fullTextAdded, .fullTextRemoved, .defaultChanged:
             false
         default: true
         }
@@ -61,7 +58,7 @@ extension SchemaDifference {
         switch self {
         case .classAdded, .propertyAdded, .madeOptional, .indexAdded, .indexRemoved,
             .compositeIndexAdded, .compositeIndexRemoved, .fullTextAdded, .fullTextRemoved,
-            .defaultChanged, .orderChanged:
+            .defaultChanged:
             true
         default: false
         }
@@ -106,7 +103,6 @@ extension SchemaDifference: CustomStringConvertible {
         case .defaultChanged(let name, let old, let property):
             "the default of '\(name).\(property.name)' would change from "
                 + "\(old?.summary ?? "none") to \(property.defaultValue?.summary ?? "none")"
-        case .orderChanged(let name): "the properties of '\(name)' would be in another order"
         }
     }
 }

@@ -52,6 +52,7 @@ struct SchemaPlanner {
             properties.append(property)
         }
         noteRemoved(stored, wanted)
+        if !wanted.isOrdered { properties = inStoredOrder(properties, stored) }
         let result = ClassSchema(
             wanted.name, properties, table: stored.table, columnCount: columnCount,
             isEmbedded: wanted.isEmbedded, indexes: wanted.numberedIndexes(after: stored.indexes))
@@ -61,7 +62,6 @@ struct SchemaPlanner {
         }
         noteKey(stored, result)
         noteIndexes(stored, wanted)
-        noteOrder(stored, wanted)
         return result
     }
 
@@ -207,13 +207,13 @@ struct SchemaPlanner {
         }
     }
 
-    /// Records whether the order of the common properties differs.
-    private mutating func noteOrder(_ stored: ClassSchema, _ wanted: ClassSchema) {
-        let kept = wanted.properties.compactMap { counterpart(of: $0, in: stored)?.name }
-        let names = Set(kept)
-        if stored.properties.map(\.name).filter(names.contains) != kept {
-            differences.append(.orderChanged(wanted.name))
+    /// Returns the properties in the order of the file, followed by the new ones.
+    private func inStoredOrder(_ properties: [Property], _ stored: ClassSchema) -> [Property] {
+        let positions = properties.map { property in
+            counterpart(of: property, in: stored).flatMap { stored.position(of: $0.name) } ?? .max
         }
+        return properties.indices.sorted { (positions[$0], $0) < (positions[$1], $1) }
+            .map { properties[$0] }
     }
 
     private mutating func noteKey(_ stored: ClassSchema, _ result: ClassSchema) {

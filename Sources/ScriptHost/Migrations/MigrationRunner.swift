@@ -237,16 +237,7 @@ package final class MigrationRunner {
         let base = try scripts.schema(after: directory.file(before: script.file.number))
         let schema = try SchemaDelta(from: base, to: script.schema)
             .applied(to: store.schema.classes)
-        // The last of these migrations results in the final schema of the folder, with its order of properties.
-        let final = try scripts.schema(after: last)
-        let others = history.pending.filter {
-            $0.number < last.number && $0.number != script.file.number
-        }
-        let differences = try SchemaLint.differences(from: Schema.planned(schema), to: final)
-        let isFinal =
-            others.isEmpty
-            && differences.allSatisfy { if case .orderChanged = $0 { true } else { false } }
-        return (isFinal ? final : schema, last.number)
+        return (schema, last.number)
     }
 
     private func entry(

@@ -88,7 +88,8 @@ struct SchemaDelta {
             isEmbedded: old.isEmbedded == new.isEmbedded ? present.isEmbedded : new.isEmbedded,
             indexes: (kept + added.filter { !Self.contains(kept, $0) }).map {
                 CompositeIndex($0.properties, isUnique: $0.isUnique)
-            })
+            }
+        ).unordered
     }
 
     private func conflict(_ what: String) -> StoreError {
@@ -113,7 +114,7 @@ struct SchemaDelta {
     /// Returns whether two classes have the same declaration.
     static func isSame(_ left: ClassSchema, _ right: ClassSchema) -> Bool {
         left.isEmbedded == right.isEmbedded
-            && left.properties.map(unplaced) == right.properties.map(unplaced)
+            && Set(left.properties.map(unplaced)) == Set(right.properties.map(unplaced))
             && left.indexes.count == right.indexes.count
             && left.indexes.allSatisfy { contains(right.indexes, $0) }
     }
@@ -155,7 +156,8 @@ extension SchemaDelta {
                     isEmbedded: change?.isEmbedded == true || present.isEmbedded,
                     indexes: indexes.filter { names.isSuperset(of: $0.properties) }.map {
                         CompositeIndex($0.properties, isUnique: $0.isUnique)
-                    }))
+                    }
+                ).unordered)
         }
         for added in changes where find(added.name, base) == nil { result.append(added) }
         return result.sorted { $0.name < $1.name }

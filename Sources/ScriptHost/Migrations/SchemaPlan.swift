@@ -162,11 +162,8 @@ package struct SchemaPlan {
         }
     }
 
-    /// Whether the schemas are equal, except for the order of properties.
-    package var isEmpty: Bool {
-        // A table without an order has its properties in alphabetical order, and a delta does not reorder properties.
-        differences.allSatisfy { if case .orderChanged = $0 { true } else { false } }
-    }
+    /// Whether the schemas are equal.
+    package var isEmpty: Bool { differences.isEmpty }
 
     /// A suggested name for the migration file, such as `add_person_phone`.
     var suggestedName: String {

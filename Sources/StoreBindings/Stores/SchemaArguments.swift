@@ -26,9 +26,10 @@ struct SchemaArguments {
             }
             let isEmbedded = try Self.isEmbedded(properties, name)
             try state.checkMemory()
-            return ClassSchema(
+            let classSchema = ClassSchema(
                 name, try self.properties(properties, of: name), isEmbedded: isEmbedded,
                 indexes: try Self.indexes(properties["indexes"], name) ?? [])
+            return properties.count == 0 ? classSchema.unordered : classSchema
         }
         return classes.sorted { $0.name < $1.name }
     }

@@ -25,6 +25,26 @@ import Testing
         #expect(try again.schema.require("Dog").properties.map(\.name) == ["id", "name"])
     }
 
+    @Test
+    func `a class without an order keeps the order of the file, a class with an order does not`()
+        throws
+    {
+        func names(_ classSchema: ClassSchema, version: UInt64 = 0) throws -> [String] {
+            let store = try open([classSchema], version: version)
+            defer { store.close() }
+            return try store.schema.require("Dog").properties.map(\.name)
+        }
+        let (id, name) = (Property("id", .int, isPrimary: true), Property("name", .string))
+        let (age, old) = (Property("age", .int), Property("old", .int))
+        #expect(try names(ClassSchema("Dog", [id, old, name])) == ["id", "old", "name"])
+        let sorted = ClassSchema("Dog", [id, name, old])
+        #expect(try names(sorted.unordered) == ["id", "old", "name"])
+        // A new version has its new properties at the end.
+        let aged = ClassSchema("Dog", [age, id, name])
+        #expect(try names(aged.unordered, version: 1) == ["id", "name", "age"])
+        #expect(try names(aged, version: 1) == ["age", "id", "name"])
+    }
+
     @Test func `a version lower than the stored one is refused with both numbers`() throws {
         try open([dog], version: 5).close()
         let error = storeError(.versionTooLow) { _ = try open([dog], version: 3) }
