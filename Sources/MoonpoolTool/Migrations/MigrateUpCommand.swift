@@ -40,6 +40,12 @@ struct MigrateUpCommand: ParsableCommand {
     @Flag(inversion: .prefixedNo, help: "Make a backup of the store first.")
     var backup: Bool?
 
+    @Flag(
+        name: .customLong("continue"),
+        help: "Continue an interrupted migration after its last batch although its file was edited."
+    )
+    var continuesEdited = false
+
     @Option(help: "Keep the newest N backups of the store and remove the others.")
     var keep: Int?
 
@@ -62,6 +68,9 @@ struct MigrateUpCommand: ParsableCommand {
             throw ValidationError("\(name): expected a number, 0 or more")
         }
         guard jobs > 0 else { throw ValidationError("--jobs: expected a number, 1 or more") }
+        guard !continuesEdited || !StorePattern(location.store).isPattern else {
+            throw ValidationError("--continue needs a single store")
+        }
         guard dryRun || (sample == nil && report == nil && format == nil) else {
             throw ValidationError("--sample, --report and --format need --dry-run")
         }
@@ -94,6 +103,7 @@ struct MigrateUpCommand: ParsableCommand {
         _ store: String, _ context: ScriptContext, _ notice: WaitNotice
     ) throws -> MigrationSession.Result {
         let runner = try location.runner(context, for: store, notice, timeout: timeout)
+        runner.continuesEdited = continuesEdited
         let progress = runner.showProgress()
         defer { progress.end() }
         if dryRun { return try rehearse(runner, progress) }

@@ -2,8 +2,9 @@ import ColumnStorage
 
 /// The progress of a migration that commits in batches, as recorded in the file.
 ///
-/// The next run of the same migration continues from there. Until the last checkpoint, the file has the old schema and
-/// also the properties and classes of the new one.
+/// The next run of the same migration continues from there, and no other change of the schema is possible before: it
+/// would begin again with values that the interrupted run has already changed. Until the last checkpoint, the file has
+/// the old schema and also the properties and classes of the new one.
 struct MigrationCheckpoint {
     /// The key of the migration.
     var key: String
@@ -11,7 +12,7 @@ struct MigrationCheckpoint {
     var original: [UInt8]
     /// The migration's schema at this point.
     var interim: [UInt8]
-    /// The schema catalog of the interrupted run; if it has changed since, the migration starts again.
+    /// The schema catalog of the interrupted run; if it has changed since, the migration cannot continue.
     var catalog: [UInt8]
     /// The number of the current resumable loop of the migration, counted from 0.
     var loop: Int
@@ -36,8 +37,12 @@ struct MigrationCheckpoint {
     }
 
     private static func decode(_ reader: inout ByteReader) throws -> MigrationCheckpoint? {
-        // A checkpoint of another format is ignored; the migration then starts again.
-        guard try reader.number() == format else { return nil }
+        guard try reader.number() == format else {
+            throw StoreError(
+                .fileFormatTooNew,
+                "the file contains a migration that a newer Moonpool has begun; update to continue it"
+            )
+        }
         return MigrationCheckpoint(
             key: try reader.text(), original: try reader.data(), interim: try reader.data(),
             catalog: try reader.data(), loop: try reader.number(as: Int.self),
@@ -78,48 +83,51 @@ extension MigrationCheckpoint {
         try SchemaCatalog.bytes(view.snapshot) == catalog
     }
 
-    /// Removes the data of an interrupted run from the file, in the open write transaction.
-    ///
-    /// The numbers of tables and columns are not reused.
-    func discard(_ store: Store, _ session: WriteSession) throws {
-        try Self.remove(session)
-        guard try isCurrent(store.view) else { return }
-        let present = store.view.schema
-        let old = try SchemaCatalog.decode(original, of: store.view.snapshot.file)
-        let schema = Schema(
-            classes: old.classes.map { classSchema in
-                ClassSchema(
-                    classSchema.name, classSchema.properties, table: classSchema.table,
-                    columnCount: present.find(table: classSchema.table)?.columnCount
-                        ?? classSchema.columnCount,
-                    isEmbedded: classSchema.isEmbedded, indexes: classSchema.indexes)
-            }, version: old.version, nextTable: present.nextTable)
-        let bytes = SchemaCatalog.encode(schema)
-        try StoreError.wrapping { () throws(StorageError) in
-            for classSchema in schema.classes {
-                let definition = schema.tableDefinition(of: classSchema)
-                if store.view.snapshot.definition(of: classSchema.table) != definition {
-                    try session.define(definition)
-                }
-            }
-            for removed in present.classes where old.find(table: removed.table) == nil {
-                try session.removeTable(removed.table)
-            }
-            try session.setMetadata(SchemaCatalog.name, bytes)
-        }
-        store.adoptInWrite(schema)
+    /// The error for another change of the schema.
+    func refusal(_ store: String) -> StoreError {
+        let remedy =
+            key.first?.isNumber == true
+            ? "run moonpool migrate status \(store) --dir DIR for the ways to continue"
+            : "finish it first: \(key) with the same migration"
+        return StoreError(
+            .migrationNeeded,
+            "a migration was interrupted after \(done) of \(total) objects, whose values have changed; \(remedy)"
+        )
     }
 }
 
 extension Store {
-    /// Returns the progress of an interrupted migration that can be resumed: its key, and the numbers of visited
-    /// objects and of all objects.
+    /// Returns the progress of an interrupted migration.
     ///
     /// Throws `closed`, `wrong_thread`, `file_corrupt`.
-    package func interruptedMigration() throws -> (key: String, done: Int, total: Int)? {
+    package func interruptedMigration() throws -> InterruptedMigration? {
         try check()
-        guard let found = try MigrationCheckpoint.read(view.snapshot), found.catalog == catalog
-        else { return nil }
-        return (found.key, found.done, found.total)
+        return try MigrationCheckpoint.read(view.snapshot).map {
+            InterruptedMigration(
+                key: $0.key, done: $0.done, total: $0.total, version: $0.version)
+        }
+    }
+}
+
+/// The progress of a migration that was interrupted between two batches.
+package struct InterruptedMigration: Hashable, Sendable {
+    /// The key of the migration.
+    package let key: String
+    /// The number of visited objects.
+    package let done: Int
+    /// The number of all objects of the loop.
+    package let total: Int
+    /// The version of the commit that stored the last batch.
+    package let version: UInt64
+    /// The number of the numbered migration; nil for the migration function of a program.
+    package var number: Int? { Int(key.prefix { $0.isNumber }) }
+    /// The checksum of the numbered migration.
+    package var checksum: String? { part(1) }
+    /// The name of the numbered migration.
+    package var name: String? { part(2) }
+
+    private func part(_ index: Int) -> String? {
+        let parts = key.split(separator: " ", maxSplits: 2)
+        return number == nil || parts.count <= index ? nil : String(parts[index])
     }
 }

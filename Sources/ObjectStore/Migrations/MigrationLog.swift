@@ -48,6 +48,9 @@ package struct MigrationLog: Hashable, Sendable {
     /// The version that committed the last `down`; 0 if unknown.
     package private(set) var versionOfDown: UInt64 = 0
 
+    /// The copy of the file created before a migration that is not finished yet; nil if none was created.
+    package var backupOfInterrupted: String?
+
     /// Creates a log without entries.
     package init() {}
 
@@ -55,6 +58,7 @@ package struct MigrationLog: Hashable, Sendable {
     package mutating func apply(_ applied: [Entry]) {
         replaceEntries(entries + applied)
         backupOfDown = nil
+        backupOfInterrupted = nil
     }
 
     /// Records that the last migration was reverted by the commit with the given version.
@@ -104,9 +108,14 @@ package struct MigrationLog: Hashable, Sendable {
             if written > 1 { try entry.decodeDetails(&reader) }
             log.entries.append(entry)
         }
-        if !reader.isAtEnd { log.backupOfDown = try reader.text() }
-        // Earlier builds did not write the version.
+        func name() throws -> String? {
+            let text = try reader.text()
+            return text.isEmpty ? nil : text
+        }
+        if !reader.isAtEnd { log.backupOfDown = try name() }
+        // Earlier builds did not write the version and the second name.
         if !reader.isAtEnd { log.versionOfDown = try reader.number() }
+        if !reader.isAtEnd { log.backupOfInterrupted = try name() }
         return log
     }
 
@@ -123,9 +132,10 @@ package struct MigrationLog: Hashable, Sendable {
             writer.text(entry.backup ?? "")
             entry.encodeDetails(&writer)
         }
-        if let backupOfDown {
-            writer.text(backupOfDown)
+        if backupOfDown != nil || backupOfInterrupted != nil {
+            writer.text(backupOfDown ?? "")
             writer.number(versionOfDown)
+            writer.text(backupOfInterrupted ?? "")
         }
         let bytes = writer.bytes
         try StoreError.wrapping { () throws(StorageError) in

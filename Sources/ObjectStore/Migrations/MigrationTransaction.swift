@@ -31,7 +31,7 @@ package struct MigrationTransaction {
     /// refused, even if no data is stored. `key` identifies this migration, so that a resumable loop of an interrupted
     /// run can continue; such loops commit in batches.
     ///
-    /// Throws `invalid_schema`, and the errors of a write.
+    /// Throws `invalid_schema`, `migration_needed` if another migration was interrupted, and the errors of a write.
     package func change(
         to classes: [ClassSchema], version: UInt64, dropping: Set<String> = [],
         resumingAs key: String? = nil
@@ -40,6 +40,11 @@ package struct MigrationTransaction {
         return try SchemaMigration(
             store, to: classes, version: version, allowing: .newVersion, isWhole: true,
             losses: .declared(dropping, isStrict: true), resumeKey: key)
+    }
+
+    /// Writes the record of migrations; a batch of a resumable loop commits it before the end of the migration.
+    package func record(_ log: MigrationLog) throws {
+        try log.write(store.writer(changing: "the record of migrations").session)
     }
 
     /// Rolls the transaction back unless it was committed.

@@ -116,7 +116,8 @@ extension SchemaMigration {
         guard let changes else {
             throw StoreError(
                 .migrationNeeded,
-                "the migration must start again: other processes have made too many changes to '\(store.name)'"
+                "the migration cannot continue: other processes have made more changes to '\(store.name)' than its "
+                    + "history contains; return to the backup with moonpool migrate undo"
             )
         }
         for (table, change) in changes.tables {

@@ -21,8 +21,6 @@ package final class SchemaMigration {
     let resumeKey: String?
     /// The checkpoint at which an interrupted run stopped; nil if there is none.
     let resumed: MigrationCheckpoint?
-    /// Whether the file had the columns of an interrupted run when this one began.
-    private let hadCheckpoint: Bool
     /// Whether objects failed in a dry run, which reports failures and continues.
     private var hasFailedObjects = false
     /// Whether this run has committed a batch.
@@ -46,7 +44,8 @@ package final class SchemaMigration {
     /// If the given schema is complete, classes outside of it must not remain at the end: empty ones are removed, and
     /// the migration must delete or rename the others.
     ///
-    /// Throws `migration_needed`, and `not_in_write`.
+    /// The changes continue an interrupted migration with the same key. Throws `migration_needed`, also if another
+    /// migration was interrupted, and `not_in_write`.
     init(
         _ store: Store, to wanted: [ClassSchema], version: UInt64,
         allowing: SchemaChange.Allowance, isWhole: Bool = false, losses: LossPolicy = .allowed,
@@ -60,24 +59,19 @@ package final class SchemaMigration {
         self.resumeKey = resumeKey
         let session = try store.writer(changing: "the schema").session
         self.session = session
-        var found = try MigrationCheckpoint.read(store.view.snapshot)
-        hadCheckpoint = found != nil
-        if let checkpoint = found {
-            let isOurs = try checkpoint.key == resumeKey && checkpoint.isCurrent(store.view)
-            if !isOurs {
-                try checkpoint.discard(store, session)
-                found = nil
-            }
-        }
+        let found = try MigrationCheckpoint.read(store.view.snapshot)
         resumed = found
         if let found {
+            guard try found.key == resumeKey && found.isCurrent(store.view) else {
+                throw found.refusal(store.name)
+            }
             before = try SchemaCatalog.decode(found.original, of: store.view.snapshot.file)
             circumstances.interim = try SchemaCatalog.decode(
                 found.interim, of: store.view.snapshot.file)
         } else {
             before = store.view.schema
         }
-        old = try Self.view(of: store, before, hasNewColumns: hadCheckpoint)
+        old = try Self.view(of: store, before, hasNewColumns: found != nil)
         change = try SchemaChange(
             from: before, to: wanted, version: version, allowing: allowing, circumstances)
         if let found { try noteForeignChanges(since: found.version) }
@@ -164,7 +158,7 @@ package final class SchemaMigration {
 
     /// Returns the last committed version, with the schema before the change.
     func oldView() throws -> StoreView {
-        try Self.view(of: store, before, hasNewColumns: hadCheckpoint || hasCommitted)
+        try Self.view(of: store, before, hasNewColumns: resumed != nil || hasCommitted)
     }
 
     /// Returns the last committed version of a store.

@@ -127,6 +127,7 @@ struct SchemaOpening {
         }
         store.adoptInWrite(Schema(classes: [], version: 0, nextTable: before.nextTable))
         try MigrationLog().write(session)
+        try MigrationCheckpoint.remove(session)
         try migration(.newVersion).apply()
     }
 }

@@ -163,18 +163,23 @@ final class MigrationAttempt {
     /// Nil if the history is incomplete.
     var writtenSince: [String: Int]?
     let file: MigrationFile
+    /// The key by which an interrupted run is recognized.
+    var resumeKey: String
     private let start = ContinuousClock.now
     private var failures: [AppliedMigration.Failure] = []
     private var failureCount = 0
     private static let failureLimit = 20
 
-    init(_ file: MigrationFile) { self.file = file }
+    init(_ file: MigrationFile) {
+        self.file = file
+        resumeKey = file.resumeKey
+    }
 
     /// Returns whether an earlier run of the migration has committed batches.
     func isInterrupted(_ store: Store) -> Bool {
         // A store that cannot be read cannot be resumed.
         guard let found = try? store.interruptedMigration() else { return false }
-        return found.key == file.resumeKey
+        return found.key == resumeKey
     }
 
     /// Records an object that could not be migrated.

@@ -26,7 +26,12 @@ package struct MigrationFile: Sendable {
     package var fileName: String { path.split(separator: "/").last.map(String.init) ?? path }
 
     /// The identity of an interrupted run of this migration.
-    var resumeKey: String { "\(number) \(checksum)" }
+    var resumeKey: String { "\(number) \(checksum) \(name)" }
+
+    /// Returns whether an interrupted run was one of this migration, also under an earlier number.
+    func isContinuation(of interrupted: InterruptedMigration) -> Bool {
+        ([checksum] + formerChecksums).contains { interrupted.checksum == $0 }
+    }
 
     /// The path of the test file: `0002_split_names_test.lua`.
     package var testPath: String { String(path.dropLast(4)) + "_test.lua" }

@@ -19,8 +19,9 @@ struct MigrationHistory {
         case skipped(MigrationFile, last: Int)
         /// The store has only some of the migrations that a file replaces.
         case squashed(MigrationFile, last: Int)
-        /// The file of an interrupted migration is missing or was edited.
-        case abandoned(done: Int, total: Int)
+        /// The file of an interrupted migration was edited, or is not the next one of the folder; `file` is the edited
+        /// file.
+        case interrupted(InterruptedMigration, file: MigrationFile?, backup: String?)
         /// The schema version of the store is not that of the last migration.
         case otherVersion(UInt64, MigrationFile)
         /// The schema of the store is not that of the last migration.
@@ -182,10 +183,22 @@ extension MigrationHistory.Problem {
             return
                 "'\(store)' is at migration \(last), and '\(file.fileName)' replaces later ones; apply the files in "
                 + "'\(folder)/squashed' first"
-        case .abandoned(let done, let total):
+        case .interrupted(let state, let file, let backup):
+            let command = "moonpool migrate"
+            let arguments = "\(store) --dir \(folder)"
+            let number = state.number ?? 0
+            let cause =
+                file.map { "'\($0.path)' was edited since" }
+                ?? "the next file of '\(folder)' is another one"
+            let wayOn =
+                file.map { _ in "continue after them with \(command) up \(arguments) --continue" }
+                ?? "restore the file and run \(command) up \(arguments)"
+            let wayBack =
+                backup.map { "return to the backup '\($0)' with \(command) undo \(arguments)" }
+                ?? "restore a copy of the store, because no backup was made"
             return
-                "a migration was interrupted after \(done) of \(total) objects, and no file of '\(folder)' "
-                + "continues it; restore the file and run up, or run moonpool migrate repair"
+                "migration \(number) was interrupted after \(state.done) of \(state.total) objects, whose values it has "
+                + "changed, and \(cause); \(wayOn), or \(wayBack)"
         case .otherVersion(let version, let file):
             return
                 "the store has schema version \(version), and '\(file.fileName)' leads to \(file.number): a program "
@@ -200,7 +213,7 @@ extension MigrationHistory.Problem {
     /// Whether the record of the store and the files of the folder do not match, regardless of the schema.
     var concernsRecord: Bool {
         switch self {
-        case .abandoned, .otherVersion, .otherSchema: false
+        case .interrupted, .otherVersion, .otherSchema: false
         default: true
         }
     }
@@ -211,6 +224,7 @@ extension MigrationHistory.Problem {
         case .edited(_, let file), .editedHelper(_, let file, _), .skipped(let file, _),
             .squashed(let file, _), .otherVersion(_, let file), .otherSchema(_, let file):
             file
+        case .interrupted(_, let file, _): file
         default: nil
         }
     }

@@ -37,8 +37,10 @@ enum MigrationModule {
         }
         add("up") { module, call in
             let (runner, options) = try runner(
-                module, call, ["to", "dry_run", "backup", "keep", "sample", "lock_timeout"])
+                module, call,
+                ["to", "dry_run", "backup", "keep", "sample", "lock_timeout", "continue"])
             let target = try number("to", options, call)
+            runner.continuesEdited = try flag("continue", options, call) ?? false
             if try flag("dry_run", options, call) == true {
                 return try runner.rehearse(to: target, sample: number("sample", options, call))
                     .value

@@ -33,7 +33,7 @@ extension MigrationRunner {
         else {
             return nil
         }
-        let path = Self.paths(backupBase(log)).free
+        let path = Self.freePath(backupBase(log))
         try store.backup(to: path)
         return path
     }
@@ -58,9 +58,6 @@ extension MigrationRunner {
         "\(file).backup-\(log.entries.last?.number ?? 0)"
     }
 
-    /// Returns the newest backup of the state that a log describes; nil if there is none.
-    func lastBackup(_ log: MigrationLog) -> String? { Self.paths(backupBase(log)).last }
-
     static func fileName(_ path: String) -> String {
         path.split(separator: "/").last.map(String.init) ?? path
     }
@@ -71,17 +68,15 @@ extension MigrationRunner {
         return store[...end] + name
     }
 
-    /// Returns the last existing path of `base`, `base-2`, `base-3` …, and the first free one.
-    static func paths(_ base: String) -> (last: String?, free: String) {
-        var last: String?
+    /// Returns the first of `base`, `base-2`, `base-3` … that does not exist.
+    static func freePath(_ base: String) -> String {
         var path = base
         var count = 1
         while ProcessServices.size(of: path) != nil {
-            last = path
             count += 1
             path = "\(base)-\(count)"
         }
-        return (last, path)
+        return path
     }
 
     /// Removes the files of a store.

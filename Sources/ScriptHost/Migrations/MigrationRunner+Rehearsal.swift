@@ -21,6 +21,7 @@ extension MigrationRunner {
         if ProcessServices.size(of: store) ?? 0 > 0 {
             let borrowed = try borrowExisting(isReadOnly: true)
             defer { borrowed.end() }
+            try requireSound(comparison(with: borrowed.store))
             if let sample {
                 objects = try borrowed.store.objectCount
                 try borrowed.store.copySample(of: sample, to: path)
@@ -32,6 +33,7 @@ extension MigrationRunner {
         trial.isTrial = true
         trial.progress = progress
         trial.lockTimeout = lockTimeout
+        trial.continuesEdited = continuesEdited
         let (copied, memory) = (
             objects > 0 ? try objectCount(at: path) : 0, ProcessServices.peakMemory
         )

@@ -38,11 +38,11 @@ extension MigrationRunner {
             case .editedHelper(_, let file, let helper):
                 steps.append(
                     "accept '\(helper)', which '\(file.fileName)' loads, in its current form")
-            case .squashed(let file, _), .skipped(let file, _):
+            case .squashed, .skipped, .interrupted:
                 throw StoreError(
                     .invalidArgument,
                     problem.message(store: store, folder: directory.path)
-                        + " ('\(file.fileName)' cannot be repaired otherwise)")
+                        + "; repair cannot do this")
             default: break
             }
         }

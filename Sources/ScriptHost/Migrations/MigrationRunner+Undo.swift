@@ -87,7 +87,7 @@ extension MigrationRunner {
         }
         // Unreachable objects that have not been collected, such as those of a migration, keep the file open.
         _ = try module.state.run("collectgarbage() collectgarbage()")
-        let kept = Self.paths("\(file).undone-\(plan.number)").free
+        let kept = Self.freePath("\(file).undone-\(plan.number)")
         try StoreFiles.backup(store, to: kept)
         do {
             try StoreFiles.leavingNoLockFile(of: kept) {
@@ -123,7 +123,15 @@ extension MigrationRunner {
         defer { borrowed.end() }
         let log = try borrowed.store.migrationLog()
         let entry = log.entries.last { $0.backup != nil }
-        guard let name = log.backupOfDown ?? entry?.backup else {
+        let interrupted = try borrowed.store.interruptedMigration()
+        if let interrupted, log.backupOfInterrupted == nil {
+            throw StoreError(
+                .invalidArgument,
+                "migration \(interrupted.number ?? 0) of '\(store)' was interrupted, and no backup was made before it; "
+                    + "continue it with up")
+        }
+        let backupInstead = log.backupOfInterrupted ?? log.backupOfDown
+        guard let name = backupInstead ?? entry?.backup else {
             throw StoreError(
                 .invalidArgument,
                 "no backup was made when '\(store)' was migrated; down reverts the last migration if it has a "
@@ -136,9 +144,13 @@ extension MigrationRunner {
         }
         try StoreFiles.backup(backup, to: candidate)
         let undone =
-            log.backupOfDown == nil
-            ? log.entries.filter { $0.number >= entry?.number ?? 0 } : []
-        let base = log.backupOfDown == nil ? log.entries.last?.version ?? 0 : log.versionOfDown
+            backupInstead == nil
+            ? log.entries.map(\.number).filter { $0 >= entry?.number ?? 0 }
+            : interrupted.flatMap(\.number).map { [$0] } ?? []
+        let base =
+            interrupted?.version
+            ?? (backupInstead == nil ? log.entries.last?.version ?? 0 : log.versionOfDown)
+        let number = interrupted?.number ?? log.entries.last?.number ?? 0
         let version = borrowed.store.version
         if !isDiscarding,
             let writes = try borrowed.store.applyWrites(since: base, toCopyAt: candidate)
@@ -146,15 +158,14 @@ extension MigrationRunner {
             let steps = undone.isEmpty ? 1 : undone.count
             let between = Int(base) - Int(writes.baseVersion) - steps
             return UndoPlan(
-                backup: backup, number: log.entries.last?.number ?? 0, version: version,
-                undone: undone.map(\.number), laterCommits: .kept(writes),
+                backup: backup, number: number, version: version, undone: undone,
+                laterCommits: .kept(writes),
                 commitsBetween: max(0, between))
         }
         // The records of earlier builds contain no version.
         let lost = base > 0 ? Int(version) - Int(base) : nil
         return UndoPlan(
-            backup: backup, number: log.entries.last?.number ?? 0, version: version,
-            undone: undone.map(\.number),
+            backup: backup, number: number, version: version, undone: undone,
             laterCommits: .lost(lost.map { max(0, $0) }, isChoice: isDiscarding),
             commitsBetween: 0)
     }

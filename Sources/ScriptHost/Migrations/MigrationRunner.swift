@@ -49,6 +49,8 @@ package final class MigrationRunner {
     package var lockTimeout: Double = 60
     /// The number of backups of the store to keep; nil for all.
     package var keptBackups: Int?
+    /// Whether a migration whose file was edited after an interruption continues after its last batch.
+    package var continuesEdited = false
     /// Whether this is a rehearsal on a copy: failed objects are recorded and skipped.
     var isTrial = false
 
@@ -167,8 +169,11 @@ package final class MigrationRunner {
                 try checkVersion(store.schema.version, file)
             }
             // The backup from before the first batch is the one to restore.
-            if attempt.isInterrupted(store) {
-                attempt.backup = lastBackup(log)
+            if let interrupted = try store.interruptedMigration(),
+                continues(interrupted, with: file)
+            {
+                attempt.resumeKey = interrupted.key
+                attempt.backup = log.backupOfInterrupted.map { Self.path($0, beside: self.file) }
             } else {
                 attempt.backup = try makeBackup(
                     of: store, log: log, due: copying.due, choice: copying.choice)
@@ -176,7 +181,9 @@ package final class MigrationRunner {
             }
             let change = try transaction.change(
                 to: target.schema, version: UInt64(target.version), dropping: script.drops,
-                resumingAs: file.resumeKey)
+                resumingAs: attempt.resumeKey)
+            log.backupOfInterrupted = attempt.backup.map(Self.fileName)
+            try transaction.record(log)
             try change.apply { [self] migration in
                 observe(migration, attempt)
                 try scripts.call(script.up, of: script, with: migration, on: handle)

@@ -113,7 +113,7 @@ struct MigrationComparison {
     /// The problems of the record and of the schema.
     let problems: [MigrationHistory.Problem]
     /// The progress of the next migration, if it was interrupted and can be resumed.
-    let resumable: (done: Int, total: Int)?
+    let resumable: InterruptedMigration?
     let schemaVersion: UInt64
 
     /// The number of the last applied migration in the folder; 0 for none.
@@ -139,7 +139,8 @@ extension MigrationRunner {
         }
         return MigrationState(
             applied: comparison.history.applied.map(\.entry), pending: comparison.history.pending,
-            resumable: comparison.resumable, hasDrift: !comparison.problems.isEmpty,
+            resumable: comparison.resumable.map { ($0.done, $0.total) },
+            hasDrift: !comparison.problems.isEmpty,
             problems: comparison.problems.map { $0.message(store: store, folder: directory.path) },
             notes: comparison.problems.isEmpty ? renumbered : [],
             schemaVersion: comparison.schemaVersion)
@@ -154,24 +155,33 @@ extension MigrationRunner {
 
     /// Compares an open store with the folder.
     func comparison(with store: Store) throws -> MigrationComparison {
-        let history = MigrationHistory(try store.migrationLog(), directory)
+        let log = try store.migrationLog()
+        let history = MigrationHistory(log, directory)
         var problems = history.problems
         let interrupted = try store.interruptedMigration()
         let next = history.pending.first
-        let resumable = interrupted.flatMap {
-            $0.key == next?.resumeKey ? ($0.done, $0.total) : nil
+        let resumable = interrupted.flatMap { state in
+            next.map { continues(state, with: $0) } == true ? state : nil
         }
-        if let interrupted, resumable == nil, interrupted.key.first?.isNumber == true {
-            // A pending migration that was edited starts again and discards earlier batches.
-            if next == nil {
-                problems.append(.abandoned(done: interrupted.done, total: interrupted.total))
-            }
+        if let interrupted, resumable == nil, interrupted.number != nil {
+            problems.append(
+                .interrupted(
+                    interrupted, file: next.flatMap { $0.name == interrupted.name ? $0 : nil },
+                    backup: log.backupOfInterrupted))
         } else if problems.isEmpty, interrupted == nil {
             problems += try drift(store, history)
         }
         return MigrationComparison(
             history: history, problems: problems, resumable: resumable,
             schemaVersion: store.schema.version)
+    }
+
+    /// Returns whether a file continues an interrupted migration.
+    ///
+    /// An edited file does so only on request: the first objects keep the values of its earlier version.
+    func continues(_ interrupted: InterruptedMigration, with file: MigrationFile) -> Bool {
+        file.isContinuation(of: interrupted)
+            || continuesEdited && file.name == interrupted.name
     }
 
     /// Throws `migration_needed` if the store and the folder do not match.

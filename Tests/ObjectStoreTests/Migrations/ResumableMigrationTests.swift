@@ -123,27 +123,31 @@ import Testing
         try expectDone(60)
     }
 
-    @Test func `another migration does not continue an interrupted one`() throws {
+    @Test func `an interrupted migration must finish before any other change of the schema`() throws
+    {
         try fill(60)
         try migrate(failingAfter: 35)
-        #expect(try migrate(key: "two").count == 60)
-        try expectDone(60)
-    }
-
-    @Test func `a concurrent schema change restarts the migration`() throws {
-        try fill(30)
-        try migrate(failingAfter: 25)
+        func refusal(_ change: () throws -> Void) -> StoreError? {
+            do { try change() } catch { return error as? StoreError }
+            return nil
+        }
         do {
             let store = try world.open(nil)
             defer { store.close() }
-            try store.define([ClassSchema("Extra", [Property("x", .int)])])
-            #expect(store.schema.find("Person") != nil)
+            let extra = ClassSchema("Extra", [Property("x", .int)])
+            let others: [() throws -> Void] = [
+                { try store.define([extra]) }, { try store.redefine([extra]) },
+                { try store.write { try store.defineInWrite([extra]) } },
+                { _ = try migrate(key: "two") },
+            ]
+            for other in others {
+                let error = try #require(refusal(other))
+                #expect(error.code == .migrationNeeded)
+                #expect(error.message.contains("interrupted after 30 of 60 objects"), "\(error)")
+            }
         }
-        let store = try world.open(nil)
-        try store.redefine([]) { _ = try $0.deleteClass("Extra") }
-        store.close()
         #expect(try migrate().count == 30)
-        try expectDone(30)
+        try expectDone(60)
     }
 
     @Test func `a loop must precede other changes to objects, and is not allowed in define`() throws

@@ -21,7 +21,7 @@ extension HelpCatalog {
                 """),
         ran(
             "up",
-            "(store: string, options: {dir: string, to: integer?, dry_run: boolean?, sample: integer?, backup: boolean?, keep: integer?, lock_timeout: number?}): table",
+            "(store: string, options: {dir: string, to: integer?, dry_run: boolean?, sample: integer?, backup: boolean?, keep: integer?, lock_timeout: number?, continue: boolean?}): table",
             "Runs the pending migrations, each in one transaction. A dry run works on a copy.",
             example: """
                 moonpool.migrate.up("farm.moonpool", { dir = "." })
