@@ -13,6 +13,23 @@ extension ProcessServices {
         isPlain(path) ? try? beginning(of: path, limit) : nil
     }
 
+    /// Returns the absolute path of a file or folder without symbolic links; nil if it does not exist.
+    package static func resolved(_ path: String) -> String? {
+        guard let resolved = realpath(path, nil) else { return nil }
+        defer { free(resolved) }
+        return String(cString: resolved)
+    }
+
+    /// Renames a file, and replaces an existing one; returns the system's message after a failure.
+    package static func rename(_ path: String, to newPath: String) -> String? {
+        #if canImport(Glibc)
+            let result = Glibc.rename(path, newPath)
+        #else
+            let result = Darwin.rename(path, newPath)
+        #endif
+        return result == 0 ? nil : String(cString: strerror(errno))
+    }
+
     /// Returns whether a path leads to a regular file, and not to a pipe, a folder or a device.
     package static func isPlain(_ path: String) -> Bool {
         var status = stat()

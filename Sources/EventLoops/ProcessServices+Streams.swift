@@ -1,4 +1,5 @@
 import CUV
+import Synchronization
 
 #if canImport(Glibc)
     import Glibc
@@ -15,8 +16,20 @@ extension ProcessServices {
 
     /// Writes a text to standard output, without buffering.
     package static func writeOutput(_ text: String) {
-        _ = systemWriteAll(1, Array(text.utf8))
+        _ = systemWriteAll(outputDescriptor.load(ordering: .relaxed), Array(text.utf8))
     }
+
+    /// Reserves standard output for ``writeOutput(_:)``; everything else that writes to it, such as C libraries and child
+    /// processes, then writes to standard error.
+    ///
+    /// Call it once, before other threads write.
+    package static func reserveOutput() {
+        let copy = fcntl(1, F_DUPFD_CLOEXEC, 3)
+        guard copy >= 0, dup2(2, 1) == 1 else { return }
+        outputDescriptor.store(copy, ordering: .relaxed)
+    }
+
+    private static let outputDescriptor = Atomic<Int32>(1)
 
     /// Writes to the C library's standard output in one piece and flushes it, so that output of other threads does not
     /// mix with it.

@@ -12,6 +12,7 @@ final class ProgressLine {
     private let verb: String
     private let isTerminal = ProcessServices.isTerminal(2)
     private var lastReported = ContinuousClock.now
+    private var hasReported = false
     private var beginning: Beginning?
     private var lastCount = 0
     private var lastDrawn = ContinuousClock.now
@@ -32,8 +33,8 @@ final class ProgressLine {
         }
         guard isTerminal else {
             // In a log file, a line every ten seconds shows that the work continues.
-            guard now - lastReported > .seconds(10) else { return }
-            lastReported = now
+            guard now - lastReported > .seconds(hasReported ? 10 : 2) else { return }
+            (lastReported, hasReported) = (now, true)
             return ProcessServices.writeError(
                 "moonpool: \(self.text(count, part, since: beginning, now - beginning.time))\n")
         }

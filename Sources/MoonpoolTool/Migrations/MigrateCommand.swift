@@ -59,7 +59,7 @@ extension MigrationLocation {
     ) throws -> MigrationRunner {
         let runner = MigrationRunner(
             context.storeModule, store: store ?? self.store,
-            directory: try MigrationDirectory(folder))
+            directory: try MigrationDirectory(folder, context.storeModule))
         runner.isWaiting = notice?.note
         if let timeout { runner.lockTimeout = timeout.seconds }
         return runner

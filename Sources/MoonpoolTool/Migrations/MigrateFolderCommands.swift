@@ -26,7 +26,7 @@ struct MigrateInitCommand: ParsableCommand {
                     .invalidArgument, "the folder '\(location.folder)' cannot be created: \(reason)"
                 )
             }
-            guard try MigrationListing(location.folder).files.isEmpty else {
+            guard try MigrationListing(location.folder, context.storeModule).files.isEmpty else {
                 throw StoreError(
                     .invalidArgument,
                     "the folder '\(location.folder)' already contains migrations; record the applied ones with "
@@ -107,7 +107,12 @@ struct MigrateMergeCommand: ParsableCommand {
     func run() throws {
         let command = self
         MigrationSession.perform(json: json) { context in
+            if let result = try FolderEditing.resume(command.folder) { return result }
             let merge = try MigrationMerge(context.storeModule, folder: command.folder)
+            if let edit = merge.unfinished {
+                return try FolderEditing.confirm(
+                    edit, isConfirmed: true, json: command.json, context)
+            }
             guard let files = try command.choose(merge, context) else {
                 return .init(
                     report: .members(["steps": .array([])]), lines: ["nothing to merge"])
@@ -161,6 +166,7 @@ struct MigrateRepairCommand: ParsableCommand {
     func run() throws {
         let (location, yes) = (location, yes)
         MigrationSession.perform(json: location.json) { context in
+            _ = try MigrationFolderEdit.resume(location.folder)
             let edit = try location.runner(context).repair()
             return try FolderEditing.confirm(
                 edit, isConfirmed: yes, json: location.json, context)
@@ -190,8 +196,12 @@ struct MigrateSquashCommand: ParsableCommand {
     func run() throws {
         let (to, folder, json) = (to, folder, json)
         MigrationSession.perform(json: json) { context in
+            if let result = try FolderEditing.resume(folder) { return result }
+            if let edit = try MigrationSquash.unfinished(context.storeModule, folder: folder) {
+                return try FolderEditing.confirm(edit, isConfirmed: true, json: json, context)
+            }
             let squash = MigrationSquash(
-                context.storeModule, directory: try MigrationDirectory(folder))
+                context.storeModule, directory: try MigrationDirectory(folder, context.storeModule))
             return try FolderEditing.confirm(
                 try squash.edit(to: to), isConfirmed: true, json: json, context)
         }
@@ -203,6 +213,14 @@ enum FolderEditing {
     /// Returns whether the command can ask a question.
     static func canAsk(json: Bool) -> Bool {
         !json && ProcessServices.isTerminal(0) && ProcessServices.isTerminal(2)
+    }
+
+    /// Finishes an interrupted change of a folder; nil if there is none.
+    static func resume(_ folder: String) throws -> MigrationSession.Result? {
+        guard let steps = try MigrationFolderEdit.resume(folder) else { return nil }
+        return .init(
+            report: .members(["steps": .texts(steps), "difference": .array([])]),
+            lines: ["finished an interrupted change of '\(folder)':"] + steps.map { "  \($0)" })
     }
 
     /// Shows a change and applies it if the user confirms it.

@@ -70,7 +70,8 @@ struct MigrateLintCommand: ParsableCommand {
         _ folder: String, _ context: ScriptContext
     ) throws -> MigrationSession.Result {
         let runner = MigrationRunner(
-            context.storeModule, store: store, directory: try MigrationDirectory(folder))
+            context.storeModule, store: store,
+            directory: try MigrationDirectory(folder, context.storeModule))
         let (state, found, rehearsal) = try runner.check()
         let gated = rehearsal.map { MigrationFinding.gated($0, gate.kinds) } ?? []
         let findings = found + gated
@@ -107,7 +108,7 @@ struct MigrateTestCommand: ParsableCommand {
         let (folder, format) = (folder, output.format)
         MigrationSession.perform(json: json) { context in
             let run = MigrationTestRun(
-                context.storeModule, directory: try MigrationDirectory(folder))
+                context.storeModule, directory: try MigrationDirectory(folder, context.storeModule))
             let outcomes = try run.outcomes()
             let code: Int32 = outcomes.allSatisfy { $0.message == nil } ? 0 : 1
             if let format, format != .text {

@@ -36,7 +36,7 @@ struct MigrateStatusCommand: ParsableCommand {
         var problems: [String] = []
         var errors = 0
         // An error in the folder is reported once, not for each store.
-        _ = try MigrationDirectory(location.folder)
+        _ = try MigrationDirectory(location.folder, context.storeModule)
         for store in try pattern.requirePaths() {
             do {
                 let state = try location.runner(context, for: store).state()
@@ -146,7 +146,7 @@ struct MigrateCheckCommand: ParsableCommand {
         var lines: [String] = []
         var reports: [ReportValue] = []
         var codes: Set<Int32> = []
-        _ = try MigrationDirectory(location.folder)
+        _ = try MigrationDirectory(location.folder, context.storeModule)
         for store in try pattern.requirePaths() {
             lines.append("\(store):")
             do {

@@ -10,7 +10,7 @@ struct MigrateUpCommand: ParsableCommand {
         commandName: "up",
         abstract: "Apply the pending migrations.",
         discussion: """
-            Creates the store if it does not exist. Makes a backup first if a migration may lose values or objects; \
+            Creates the store if it does not exist. Makes a backup if a migration overwrites or removes values or objects; \
             --backup always makes one, --no-backup never. --dry-run applies the migrations to a copy, or with --sample to a \
             sample of the objects, and reports schema differences, changed objects, dropped and rewritten values, failing \
             objects, samples, time and memory. --report writes the report to a file. Ctrl-C and SIGTERM roll back the \
@@ -85,7 +85,7 @@ struct MigrateUpCommand: ParsableCommand {
                 return try command.migrateStore(command.location.store, context, notice)
             }
             let stores = try pattern.requirePaths()
-            _ = try MigrationDirectory(command.location.folder)
+            _ = try MigrationDirectory(command.location.folder, context.storeModule)
             guard command.dryRun else { return try command.fleet(stores).migrateStores(context) }
             guard command.report == nil && command.format == nil || stores.count == 1 else {
                 throw StoreError(

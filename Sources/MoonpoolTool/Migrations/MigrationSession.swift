@@ -38,6 +38,7 @@ enum MigrationSession {
         json: Bool, failure: Int32 = 1, notice: WaitNotice? = nil,
         _ work: @escaping @Sendable (ScriptContext) throws -> Result
     ) -> Never {
+        ProcessServices.reserveOutput()
         var configuration = ScriptConfiguration(name: "migrate")
         configuration.prepare = { context in
             InspectFunction.install(in: context)
@@ -135,18 +136,10 @@ enum MigrationSession {
     /// The exit code after SIGTERM or Ctrl-C.
     static var interruptedExitCode: Int32 { ScriptRunner.isTerminated ? 143 : 130 }
 
-    /// A Lua chunk that redirects `print` and `io.write` to standard error.
+    /// A Lua chunk that writes output of scripts, which goes to standard error, without delay, and refuses `os.exit`.
     private static let redirection = """
-        local stderr, tostring, select = io.stderr, tostring, select
-        print = function(...)
-          local n = select("#", ...)
-          for i = 1, n do
-            if i > 1 then stderr:write("\\t") end
-            stderr:write(tostring((select(i, ...))))
-          end
-          stderr:write("\\n")
-        end
-        io.output(stderr)
+        io.stdout:setvbuf "no"
+        os.exit = function() error("os.exit ends the process; a script returns or raises an error", 2) end
         """
 }
 

@@ -24,7 +24,10 @@ package final class MigrationWalk {
     private var bits: UInt64 = 0
     private var clusterBits = ClusterBits.zero
 
-    private static let progressInterval = 1 << 12
+    /// The number of objects after which the clock is read again; slow objects lower it.
+    private var step = 1
+    private var nextReport = 0
+    private var lastReport = ContinuousClock.now
 
     /// Creates a loop over all objects of a class, or over some of them, in a version.
     init(
@@ -54,12 +57,12 @@ package final class MigrationWalk {
             if inBatch == batch { try commitBatch() }
             inBatch += 1
         }
-        if done & (Self.progressInterval - 1) == 0 { try report() }
+        try reportInTime()
         while let key = try advance() {
             done += 1
             current = key
             if try newRows.isPresent(key) { return key }
-            if done & (Self.progressInterval - 1) == 0 { try report() }
+            try reportInTime()
         }
         if batch != nil { try commitBatch() }
         current = nil
@@ -103,6 +106,16 @@ package final class MigrationWalk {
             "\(newClass.name) "
                 + oldView.name(of: ObjectReference(table: oldClass.table, key: $0))
         }
+    }
+
+    /// Reports the progress after as many objects as take about ten milliseconds.
+    private func reportInTime() throws {
+        guard done >= nextReport else { return }
+        let now = ContinuousClock.now
+        step = now - lastReport < .milliseconds(10) ? min(step * 2, 64) : max(step / 2, 1)
+        lastReport = now
+        nextReport = done + step
+        try report()
     }
 
     /// Reports the progress of the loop.

@@ -72,6 +72,7 @@ extension SchemaMigration {
                     "m:each cannot be resumable with this change of '\(classSchema.name)'")
             }
         }
+        if resumed == nil, !hasCommitted { try willCommitFirstBatch?() }
         let catalog = SchemaCatalog.encode(interim)
         let committed = store.view.version + 1
         try MigrationCheckpoint(

@@ -29,6 +29,8 @@ package final class SchemaMigration {
     ///
     /// Updating an index costs more than all other work for a row. Until the end, queries scan such properties.
     private var defersIndexes = true
+    /// Called before the first batch of a resumable loop is committed, unless an interrupted run has committed one.
+    package var willCommitFirstBatch: (() throws -> Void)?
     /// The number of resumable loops that have begun.
     var loopCount = 0
     /// The `generation` of the view if the migration has changed no objects since the last commit; another value shows
@@ -141,6 +143,37 @@ package final class SchemaMigration {
         let isClean = store.view.generation == cleanGeneration
         try carried.fillComputedDefaults(from: old)
         if isClean { cleanGeneration = store.view.generation }
+    }
+
+    /// Returns whether values or objects of the version before the change were overwritten or removed, or follow other
+    /// rules, and not only received additions and other names.
+    ///
+    /// Call it between ``apply(running:)`` and ``commit(recording:)``. Takes time in proportion to the changes.
+    package func needsBackup() throws -> Bool {
+        let hasOtherRules = differences.contains { difference in
+            switch difference {
+            case .keyAdded, .keyRemoved, .madeEmbedded, .madeTopLevel: true
+            default: false
+            }
+        }
+        if try hasOtherRules || !SchemaLoss.losses(differences, in: old).isEmpty { return true }
+        for stored in before.classes {
+            guard session.hasTouched(stored.table),
+                let present = store.view.schema.find(table: stored.table)
+            else { continue }
+            let (was, now) = (try old.table(stored), try store.view.table(present))
+            for cluster in 0..<was.clusterCount {
+                let before = try was.presence(cluster)
+                let after = cluster < now.clusterCount ? try now.presence(cluster) : .zero
+                if !(before & ~after).isEmpty { return true }
+            }
+            let columns = stored.properties.filter { !$0.isBacklinks }.map(\.column)
+            let touched = try StoreError.wrapping { () throws(StorageError) in
+                try session.touchedKeys(stored.table, columns)
+            }
+            if try touched.contains(where: { try was.isPresent($0) }) { return true }
+        }
+        return false
     }
 
     /// Declares that data is dropped intentionally: `Class.property`, or the name of a class.

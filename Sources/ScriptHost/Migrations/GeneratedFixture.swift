@@ -1,22 +1,30 @@
 import ObjectStore
+import Reference
 
 /// Generates objects with plausible values for every class of a store, for testing the `down` of a migration.
 ///
 /// The values are the same in each run. The values of a property differ from each other if its type has enough values,
 /// so that unique indexes hold; every third optional value is nil.
 struct GeneratedFixture {
-    /// The kind of generated text; a migration can expect either.
-    enum Text: CaseIterable { case words, digits }
+    /// The kind of the generated values; a migration can expect either kind of text.
+    enum Kind {
+        /// Small numbers, and texts of letters.
+        case words
+        /// Small numbers, and texts of digits.
+        case digits
+        /// Large and negative numbers, long texts, spaces at the ends of texts, dates before 1970.
+        case boundaries
+    }
 
     private let store: Store
-    private let text: Text
+    private let kind: Kind
     private static let count = 6
     private static let embeddedDepth = 3
 
     /// Creates a fixture for an open store without an open write transaction.
-    init(_ store: Store, _ text: Text) {
+    init(_ store: Store, _ kind: Kind) {
         self.store = store
-        self.text = text
+        self.kind = kind
     }
 
     /// Fills the store in one write transaction.
@@ -82,7 +90,9 @@ struct GeneratedFixture {
     }
 
     private func value(_ type: PropertyType, _ row: Int, _ column: Int) -> Value {
-        let number = Int64(row * 10 + column + 1)
+        var number = Int64(row * 10 + column + 1)
+        // Each of several rows has another sign and magnitude, and the numbers still differ from each other.
+        if kind == .boundaries { number *= row / 2 % 2 == 0 ? -1_000_003 : 1_000_000_007 }
         switch type {
         case .bool: return .bool(row / 2 % 2 == 0)
         case .int: return .int(number)
@@ -91,9 +101,13 @@ struct GeneratedFixture {
         case .string: return .string(text(number))
         case .data: return .data([UInt8(truncatingIfNeeded: number), 0, 255])
         case .date:
-            return .date(Timestamp(microseconds: 1_700_000_000_000_000 + number * 86_400_000_000))
-        case .uuid: return .uuid(UUIDValue(high: 1, low: UInt64(number)))
-        case .objectID: return .objectID(ObjectIDValue(high: 1, low: UInt32(number)))
+            let microseconds =
+                kind == .boundaries
+                ? number * 1_000_000 : 1_700_000_000_000_000 + number * 86_400_000_000
+            return .date(Timestamp(microseconds: microseconds))
+        case .uuid: return .uuid(UUIDValue(high: 1, low: UInt64(number.magnitude)))
+        case .objectID:
+            return .objectID(ObjectIDValue(high: 1, low: UInt32(truncatingIfNeeded: number)))
         case .decimal: return .decimal(DecimalValue("\(number).50") ?? .zero)
         case .mixed: return row % 2 == 0 ? .int(number) : .string(text(number))
         case .object, .backlinks: return .null
@@ -101,8 +115,14 @@ struct GeneratedFixture {
     }
 
     private func text(_ number: Int64) -> String {
-        switch text {
+        switch kind {
         case .digits: "\(number)"
+        case .boundaries:
+            switch number.magnitude % 3 {
+            case 0: "  Mixed Case \(number) "
+            case 1: "\t\(number)\n"
+            default: String(repeating: "long ", count: 60) + "\(number)"
+            }
         case .words:
             // 20 becomes "Ca": the text contains only letters, so that it matches patterns for names and words.
             String(
@@ -123,6 +143,7 @@ struct StoreContents {
         var description: String { "'\(className).\(property)' of \(object)" }
     }
 
+    /// The whole values as text.
     private var values: [Cell: String] = [:]
 
     /// Records the content of a store.
@@ -150,8 +171,11 @@ struct StoreContents {
             values[cell] != other.values[cell] && !lost.contains(cell.className)
                 && !lost.contains("\(cell.className).\(cell.property)")
         }
+        func short(_ text: String?) -> String? {
+            text.map { $0.count > 80 ? "\($0.prefix(80))… (\($0.count) characters)" : $0 }
+        }
         return cells.min { $0.description < $1.description }.map { cell in
-            switch (values[cell], other.values[cell]) {
+            switch (short(values[cell]), short(other.values[cell])) {
             case (let old?, let new?): "\(cell) was \(old) and is \(new)"
             case (let old?, nil): "\(cell) was \(old) and is missing"
             default: "\(cell) did not exist before"
@@ -186,6 +210,8 @@ struct StoreContents {
                 + entries.sorted { $0.key < $1.key }.map {
                     "\($0.key) = \(try text($0.value, property, store))"
                 }.joined(separator: ", ") + " }"
+        // The summary of a long text does not contain its end.
+        case .string, .data: return LuaLiteral.value(value)
         default: return value.summary
         }
     }

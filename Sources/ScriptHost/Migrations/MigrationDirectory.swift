@@ -1,22 +1,25 @@
 import EventLoops
 import ObjectStore
+import StoreBindings
 
 /// The numbered migrations of a folder.
-package struct MigrationDirectory: Sendable {
+package struct MigrationDirectory {
     /// The path of the folder.
     package let path: String
     /// The migrations in ascending order of their numbers, without gaps.
     package let files: [MigrationFile]
     /// The names of test files without a migration.
     package let strayTests: [String]
+    let tables: MigrationTables
 
-    /// Reads a folder.
+    /// Reads a folder, and runs each file once.
     ///
     /// Throws `invalid_argument` if the folder cannot be read, has no migrations or a misnamed one, if two files have the
     /// same origin, or if the numbers are not consecutive.
-    package init(_ path: String) throws {
-        let listing = try MigrationListing(path)
+    package init(_ path: String, _ module: StoreModule) throws {
+        let listing = try MigrationListing(path, module)
         self.path = path
+        tables = listing.tables
         files = listing.files
         strayTests = listing.strayTests
         guard !files.isEmpty else {
@@ -24,6 +27,7 @@ package struct MigrationDirectory: Sendable {
                 .invalidArgument,
                 "the folder '\(path)' has no migrations; name them 0001_what_it_does.lua and so on")
         }
+        if let squash = listing.unfinishedSquash { throw squash.error(path) }
         if let (moved, copy) = listing.unfinishedMove {
             throw StoreError(
                 .invalidArgument,
@@ -48,8 +52,9 @@ package struct MigrationDirectory: Sendable {
     }
 
     /// Creates a directory from files whose numbers are known to be consecutive.
-    init(path: String, files: [MigrationFile]) {
+    init(path: String, files: [MigrationFile], _ tables: MigrationTables) {
         self.path = path
+        self.tables = tables
         self.files = files
         strayTests = []
     }
@@ -74,21 +79,28 @@ package struct MigrationDirectory: Sendable {
 }
 
 /// The content of a folder of migrations, even if the numbers are not consecutive.
-package struct MigrationListing: Sendable {
+package struct MigrationListing {
     /// The path of the folder.
     package let path: String
     /// The migrations in ascending order of number and name.
     package let files: [MigrationFile]
     /// The names of test files without a migration.
     package let strayTests: [String]
+    let tables: MigrationTables
 
-    /// Reads a folder; throws `invalid_argument` if it cannot be read, and for misnamed migrations.
-    package init(_ path: String) throws {
+    /// Reads a folder, and runs each file once.
+    ///
+    /// Throws `invalid_argument` if the folder cannot be read, if an edit of it was interrupted, and for misnamed
+    /// migrations.
+    package init(_ path: String, _ module: StoreModule) throws {
         guard let names = ProcessServices.names(in: path) else {
             throw StoreError(.invalidArgument, "the folder '\(path)' cannot be read")
         }
+        try MigrationFolderEdit.requireFinished(path)
         self.path = path
-        files = try names.sorted().compactMap { try Self.file($0, in: path) }
+        let tables = MigrationTables(module, folder: path)
+        self.tables = tables
+        files = try names.sorted().compactMap { try Self.file($0, in: path, tables) }
             .sorted { ($0.number, $0.name) < ($1.number, $1.name) }
         let known = Set(files.map(\.testPath))
         strayTests = names.sorted().filter { name in
@@ -97,13 +109,34 @@ package struct MigrationListing: Sendable {
         }
     }
 
+    /// A squashed migration and the files that it replaces, if they are still in the folder.
+    var unfinishedSquash: UnfinishedSquash? {
+        guard let file = files.last(where: { $0.heading.squashedChecksum != nil }) else {
+            return nil
+        }
+        let replaced = files.filter { $0.number <= file.number && $0.path != file.path }
+        return replaced.isEmpty ? nil : UnfinishedSquash(file: file, replaced: replaced)
+    }
+
+    struct UnfinishedSquash {
+        let file: MigrationFile
+        let replaced: [MigrationFile]
+
+        func error(_ path: String) -> StoreError {
+            StoreError(
+                .invalidArgument,
+                "'\(path)': '\(file.fileName)' replaces '\(replaced[0].fileName)', and both exist; finish the squash with "
+                    + "moonpool migrate squash --to \(file.number) --dir \(path)")
+        }
+    }
+
     /// A migration and its renumbered copy, if both are in the folder; only one of them may run.
     var unfinishedMove: (moved: MigrationFile, copy: MigrationFile)? {
         for copy in files {
-            let origins = copy.formerChecksums
+            let origins = copy.heading.formerChecksums
             for file in files where file.path != copy.path {
                 let isOrigin = origins.contains(file.checksum)
-                if isOrigin || !Set(origins).isDisjoint(with: file.formerChecksums) {
+                if isOrigin || !Set(origins).isDisjoint(with: file.heading.formerChecksums) {
                     return isOrigin || file.number < copy.number ? (file, copy) : (copy, file)
                 }
             }
@@ -116,7 +149,9 @@ package struct MigrationListing: Sendable {
         folder.hasSuffix("/") ? folder + name : "\(folder)/\(name)"
     }
 
-    private static func file(_ name: String, in folder: String) throws -> MigrationFile? {
+    private static func file(
+        _ name: String, in folder: String, _ tables: MigrationTables
+    ) throws -> MigrationFile? {
         guard !name.hasPrefix("."), !name.hasSuffix("_test.lua") else { return nil }
         let path = path(name, in: folder)
         let digits = name.prefix { ("0"..."9").contains($0) }
@@ -133,9 +168,10 @@ package struct MigrationListing: Sendable {
                 .invalidArgument,
                 "'\(path)': migrations are numbered from 1, with at most 15 digits")
         }
-        return MigrationFile(
-            number: number, name: String(rest.dropFirst().dropLast(4)), path: path,
-            source: try MigrationFile.source(of: path))
+        let source = try MigrationFile.source(of: path)
+        return try MigrationFile(
+            number: number, name: String(rest.dropFirst().dropLast(4)), path: path, source: source,
+            heading: tables.heading(path, source))
     }
 
     /// Returns the name that a numbered Lua file should have; nil for files that are not numbered, such as modules.

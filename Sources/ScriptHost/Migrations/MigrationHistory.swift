@@ -22,6 +22,8 @@ struct MigrationHistory {
         /// The file of an interrupted migration was edited, or is not the next one of the folder; `file` is the edited
         /// file.
         case interrupted(InterruptedMigration, file: MigrationFile?, backup: String?)
+        /// A renumbered file does not have the changes of a pending file that now precedes it.
+        case notRebased(MigrationFile, on: MigrationFile, [SchemaDifference])
         /// The schema version of the store is not that of the last migration.
         case otherVersion(UInt64, MigrationFile)
         /// The schema of the store is not that of the last migration.
@@ -45,9 +47,9 @@ struct MigrationHistory {
         let entries = log.entries
         var taken: Set<Int> = []
         var applied: [Applied] = []
-        let squash = directory.files.first { $0.squashedChecksum != nil }
+        let squash = directory.files.first { $0.heading.squashedChecksum != nil }
         let squashedEntry = squash.flatMap { squash in
-            entries.lastIndex { $0.checksum == squash.squashedChecksum }
+            entries.lastIndex { $0.checksum == squash.heading.squashedChecksum }
         }
         for (index, entry) in entries.enumerated() {
             let file: MigrationFile?
@@ -60,7 +62,8 @@ struct MigrationHistory {
             applied.append(Applied(entry: entry, file: file))
         }
         self.applied = applied
-        let last = applied.compactMap(\.file).filter { !$0.isAdoption }.map(\.number).max() ?? 0
+        let last =
+            applied.compactMap(\.file).filter { !$0.heading.isAdoption }.map(\.number).max() ?? 0
         pending = directory.files.filter { !taken.contains($0.number) }
         for (entry, file) in applied.map({ ($0.entry, $0.file) }) {
             guard let file else {
@@ -69,7 +72,7 @@ struct MigrationHistory {
                 continue
             }
             // The files that a squashed migration has replaced no longer exist, so they cannot have been edited.
-            if file.squashedChecksum != nil { continue }
+            if file.heading.squashedChecksum != nil { continue }
             if !Self.isSame(entry, file) { problems.append(.edited(entry, file)) }
             for (name, checksum) in entry.helpers.sorted(by: { $0.key < $1.key }) {
                 let path = MigrationListing.path(name, in: directory.path)
@@ -94,7 +97,9 @@ struct MigrationHistory {
     /// Whether a recorded migration has another number in the folder.
     var isRenumbered: Bool {
         applied.contains { applied in
-            guard let file = applied.file, file.squashedChecksum == nil else { return false }
+            guard let file = applied.file, file.heading.squashedChecksum == nil else {
+                return false
+            }
             return file.number != applied.entry.number
         }
     }
@@ -107,7 +112,7 @@ struct MigrationHistory {
     /// The record with the current numbers and names of the files.
     var recorded: [MigrationLog.Entry] {
         applied.map { applied in
-            guard let file = applied.file, file.squashedChecksum == nil else {
+            guard let file = applied.file, file.heading.squashedChecksum == nil else {
                 return applied.entry
             }
             var entry = applied.entry
@@ -134,7 +139,7 @@ struct MigrationHistory {
             { $0.name == entry.name && isSameCode(entry, $0) },
             { file in
                 file.number == entry.number && isSameCode(entry, file)
-                    && SourceChecksum.mentions("up", in: file.source)
+                    && file.heading.hasUp
             },
             { $0.number == entry.number && $0.name == entry.name },
             { $0.name == entry.name },
@@ -147,8 +152,8 @@ struct MigrationHistory {
 
     /// Returns whether a file is a recorded migration, under any number.
     private static func isSame(_ entry: MigrationLog.Entry, _ file: MigrationFile) -> Bool {
-        file.checksum == entry.checksum || file.formerChecksums.contains(entry.checksum)
-            || file.squashedChecksum == entry.checksum
+        file.checksum == entry.checksum || file.heading.formerChecksums.contains(entry.checksum)
+            || file.heading.squashedChecksum == entry.checksum
             || (file.number != entry.number && file.name == entry.name && isSameCode(entry, file))
     }
 
@@ -199,6 +204,12 @@ extension MigrationHistory.Problem {
             return
                 "migration \(number) was interrupted after \(state.done) of \(state.total) objects, whose values it has "
                 + "changed, and \(cause); \(wayOn), or \(wayBack)"
+        case .notRebased(let file, let earlier, let differences):
+            return
+                "'\(file.path)' was applied under another number, and its schema does not have the changes of "
+                + "'\(earlier.fileName)', which now precedes it: "
+                + differences.map(\.description).joined(separator: ", ")
+                + "; restore its number and run moonpool migrate merge \(file.fileName)"
         case .otherVersion(let version, let file):
             return
                 "the store has schema version \(version), and '\(file.fileName)' leads to \(file.number): a program "
@@ -213,7 +224,7 @@ extension MigrationHistory.Problem {
     /// Whether the record of the store and the files of the folder do not match, regardless of the schema.
     var concernsRecord: Bool {
         switch self {
-        case .interrupted, .otherVersion, .otherSchema: false
+        case .interrupted, .notRebased, .otherVersion, .otherSchema: false
         default: true
         }
     }
@@ -225,6 +236,7 @@ extension MigrationHistory.Problem {
             .squashed(let file, _), .otherVersion(_, let file), .otherSchema(_, let file):
             file
         case .interrupted(_, let file, _): file
+        case .notRebased(let file, _, _): file
         default: nil
         }
     }

@@ -12,7 +12,20 @@ package struct MigrationMerge {
     /// Creates a merge for a folder; throws `invalid_argument` if the folder cannot be read.
     package init(_ module: StoreModule, folder: String) throws {
         self.module = module
-        listing = try MigrationListing(folder)
+        listing = try MigrationListing(folder, module)
+        if let squash = listing.unfinishedSquash { throw squash.error(folder) }
+    }
+
+    /// Plans to remove a migration that an interrupted merge has already copied; nil if there is none.
+    package var unfinished: MigrationFolderEdit? {
+        guard let (moved, copy) = listing.unfinishedMove,
+            copy.heading.formerChecksums.contains(moved.checksum)
+        else { return nil }
+        let move = Move(old: moved, new: copy)
+        return MigrationFolderEdit(
+            steps: move.steps, folder: listing.path,
+            writing: move.writes.filter { $0.name != copy.fileName },
+            removing: move.removals)
     }
 
     /// The migrations that share their number with another one.
@@ -33,7 +46,8 @@ package struct MigrationMerge {
         let left = listing.files.filter { file in
             file.number >= first
                 && !log.entries.contains {
-                    $0.checksum == file.checksum || file.formerChecksums.contains($0.checksum)
+                    $0.checksum == file.checksum
+                        || file.heading.formerChecksums.contains($0.checksum)
                 }
         }
         let paths = Set(left.map(\.path))
@@ -67,7 +81,7 @@ package struct MigrationMerge {
         while let last = branch.last,
             let next = listing.files.first(where: {
                 $0.number == last.number + 1
-                    && $0.parent == MigrationDirectory.identity(of: before + branch)
+                    && $0.heading.parent == MigrationDirectory.identity(of: before + branch)
             })
         {
             branch.append(next)
@@ -84,9 +98,11 @@ package struct MigrationMerge {
         let paths = Set(files.map(\.path))
         let others = listing.files.filter { !paths.contains($0.path) }
         guard let first = files.first, let last = others.last else {
-            return MigrationFolderEdit(steps: []) {}
+            return MigrationFolderEdit(steps: [], folder: listing.path)
         }
-        if last.number < first.number { return MigrationFolderEdit(steps: []) {} }
+        if last.number < first.number {
+            return MigrationFolderEdit(steps: [], folder: listing.path)
+        }
         if let (one, next) = Self.gap(in: others) {
             throw StoreError(
                 .invalidArgument,
@@ -96,9 +112,9 @@ package struct MigrationMerge {
         }
         let before = others.filter { $0.number < first.number }
         let scripts = MigrationScripts(
-            MigrationDirectory(path: listing.path, files: before + files), module)
+            MigrationDirectory(path: listing.path, files: before + files, listing.tables), module)
         var latest = try MigrationScripts(
-            MigrationDirectory(path: listing.path, files: others), module
+            MigrationDirectory(path: listing.path, files: others, listing.tables), module
         ).schema(after: last)
         var moves: [Move] = []
         for file in files {
@@ -109,10 +125,9 @@ package struct MigrationMerge {
             moves.append(try move(file, to: last.number + moves.count + 1, latest, after: present))
         }
         return MigrationFolderEdit(
-            steps: moves.flatMap(\.steps), difference: moves.flatMap(\.difference)
-        ) {
-            for move in moves { try move.make() }
-        }
+            steps: moves.flatMap(\.steps), difference: moves.flatMap(\.difference),
+            folder: listing.path, writing: moves.flatMap(\.writes),
+            removing: moves.flatMap(\.removals))
     }
 
     /// A file with its old and its new name.
@@ -133,17 +148,13 @@ package struct MigrationMerge {
                 to: String(decoding: new.source, as: UTF8.self))
         }
 
-        func make() throws {
-            try MigrationFolderEdit.write(
-                String(decoding: new.source, as: UTF8.self), to: new.path)
-            if hasTest {
-                let test = try MigrationFile.source(of: old.testPath)
-                try MigrationFolderEdit.write(
-                    String(decoding: test, as: UTF8.self), to: new.testPath)
-                ProcessServices.remove(old.testPath)
-            }
-            ProcessServices.remove(old.path)
+        var writes: [(name: String, text: String)] {
+            let test = hasTest ? try? MigrationFile.source(of: old.testPath) : nil
+            return [(new.fileName, String(decoding: new.source, as: UTF8.self))]
+                + (test.map { [(new.testName, String(decoding: $0, as: UTF8.self))] } ?? [])
         }
+
+        var removals: [String] { [old.fileName] + (hasTest ? [old.testName] : []) }
     }
 
     private func move(
@@ -151,14 +162,14 @@ package struct MigrationMerge {
         after present: [MigrationFile]
     ) throws -> Move {
         var source = String(decoding: file.source, as: UTF8.self)
-        if !SourceChecksum.mentions("changes", in: file.source) {
+        if !file.heading.isDelta {
             source = try LuaTableText.replacing(
                 "schema", in: source, with: SchemaDocument(schema).lua(indent: 2))
         }
         source = LuaTableText.setting(
             "parent", in: source,
             to: LuaLiteral.string(MigrationDirectory.identity(of: present)))
-        let former = file.formerChecksums + [file.checksum]
+        let former = file.heading.formerChecksums + [file.checksum]
         source = LuaTableText.setting(
             "merged_from", in: source,
             to: "{ \(former.map(LuaLiteral.string).joined(separator: ", ")) }")

@@ -70,13 +70,14 @@ enum MigrationModule {
             return repair.value
         }
         add("test") { module, call in
-            let run = MigrationTestRun(module, directory: try MigrationDirectory(call.text(1)))
+            let run = MigrationTestRun(
+                module, directory: try MigrationDirectory(call.text(1), module))
             return MigrationTestRun.report(try run.outcomes())
         }
         context.module["migrate"] = .table(table)
         module.migrator = { [weak module] store, folder, version in
             guard let module else { return }
-            let directory = try MigrationDirectory(folder)
+            let directory = try MigrationDirectory(folder, module)
             let runner = MigrationRunner(module, store: store, directory: directory)
             guard let version, version < UInt64(directory.files.last?.number ?? 0) else {
                 _ = try runner.up()
@@ -98,7 +99,7 @@ enum MigrationModule {
                 2, "option 'dir' must be the path of the folder of the migrations")
         }
         let runner = MigrationRunner(
-            module, store: store, directory: try MigrationDirectory(folder))
+            module, store: store, directory: try MigrationDirectory(folder, module))
         if known.contains("lock_timeout"), !options["lock_timeout"].isNil {
             guard let seconds = options["lock_timeout"].number, seconds >= 0 else {
                 throw call.argumentError(

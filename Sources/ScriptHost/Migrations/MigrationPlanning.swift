@@ -34,7 +34,7 @@ package struct MigrationPlanning {
         answer: (SchemaPlan.Candidate) throws -> SchemaPlan.Answer
     ) throws -> (fileName: String, text: String, isEmpty: Bool) {
         let classes = try classes(schema)
-        let listing = try MigrationListing(path)
+        let listing = try MigrationListing(path, module)
         guard !listing.files.isEmpty else {
             let plan = try SchemaPlan(from: [], to: classes, answer: answer)
             return (
@@ -42,7 +42,7 @@ package struct MigrationPlanning {
                 classes.isEmpty
             )
         }
-        let directory = try MigrationDirectory(path)
+        let directory = try MigrationDirectory(path, module)
         let last = directory.files.last
         let before = try MigrationScripts(directory, module).schema(after: last)
         let plan = try SchemaPlan(from: before, to: classes, answer: answer)

@@ -83,9 +83,6 @@ extension MigrationRunner {
             defer { transaction.end() }
             var log = transaction.log
             guard log.entries.last?.number == file.number else { throw migratedMeanwhile }
-            attempt.backup = try makeBackup(
-                of: store, log: log, takingBack: script, to: classes, choice: backup)
-            attempt.hasMadeBackup = attempt.backup != nil
             attempt.writtenSince = try writtenValues(
                 store, since: entry?.version ?? 0, missingIn: classes)
             let change = try transaction.change(
@@ -94,6 +91,9 @@ extension MigrationRunner {
             try change.apply { [self] migration in
                 observe(migration, attempt)
                 try scripts.call(script.down, of: script, with: migration, on: handle)
+            }
+            if try backup == .always || backup != .never && change.needsBackup() {
+                try makeBackup(attempt, store, log)
             }
             log.revertLast(
                 backup: attempt.backup.map(Self.fileName), version: store.version + 1)

@@ -26,7 +26,7 @@ extension MigrationRunner {
                         + "record")
                 continue
             }
-            if file.number != applied.entry.number, file.squashedChecksum == nil {
+            if file.number != applied.entry.number, file.heading.squashedChecksum == nil {
                 steps.append(
                     "record migration \(applied.entry.number) (\(applied.entry.name)) as '\(file.fileName)'"
                 )
@@ -54,7 +54,17 @@ extension MigrationRunner {
         let differences = try SchemaLint.differences(
             from: Schema.planned(expected), to: present)
         let adopted: (name: String, text: String)?
-        if differences.isEmpty
+        // An interrupted repair can have written the file.
+        let isWritten =
+            try history.pending.count == 1 && history.pending[0].heading.isAdoption
+            && SchemaLint.differences(
+                from: Schema.planned(scripts.schema(after: history.pending[0])), to: present
+            ).isEmpty
+        if isWritten {
+            adopted = nil
+            steps.append(
+                "record '\(history.pending[0].fileName)', which adopts the schema of the store")
+        } else if differences.isEmpty
             || history.pending.contains(where: { $0.number < last?.number ?? 0 })
         {
             adopted = nil
@@ -65,16 +75,19 @@ extension MigrationRunner {
                     + differences.map(\.description).joined(separator: ", "))
         }
         let version =
-            adopted.map { _ in (directory.files.last?.number ?? 0) + 1 } ?? last?.number ?? 0
+            isWritten
+            ? history.pending[0].number
+            : adopted.map { _ in (directory.files.last?.number ?? 0) + 1 } ?? last?.number ?? 0
         if steps.isEmpty, comparison.schemaVersion != UInt64(version), !history.applied.isEmpty {
             steps.append("set the schema version of the store to \(version)")
         }
-        guard !steps.isEmpty else { return MigrationFolderEdit(steps: []) {} }
+        guard !steps.isEmpty else { return MigrationFolderEdit(steps: [], folder: directory.path) }
         return MigrationFolderEdit(
             steps: steps,
-            difference: adopted?.text.split(separator: "\n").map { "+ \($0)" } ?? []
+            difference: adopted?.text.split(separator: "\n").map { "+ \($0)" } ?? [],
+            folder: directory.path, writing: adopted.map { [($0.name, $0.text)] } ?? []
         ) { [self] in
-            try record(kept, adopted, version)
+            try record(kept, isAdopted: isWritten || adopted != nil, version)
         }
     }
 
@@ -97,13 +110,9 @@ extension MigrationRunner {
     }
 
     private func record(
-        _ kept: Set<Int>, _ adopted: (name: String, text: String)?, _ version: Int
+        _ kept: Set<Int>, isAdopted: Bool, _ version: Int
     ) throws {
-        if let adopted {
-            try MigrationFolderEdit.write(
-                adopted.text, to: MigrationListing.path(adopted.name, in: directory.path))
-        }
-        let directory = try MigrationDirectory(directory.path)
+        let directory = try MigrationDirectory(directory.path, module)
         let runner = MigrationRunner(module, store: store, directory: directory)
         let borrowed = try borrowExisting()
         defer { borrowed.end() }
@@ -114,12 +123,12 @@ extension MigrationRunner {
         guard history.applied.count > kept.max() ?? -1 else { return }
         var entries = history.applied.indices.filter(kept.contains).map { index in
             let applied = history.applied[index]
-            guard let file = applied.file, file.squashedChecksum == nil else {
+            guard let file = applied.file, file.heading.squashedChecksum == nil else {
                 return applied.entry
             }
             return runner.accepted(applied.entry, as: file)
         }
-        if adopted != nil, let file = directory.files.last {
+        if isAdopted, let file = directory.files.last {
             entries.append(.init(of: file))
         }
         log.replaceEntries(entries)

@@ -14,7 +14,7 @@ import StoreBindings
 package final class MigrationRunner {
     /// Whether to make a backup of the store before migrations.
     package enum Backup: Sendable {
-        /// If the migrations can lose data of the store.
+        /// If a migration overwrites or removes values or objects.
         case whenLosing
         /// Always.
         case always
@@ -111,17 +111,19 @@ package final class MigrationRunner {
         if due.isEmpty, comparison.history.isRenumbered {
             try recordNumbers(borrowed.store, comparison)
         }
+        // The objects that the migrations of this run create need no backup, and one backup is enough for all of them.
+        var choice = try backup == .whenLosing && !borrowed.store.hasObjects ? .never : backup
         for script in due {
             let applied: AppliedMigration?
             do {
-                applied = try apply(
-                    script, to: borrowed.handle, copying: (reports.isEmpty ? due : [], backup))
+                applied = try apply(script, to: borrowed.handle, choice)
             } catch var failure as MigrationFailure {
                 failure.applied = reports
                 throw failure
             }
             guard let applied else { continue }
             reports.append(applied)
+            if applied.backup != nil { choice = .never }
             didApply?(applied)
             if isTrial, applied.failureCount > 0 { break }
         }
@@ -149,10 +151,9 @@ package final class MigrationRunner {
 
     /// Applies one migration, unless another process has applied it in the meantime.
     ///
-    /// Makes a backup of the store first if one of the migrations in `copying` requires it.
+    /// Makes a backup of the version before the migration as `backup` requires.
     private func apply(
-        _ script: MigrationScript, to handle: StoreHandle,
-        copying: (due: [MigrationScript], choice: Backup)
+        _ script: MigrationScript, to handle: StoreHandle, _ backup: Backup
     ) throws -> AppliedMigration? {
         let (file, store) = (script.file, handle.store)
         let attempt = MigrationAttempt(file)
@@ -169,25 +170,31 @@ package final class MigrationRunner {
                 try checkVersion(store.schema.version, file)
             }
             // The backup from before the first batch is the one to restore.
+            var isResumed = false
             if let interrupted = try store.interruptedMigration(),
                 continues(interrupted, with: file)
             {
                 attempt.resumeKey = interrupted.key
                 attempt.backup = log.backupOfInterrupted.map { Self.path($0, beside: self.file) }
-            } else {
-                attempt.backup = try makeBackup(
-                    of: store, log: log, due: copying.due, choice: copying.choice)
-                attempt.hasMadeBackup = attempt.backup != nil
+                isResumed = true
             }
             let change = try transaction.change(
                 to: target.schema, version: UInt64(target.version), dropping: script.drops,
                 resumingAs: attempt.resumeKey)
-            log.backupOfInterrupted = attempt.backup.map(Self.fileName)
-            try transaction.record(log)
+            // The attempt refers to the change through its migration.
+            defer { change.willCommitFirstBatch = nil }
+            // Batches are committed before the end, so their effects are not known yet.
+            change.willCommitFirstBatch = { [self] in
+                if backup != .never { try makeBackup(attempt, store, log) }
+                log.backupOfInterrupted = attempt.backup.map(Self.fileName)
+                try transaction.record(log)
+            }
             try change.apply { [self] migration in
                 observe(migration, attempt)
                 try scripts.call(script.up, of: script, with: migration, on: handle)
             }
+            let isDue = try backup == .always || backup != .never && change.needsBackup()
+            if isDue, !isResumed, attempt.backup == nil { try makeBackup(attempt, store, log) }
             log.replaceEntries(history.recorded)
             log.apply([
                 entry(of: file, attempt: attempt, differences: change.differences, in: store)
@@ -196,6 +203,11 @@ package final class MigrationRunner {
         } catch {
             throw failure(error, of: attempt, store)
         }
+    }
+
+    func makeBackup(_ attempt: MigrationAttempt, _ store: Store, _ log: MigrationLog) throws {
+        attempt.backup = try makeBackup(of: store, log: log)
+        attempt.hasMadeBackup = attempt.backup != nil
     }
 
     /// Begins a write transaction that migrates the store, and reports the wait for the write lock.
@@ -241,10 +253,7 @@ package final class MigrationRunner {
         guard let last = history.last, last.number > script.file.number else {
             return (script.schema, script.file.number)
         }
-        let base = try scripts.schema(after: directory.file(before: script.file.number))
-        let schema = try SchemaDelta(from: base, to: script.schema)
-            .applied(to: store.schema.classes)
-        return (schema, last.number)
+        return (try delta(of: script.file).applied(to: store.schema.classes), last.number)
     }
 
     private func entry(
@@ -253,7 +262,7 @@ package final class MigrationRunner {
     ) -> MigrationLog.Entry {
         var entry = MigrationLog.Entry(of: file)
         entry.backup = attempt.backup.map(Self.fileName)
-        entry.helpers = scripts.helpers[file.number] ?? [:]
+        entry.helpers = scripts.helpers(of: file)
         entry.version = store.version + 1
         entry.added = differences.compactMap { difference in
             switch difference {

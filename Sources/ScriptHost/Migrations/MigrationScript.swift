@@ -16,18 +16,19 @@ struct MigrationScript {
     /// The data that `down` may lose, in addition to the data that `up` has added.
     let downDrops: Set<String>
 
-    private static let form = "{ schema = { … }, up = function(m) … end, down = … }"
+    static let form = "{ schema = { … }, up = function(m) … end, down = … }"
     private static let keys = [
         "schema", "changes", "drops", "down_drops", "up", "down", "parent", "merged_from",
         "squashes", "adopts",
     ]
 
-    /// Runs a file that returns a table; `base` is the schema of the previous migration.
+    /// Interprets the table of a file; `base` is the schema of the previous migration.
     ///
-    /// Throws `invalid_argument` for a table that is not a migration, `invalid_schema`, and the errors of the file.
-    init(_ file: MigrationFile, on base: [ClassSchema], _ module: StoreModule) throws {
+    /// Throws `invalid_argument` for a table that is not a migration, and `invalid_schema`.
+    init(
+        _ file: MigrationFile, _ table: LuaTable, on base: [ClassSchema], _ module: StoreModule
+    ) throws {
         self.file = file
-        let table = try Self.table(file.source, path: file.path, module, form: Self.form)
         func invalid(_ what: String) -> StoreError {
             StoreError(.invalidArgument, "'\(file.path)': \(what)")
         }

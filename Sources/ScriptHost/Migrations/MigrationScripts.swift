@@ -10,25 +10,21 @@ final class MigrationScripts {
     let directory: MigrationDirectory
     private let module: StoreModule
     private var scripts: [Int: MigrationScript] = [:]
-    /// The files in the folder that each migration has loaded, by name.
-    private(set) var helpers: [Int: [String: String]] = [:]
 
     init(_ directory: MigrationDirectory, _ module: StoreModule) {
         self.directory = directory
         self.module = module
     }
 
-    /// Returns the script of a migration, and runs its file if necessary.
+    /// Returns the script of a migration.
     ///
     /// Throws `invalid_argument`, `invalid_schema`, and the errors of the file.
     func script(_ file: MigrationFile) throws -> MigrationScript {
         if let known = scripts[file.number] { return known }
         let previous = directory.file(before: file.number)
-        let isDelta = SourceChecksum.mentions("changes", in: file.source)
-        let base = try isDelta ? schema(after: previous) : []
-        let environment = try environment(of: file)
-        defer { environment.end() }
-        let loaded = try MigrationScript(file, on: base, module)
+        let table = try directory.tables.table(file)
+        let base = try file.heading.isDelta ? schema(after: previous) : []
+        let loaded = try MigrationScript(file, table, on: base, module)
         scripts[file.number] = loaded
         return loaded
     }
@@ -63,15 +59,14 @@ final class MigrationScripts {
         try file.map { try script($0).schema } ?? []
     }
 
-    /// Begins to run code of a migration.
-    ///
-    /// Until the environment ends, `require`, `dofile` and `loadfile` search the folder first, and the loaded files count
-    /// as part of the migration; `os.exit` is an error.
+    /// Begins to run code of a migration, as ``MigrationTables/environment(of:)`` does.
     func environment(of file: MigrationFile) throws -> MigrationEnvironment {
-        try MigrationEnvironment(module.state, folder: directory.path) {
-            [weak self] name, checksum in
-            self?.helpers[file.number, default: [:]][name] = checksum
-        }
+        try directory.tables.environment(of: file.path)
+    }
+
+    /// Returns the files in the folder that a migration has loaded, by name.
+    func helpers(of file: MigrationFile) -> [String: String] {
+        directory.tables.helpers[file.path] ?? [:]
     }
 }
 
@@ -81,18 +76,20 @@ struct MigrationEnvironment {
 
     /// Changes the functions that load files; `didLoad` receives the name and the checksum of each file of the folder
     /// that is loaded.
-    fileprivate init(
+    init(
         _ state: LuaState, folder: String,
         didLoad: @escaping (_ name: String, _ checksum: String) -> Void
     ) throws {
         let chunk = try state.load(LuaString(bytes: Array(Self.source.utf8)), name: "=migrate")
         let note = state.makeFunction("migrate.loaded") { call in
-            let name = try call.text(1)
-            let path = MigrationListing.path(name, in: folder)
-            if let source = try? MigrationFile.source(of: path) {
-                didLoad(name, SourceChecksum.of(source))
-            }
-            return .none
+            // However the path is spelled, a file in the folder belongs to the migration.
+            let path = try call.text(1)
+            guard let root = ProcessServices.resolved(folder),
+                let resolved = ProcessServices.resolved(path), resolved.hasPrefix(root + "/"),
+                let source = try? MigrationFile.source(of: resolved)
+            else { return call.answer(.boolean(false)) }
+            didLoad(String(resolved.dropFirst(root.count + 1)), SourceChecksum.of(source))
+            return call.answer(.boolean(true))
         }
         guard let restore = try chunk.call(.text(folder), .function(note)).function else {
             throw StoreError(.closed, "the script has ended")
@@ -112,41 +109,31 @@ struct MigrationEnvironment {
         local require, dofile, loadfile, exit = require, dofile, loadfile, os.exit
         local path, loaded = package and package.path, package and package.loaded
         local search = folder .. "/?.lua;" .. folder .. "/?/init.lua"
-        local prefix = #folder + 2
         local fresh = {}
         local function within(name)
-          if type(name) ~= "string" or name:sub(1, 1) == "/" then
-            if type(name) == "string" and name:sub(1, prefix - 1) == folder .. "/" then return name end
-            return nil
-          end
-          if name:sub(1, prefix - 1) == folder .. "/" then return name end
+          if type(name) ~= "string" or name:sub(1, 1) == "/" then return name end
           local found = folder .. "/" .. name
           local file = io.open(found)
-          if file then file:close() return found end
+          if not file then return name end
+          file:close()
+          return found
+        end
+        local function load(loader, name, ...)
+          local found = within(name)
+          if type(found) == "string" then note(found) end
+          return loader(found, ...)
         end
         local _G = _G
         if package then
           package.path = search .. ";" .. path
           _G.require = function(name)
-            local found = type(name) == "string" and package.searchpath(name, search)
-            if not found then return require(name) end
-            note(found:sub(prefix))
-            if not fresh[name] then fresh[name], loaded[name] = true, nil end
+            local found = type(name) == "string" and package.searchpath(name, package.path)
+            if found and note(found) and not fresh[name] then fresh[name], loaded[name] = true, nil end
             return require(name)
           end
         end
-        _G.dofile = function(name)
-          local found = within(name)
-          if not found then return dofile(name) end
-          note(found:sub(prefix))
-          return dofile(found)
-        end
-        _G.loadfile = function(name, ...)
-          local found = within(name)
-          if not found then return loadfile(name, ...) end
-          note(found:sub(prefix))
-          return loadfile(found, ...)
-        end
+        _G.dofile = function(...) return load(dofile, ...) end
+        _G.loadfile = function(...) return load(loadfile, ...) end
         if os then
           os.exit = function() error("os.exit ends the process; a migration returns or raises an error", 2) end
         end

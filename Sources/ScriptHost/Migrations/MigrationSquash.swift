@@ -14,6 +14,37 @@ package struct MigrationSquash {
         self.directory = directory
     }
 
+    /// Plans to move the files that an interrupted squash has left in a folder; nil if there are none.
+    package static func unfinished(
+        _ module: StoreModule, folder: String
+    ) throws -> MigrationFolderEdit? {
+        guard let squash = try MigrationListing(folder, module).unfinishedSquash else { return nil }
+        return try edit(folder, moving: squash.replaced, to: squash.file.fileName, nil)
+    }
+
+    /// Plans to move files to the folder `squashed` and to write the file that replaces them.
+    private static func edit(
+        _ path: String, moving files: [MigrationFile], to name: String, _ text: String?
+    ) throws -> MigrationFolderEdit {
+        let folder = MigrationListing.path("squashed", in: path)
+        let names = files.flatMap { [$0.fileName, $0.testName] }.filter {
+            ProcessServices.exists(MigrationListing.path($0, in: path))
+        }
+        let moves = try names.map { name in
+            let source = try MigrationFile.source(of: MigrationListing.path(name, in: path))
+            return (name: "squashed/\(name)", text: String(decoding: source, as: UTF8.self))
+        }
+        if !ProcessServices.exists(folder), let reason = ProcessServices.makeFolder(folder) {
+            throw StoreError(
+                .invalidArgument, "the folder '\(folder)' cannot be created: \(reason)")
+        }
+        return MigrationFolderEdit(
+            steps: [
+                "'\(files[0].fileName)' to '\(files[files.count - 1].fileName)' become '\(name)'",
+                "the old files move to '\(folder)'",
+            ], folder: path, writing: moves + (text.map { [(name, $0)] } ?? []), removing: names)
+    }
+
     /// Plans one file with the schema after migration `number`, and the data that these migrations create in an empty
     /// store.
     ///
@@ -27,36 +58,11 @@ package struct MigrationSquash {
                     + "\(directory.files.last?.number ?? 0)")
         }
         let squashed = directory.files.filter { $0.number <= number }
-        guard squashed.count > 1 else { return MigrationFolderEdit(steps: []) {} }
-        let text = try script(last)
+        guard squashed.count > 1 else {
+            return MigrationFolderEdit(steps: [], folder: directory.path)
+        }
         let name = "\(MigrationState.number(number))_squashed.lua"
-        let folder = MigrationListing.path("squashed", in: directory.path)
-        let moved = squashed.flatMap { file in
-            [file.path, file.testPath].filter { ProcessServices.size(of: $0) != nil }
-        }
-        return MigrationFolderEdit(
-            steps: [
-                "'\(squashed[0].fileName)' to '\(last.fileName)' become '\(name)'",
-                "the old files move to '\(folder)'",
-            ]
-        ) { [directory] in
-            if ProcessServices.size(of: folder) == nil,
-                let reason = ProcessServices.makeFolder(folder)
-            {
-                throw StoreError(
-                    .invalidArgument, "the folder '\(folder)' cannot be created: \(reason)")
-            }
-            for path in moved {
-                let source = try MigrationFile.source(of: path)
-                let name = path.split(separator: "/").last.map(String.init) ?? path
-                try MigrationFolderEdit.write(
-                    String(decoding: source, as: UTF8.self),
-                    to: MigrationListing.path(name, in: folder))
-            }
-            try MigrationFolderEdit.write(
-                text, to: MigrationListing.path(name, in: directory.path))
-            for path in moved { ProcessServices.remove(path) }
-        }
+        return try Self.edit(directory.path, moving: squashed, to: name, script(last))
     }
 
     private func script(_ last: MigrationFile) throws -> String {

@@ -130,7 +130,7 @@ extension MigrationRunner {
 
     func state(_ comparison: MigrationComparison) -> MigrationState {
         let renumbered = comparison.history.applied.compactMap { applied -> String? in
-            guard let file = applied.file, file.squashedChecksum == nil,
+            guard let file = applied.file, file.heading.squashedChecksum == nil,
                 file.number != applied.entry.number
             else { return nil }
             return
@@ -193,13 +193,28 @@ extension MigrationRunner {
                 .joined(separator: "\n"))
     }
 
+    /// Returns the change of the schema by a migration.
+    func delta(of file: MigrationFile) throws -> SchemaDelta {
+        try SchemaDelta(
+            from: scripts.schema(after: directory.file(before: file.number)),
+            to: scripts.schema(after: file))
+    }
+
     /// Returns the differences between the schema of the store and that of the last migration.
     private func drift(
         _ store: Store, _ history: MigrationHistory
     ) throws -> [MigrationHistory.Problem] {
-        // While a pending migration precedes applied ones, no file has the schema of the store.
-        guard let last = history.last, !history.pending.contains(where: { $0.number < last.number })
-        else { return [] }
+        guard let last = history.last else { return [] }
+        let skipped = history.pending.filter { $0.number < last.number }
+        if let first = skipped.first {
+            // No file has the schema of the store, which has the last one's after the skipped files are applied.
+            let schema = try skipped.reduce(store.schema.classes) { schema, file in
+                try delta(of: file).applied(to: schema)
+            }
+            let differences = try SchemaLint.differences(
+                from: Schema.planned(schema.map(\.unplaced)), to: scripts.schema(after: last))
+            return differences.isEmpty ? [] : [.notRebased(last, on: first, differences)]
+        }
         let schema = store.schema
         var problems: [MigrationHistory.Problem] = []
         let recorded = history.applied.last?.entry.number ?? last.number

@@ -89,56 +89,6 @@ enum SourceChecksum {
 }
 
 extension SourceChecksum {
-    /// Returns the texts of a key in the table of a source: `key = "a"` or `key = { "a", "b" }`.
-    ///
-    /// Reads the source without running it. Long brackets and escape sequences in the texts are not supported.
-    static func strings(of key: String, in source: [UInt8]) -> [String] {
-        let text = String(decoding: significant(source), as: UTF8.self)
-        var search = text.startIndex
-        while let found = text.range(of: key + "=", from: search) {
-            search = found.upperBound
-            if found.lowerBound > text.startIndex {
-                let before = text[text.index(before: found.lowerBound)]
-                guard before == "{" || before == "," || before == ";" else { continue }
-            }
-            var rest = text[found.upperBound...]
-            let isList = rest.first == "{"
-            if isList { rest = rest.dropFirst() }
-            var result: [String] = []
-            while let quote = rest.first, quote == "\"" || quote == "'" {
-                rest = rest.dropFirst()
-                guard let end = rest.firstIndex(of: quote) else { break }
-                result.append(String(rest[..<end]))
-                rest = rest[rest.index(after: end)...]
-                guard isList, rest.first == "," else { break }
-                rest = rest.dropFirst()
-            }
-            return result
-        }
-        return []
-    }
-}
-
-extension String {
-    /// Returns the next occurrence of a text at or after an index.
-    fileprivate func range(of text: String, from start: Index? = nil) -> Range<Index>? {
-        var start = start ?? startIndex
-        while start < endIndex {
-            if self[start...].hasPrefix(text) {
-                return start..<index(start, offsetBy: text.count)
-            }
-            start = index(after: start)
-        }
-        return nil
-    }
-}
-
-extension SourceChecksum {
-    /// Returns whether the table of a source has a key: `key = …`.
-    static func mentions(_ key: String, in source: [UInt8]) -> Bool {
-        String(decoding: significant(source), as: UTF8.self).range(of: key + "=") != nil
-    }
-
     /// Returns the checksum of a source without its schema and without the keys that `migrate merge` writes.
     ///
     /// Two files with the same checksum have the same code, regardless of their schemas.

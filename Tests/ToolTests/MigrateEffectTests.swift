@@ -1,0 +1,207 @@
+import Glibc
+import Testing
+
+/// What a migration does counts, not how its file is written.
+@Suite struct MigrateEffectTests {
+    private static let start = """
+        return {
+          schema = { Dog = { id = "int primary", name = "string", tags = "string[]", toy = "string?" } },
+          up = function(m)
+            for i = 1, 3 do m:create("Dog", { id = i, name = "d" .. i, tags = { "a" }, toy = "ball" }) end
+          end,
+        }
+        """
+
+    private func shop(_ second: String) throws -> MigrationShop {
+        let shop = try MigrationShop([Self.start, second])
+        let first = try shop.migrate("up", "--to", "1")
+        #expect(first.exitCode == 0, "\(first.error)")
+        #expect(!first.output.contains("backup"))
+        return shop
+    }
+
+    @Test(arguments: [
+        "changes = {}, up = function(m) m.each(m, 'Dog', function(o, n) n.name = 'x' end) end",
+        "changes = {}, up = function(m) local e = 'each' m[e](m, 'Dog', function(o, n) n.name = 'x' end) end",
+        "changes = {}, up = function(m) for d in m:objects 'Dog':each() do d.name = 'x' end end",
+        "changes = {}, up = function(m) m.new:object('Dog', 1).name = 'x' end",
+        "changes = {}, up = function(m) m.new:object('Dog', 1).tags:append 'b' end",
+        "changes = {}, up = function(m) m.new:delete(m.new:object('Dog', 1)) end",
+        "changes = {}, up = function(m) m:create('Dog', { id = 9, name = 'n' }) m.new:object('Dog', 2).toy = nil end",
+        "changes = {}, drops = { 'Dog.toy' }",
+        "changes = {}, drops = { 'Dog' }, up = function(m) end",
+        "changes = { Dog = { id = 'string primary' } }",
+    ])
+    func `a migration that overwrites or removes values makes a backup, which undo restores`(
+        keys: String
+    ) throws {
+        let shop = try shop("return { \(keys) }")
+        let up = try shop.migrate("up")
+        #expect(up.exitCode == 0, "\(up.error)")
+        #expect(up.output.contains("backup: \(shop.store).backup-1"), "\(up.output)")
+        let undo = try shop.migrate("undo")
+        #expect(undo.exitCode == 0, "\(undo.error)")
+        #expect(
+            try shop.value(
+                "#store:objects 'Dog':where \"name beginswith 'd' and toy == 'ball' and tags.@count == 1\""
+            )
+                == "3")
+    }
+
+    @Test(arguments: [
+        "changes = { Dog = { age = 'int' } }, up = function(m) m:each('Dog', function(o, n) n.age = o.id end) end",
+        "changes = { Cat = { id = 'int primary' } }, up = function(m) m:create('Cat', { id = 1 }) end",
+        "changes = { Dog = { label = 'string' } }, drops = { 'Dog.name' }, "
+            + "up = function(m) m['rename_property'](m, 'Dog', 'name', 'label') end",
+        "changes = {}, up = function(m) m:create('Dog', { id = 9, name = 'd9' }) m:each('Dog', function() end) end",
+        "changes = { Dog = { name = 'string indexed' } }",
+    ])
+    func `a migration that only adds and renames makes no backup`(keys: String) throws {
+        let shop = try shop("return { \(keys) }")
+        let up = try shop.migrate("up")
+        #expect(up.exitCode == 0, "\(up.error)")
+        #expect(!up.output.contains("backup"), "\(up.output)")
+        #expect(!TemporaryFolder.names(in: shop.folder.path).contains { $0.contains("backup") })
+    }
+
+    @Test func `properties and texts with the names of keys have no meaning`() throws {
+        let keys = [
+            "schema", "changes", "drops", "down_drops", "up", "down", "parent", "merged_from",
+            "squashes", "adopts",
+        ]
+        let properties = keys.map { "\($0) = 'string?'" }.joined(separator: ", ")
+        let shop = try shop(
+            """
+            local text = "squashes = 'abc', merged_from = { 'x' }"
+            return { schema = { Dog = { id = 'int primary', name = "string", tags = "string[]", toy = "string?" },
+              Audit = { id = 'int primary', \(properties) } } }
+            """)
+        try shop.write("return { changes = { Cat = { id = 'int primary' } } }", to: "0002_cats.lua")
+        let merge = try Tool.run(
+            ["migrate", "merge", "0002_names.lua", "--dir", "migrations"], in: shop.folder.path)
+        #expect(merge.exitCode == 0, "\(merge.error)")
+        let up = try shop.migrate("up")
+        #expect(up.exitCode == 0, "\(up.error)")
+        #expect(
+            try shop.value("store:schema('Audit').squashes, store:schema('Cat').id")
+                == "string?\tint primary")
+        #expect(try shop.migrate("check").exitCode == 0)
+    }
+
+    @Test(arguments: [
+        "require 'm.helper'", "require 'helper'", "dofile 'm/helper.lua'",
+        "dofile './m/../m/helper.lua'",
+        "dofile 'helper.lua'", "dofile(folder .. '/m/helper.lua')", "loadfile 'm/helper.lua'()",
+        "(function() package.path = folder .. '/m/?.lua' return require 'helper' end)()",
+    ])
+    func `a loaded file of the folder belongs to the migration however it is loaded`(load: String)
+        throws
+    {
+        let folder = try TemporaryFolder()
+        mkdir(folder.path + "/m", 0o755)
+        let migration = """
+            local folder = "\(folder.path)"
+            local helper = \(load)
+            return { schema = { P = { id = "int primary" } } }
+            """
+        _ = try folder.write(migration, to: "m/0001_a.lua")
+        _ = try folder.write("return { suffix = '!' }", to: "m/helper.lua")
+        func run(_ command: String) throws -> Tool.Outcome {
+            try Tool.run(["migrate", command, "s.moonpool", "--dir", "m"], in: folder.path)
+        }
+        let up = try run("up")
+        #expect(up.exitCode == 0, "\(up.error)")
+        #expect(try run("check").exitCode == 0)
+        _ = try folder.write("return { suffix = '?' }", to: "m/helper.lua")
+        let check = try run("check")
+        #expect(check.exitCode == 2)
+        #expect(
+            check.output.contains("'helper.lua', which '0001_a.lua' loads, was edited"),
+            "\(check.output)")
+    }
+
+    @Test func `standard output contains only the report, whatever scripts write`() throws {
+        let noise =
+            "print 'a' io.write 'b' io.stdout:write 'c' os.execute 'echo d' io.stderr:write 'e'"
+        let shop = try shop(
+            "\(noise) return { changes = {}, up = function(m) \(noise) end, down = function(m) \(noise) end }"
+        )
+        let schema = try shop.folder.write(
+            "\(noise) return { P = { id = 'int primary' } }", to: "s.lua")
+        let commands = [
+            ["status", shop.store, "--dir", "migrations"],
+            ["check", shop.store, "--dir", "migrations"],
+            ["up", shop.store, "--dir", "migrations"], ["down", shop.store, "--dir", "migrations"],
+            ["test", "migrations"], ["plan", shop.store, schema], ["lint", shop.store, schema],
+        ]
+        for command in commands {
+            let outcome = try Tool.run(["migrate"] + command + ["--json"], in: shop.folder.path)
+            #expect(
+                outcome.output.split(separator: "\n").count == 1, "\(command): \(outcome.output)")
+            #expect(outcome.output.hasPrefix("{"), "\(command): \(outcome.output)")
+            for text in ["a\n", "b", "c", "d\n", "e"] {
+                #expect(outcome.error.contains(text), "\(command): \(outcome.error)")
+            }
+        }
+    }
+
+    @Test func `os.exit in any script is an error`() throws {
+        let shop = try shop("return { changes = {}, up = function(m) os.exit(0) end }")
+        let schema = try shop.folder.write("os.exit(0) return {}", to: "s.lua")
+        let commands = [
+            ["up", shop.store, "--dir", "migrations"], ["test", "migrations"],
+            ["plan", shop.store, schema],
+            ["lint", shop.store, schema], ["plan", "--dir", "migrations", schema],
+        ]
+        for command in commands {
+            let outcome = try Tool.run(["migrate"] + command, in: shop.folder.path)
+            #expect(outcome.exitCode != 0, "\(command)")
+            #expect(
+                (outcome.output + outcome.error).contains("os.exit ends the process"), "\(command)")
+        }
+    }
+
+    @Test func `slow objects show progress without a terminal`() throws {
+        let shop = try shop(
+            """
+            return { changes = {}, up = function(m)
+              m:each("Dog", function(old, new) local t = os.clock() while os.clock() - t < 1.5 do end end)
+            end }
+            """)
+        let up = try shop.migrate("up")
+        #expect(up.exitCode == 0)
+        #expect(up.error.contains("migrated, "), "\(up.error)")
+    }
+
+    @Test(arguments: [
+        "return { name = 'x' }", "return {}", "return { { after = function() end }, {} }",
+        "return { { after = function() end }, { name = 'second' } }",
+    ])
+    func `a test without a function has failed`(test: String) throws {
+        let shop = try shop("return { changes = {} }")
+        try shop.write(test, to: "0002_names_test.lua")
+        let outcome = try Tool.run(["migrate", "test", "migrations"], in: shop.folder.path)
+        #expect(outcome.exitCode == 1)
+        #expect(outcome.output.contains("does not test anything"), "\(outcome.output)")
+    }
+
+    @Test(arguments: [
+        ("int", "o.v % 1000000"), ("int", "math.abs(o.v)"), ("string", "o.v:match '^%s*(.-)%s*$'"),
+        ("string", "o.v:lower()"), ("string", "o.v:sub(1, 100)"),
+        ("date", "moonpool.date(math.max(o.v.seconds, 0))"),
+    ])
+    func `a down that changes large, negative, long or early values fails its test`(
+        type: String, conversion: String
+    ) throws {
+        let shop = try MigrationShop([
+            "return { schema = { P = { id = 'int primary', v = '\(type)' } } }",
+            """
+            return { changes = {}, up = function(m) end,
+              down = function(m) m:each("P", function(o, n) n.v = \(conversion) end) end }
+            """,
+        ])
+        let outcome = try Tool.run(["migrate", "test", "migrations"], in: shop.folder.path)
+        #expect(outcome.exitCode == 1, "\(outcome.output)")
+        #expect(outcome.output.contains("after up and down, 'P.v' of P"), "\(outcome.output)")
+    }
+}

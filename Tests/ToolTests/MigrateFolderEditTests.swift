@@ -1,0 +1,154 @@
+import Glibc
+import Testing
+
+/// Edits of several files of a folder end the same way after the process was killed at any moment.
+@Suite struct MigrateFolderEditTests {
+    private static let person = "Person = { id = \"int primary\", name = \"string\" }"
+
+    /// The texts of all files in a folder and its subfolder `squashed`, by name.
+    private func content(_ shop: MigrationShop) throws -> [String: String] {
+        var result: [String: String] = [:]
+        for folder in ["", "squashed/"] {
+            for name in TemporaryFolder.names(in: shop.migrations + "/" + folder)
+            where name != "squashed" {
+                result[folder + name] = try contents(of: shop.migrations + "/" + folder + name)
+            }
+        }
+        return result
+    }
+
+    /// A folder with two branches, one of which has two files, one of them with tests.
+    private func branches() throws -> MigrationShop {
+        let shop = try MigrationShop(["return { schema = { \(Self.person) } }"])
+        let files = [
+            "0002_mail.lua": "return { changes = { Person = { mail = 'string?' } } }",
+            "0002_phone.lua": "return { changes = { Person = { phone = 'string?' } } }",
+            "0002_phone_test.lua": "return { after = function() end }",
+            "0003_phone.lua": "return { changes = { Person = { fax = 'string?' } } }",
+        ]
+        for (name, text) in files { try shop.write(text, to: name) }
+        return shop
+    }
+
+    private func run(_ shop: MigrationShop, _ arguments: [String]) throws -> Tool.Outcome {
+        try Tool.run(["migrate"] + arguments + ["--dir", "migrations"], in: shop.folder.path)
+    }
+
+    /// Simulates a process that was killed after every step of an edit, and runs the command again.
+    private func killEverywhere(
+        _ command: [String], _ make: () throws -> MigrationShop
+    ) throws {
+        let done = try make()
+        let before = try content(done)
+        let outcome = try run(done, command)
+        #expect(outcome.exitCode == 0, "\(outcome.error)")
+        let after = try content(done)
+        let writes = after.keys.filter { before[$0] != after[$0] }.sorted()
+        let removals = before.keys.filter { after[$0] == nil }.sorted()
+        let journal =
+            (writes.map { "write \($0)" } + removals.map { "remove \($0)" }).joined(separator: "\n")
+        for steps in 0...(writes.count + removals.count) {
+            let shop = try make()
+            mkdir(shop.migrations + "/squashed", 0o755)
+            for (index, name) in writes.enumerated() {
+                try shop.write(after[name] ?? "", to: index < steps ? name : name + ".new")
+            }
+            for name in removals.prefix(max(0, steps - writes.count)) {
+                unlink(shop.migrations + "/" + name)
+            }
+            try shop.write(journal, to: ".migrate-edit")
+            for other in ["status", "up", "check"] {
+                let refused = try shop.migrate(other)
+                #expect(
+                    refused.exitCode != 0 && refused.error.contains("was interrupted"),
+                    "\(refused.error)")
+            }
+            let again = try run(shop, command)
+            #expect(again.exitCode == 0, "after \(steps) steps: \(again.error)")
+            #expect(try content(shop) == after, "after \(steps) steps")
+            #expect(try shop.migrate("up").exitCode == 0)
+        }
+        // Before the journal exists, nothing has happened.
+        let shop = try make()
+        mkdir(shop.migrations + "/squashed", 0o755)
+        for name in writes { try shop.write("", to: name + ".new") }
+        #expect(try run(shop, command).exitCode == 0)
+        #expect(try content(shop) == after)
+    }
+
+    @Test func `a merge of several files is finished by the same command`() throws {
+        try killEverywhere(["merge", "0002_phone.lua", "0003_phone.lua"], branches)
+    }
+
+    @Test func `a squash is finished by the same command`() throws {
+        try killEverywhere(["squash", "--to", "3"]) {
+            let shop = try branches()
+            unlink(shop.migrations + "/0002_mail.lua")
+            return shop
+        }
+    }
+
+    @Test func `a merge removes the file that an earlier one has copied`() throws {
+        let shop = try branches()
+        let old = try contents(of: shop.migrations + "/0003_phone.lua")
+        let command = ["merge", "0002_phone.lua", "0003_phone.lua"]
+        #expect(try run(shop, command).exitCode == 0)
+        let after = try content(shop)
+        try shop.write(old, to: "0003_fax.lua")
+        let again = try run(shop, ["merge", "0003_fax.lua"])
+        #expect(again.exitCode == 0, "\(again.error)")
+        #expect(try content(shop) == after)
+    }
+
+    @Test func `a squash moves the files that an earlier one has left`() throws {
+        for left in [["0001_people.lua"], ["0001_people.lua", "0003_phone.lua"]] {
+            let shop = try branches()
+            unlink(shop.migrations + "/0002_mail.lua")
+            let before = try content(shop)
+            #expect(try run(shop, ["squash", "--to", "3"]).exitCode == 0)
+            let after = try content(shop)
+            for name in left { try shop.write(before[name] ?? "", to: name) }
+            let up = try shop.migrate("up")
+            #expect(up.exitCode == 1)
+            #expect(
+                up.error.contains("finish the squash with moonpool migrate squash --to 3"),
+                "\(up.error)")
+            #expect(try run(shop, ["merge", left[0]]).exitCode == 1)
+            let again = try run(shop, ["squash", "--to", "3"])
+            #expect(again.exitCode == 0, "\(again.error)")
+            #expect(try content(shop) == after)
+        }
+    }
+
+    @Test
+    func
+        `a whole schema that was renumbered behind another branch is refused before anything happens`()
+        throws
+    {
+        let shop = try MigrationShop(["return { schema = { P = { id = 'int primary' } } }"])
+        let mine =
+            "return { schema = { P = { id = 'int primary', phone = 'string?' } }, down = function(m) end }"
+        try shop.write(mine, to: "0002_mine.lua")
+        #expect(try shop.migrate("up").exitCode == 0)
+        #expect(rename(shop.migrations + "/0002_mine.lua", shop.migrations + "/0003_mine.lua") == 0)
+        try shop.write(
+            "return { schema = { P = { id = 'int primary', mail = 'string?' } } }",
+            to: "0002_theirs.lua")
+        for command in ["check", "up", "down"] {
+            let outcome = try shop.migrate(command)
+            #expect(outcome.exitCode != 0)
+            #expect(
+                (outcome.output + outcome.error).contains(
+                    "its schema does not have the changes of '0002_theirs.lua'"),
+                "\(outcome.output)\(outcome.error)")
+        }
+        #expect(try shop.value("store.schema_version, store:schema('P').mail") == "2\tnil")
+        // The remedy of the message.
+        #expect(rename(shop.migrations + "/0003_mine.lua", shop.migrations + "/0002_mine.lua") == 0)
+        #expect(try run(shop, ["merge", "0002_mine.lua"]).exitCode == 0)
+        #expect(try shop.migrate("up").exitCode == 0)
+        #expect(
+            try shop.value("store:schema('P').phone, store:schema('P').mail") == "string?\tstring?")
+        #expect(try shop.migrate("check").exitCode == 0)
+    }
+}
