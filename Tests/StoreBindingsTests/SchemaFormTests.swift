@@ -176,6 +176,43 @@ import Testing
             """)
     }
 
+    @Test func `three dots in a class mean its other properties`() {
+        session.expect(
+            """
+            store:define {
+                Cat = { { "name", "string" }, { "id", "int primary" }, { "mood", "string" }, indexes = { { "name", "id" } } },
+                Place = { embedded = true, street = "string" },
+                Dog = { id = "int primary", born = { type = "date", default = function() return moonpool.date(0) end } },
+            }
+            store:write(function() store:create("Cat", { id = 1, name = "Tom", mood = "calm" }) end)
+            store:define { Cat = { "...", age = "int?", lives = { type = "int", default = 9 } }, Place = { "...", zip = "string?" } }
+            local names = {}
+            for name in pairs(store:object("Cat", 1)) do names[#names + 1] = name end
+            assert(same(names, { "name", "id", "mood", "age", "lives" }))
+            local tom = store:object("Cat", 1)
+            assert(tom.lives == 9 and tom.mood == "calm" and tom.name == "Tom")
+            assert(#store:schema("Cat").indexes == 1 and store:schema("Place").embedded and store:schema("Place").street)
+            -- A changed property, with a migration function, and an index only.
+            store:define({ Cat = { "...", mood = "int" } }, function(m)
+                m:each("Cat", function(old, new) new.mood = #old.mood end)
+            end)
+            assert(store:object("Cat", 1).mood == 4 and store:object("Cat", 1).lives == 9)
+            store:define { Cat = { "...", indexes = {} } }
+            assert(store:schema("Cat").indexes == nil)
+            -- Default functions of the other properties stay.
+            store:define { Dog = { "...", name = "string?" } }
+            assert(store:write(function() return store:create("Dog", { id = 1 }) end).born == moonpool.date(0))
+            local function refused(code, text, f, ...)
+                local ok, err = pcall(f, ...)
+                assert(not ok and err.code == code and err.message:find(text, 1, true), tostring(err))
+            end
+            refused("unknown_class", "Cta", store.define, store, { Cta = { "...", x = "int" } })
+            refused("migration_needed", "'Cat.name' would change", store.define, store, { Cat = { "...", name = "int" } })
+            refused("invalid_schema", "use it in store:define", moonpool.open, { in_memory = "dots", schema = { A = { "...", x = "int" } } })
+            refused("invalid_schema", "expected property names", store.define, store, { Cat = { "...", "int" } })
+            """)
+    }
+
     @Test func `a schema error contains the class, the property, the cause and the solution`() {
         session.expect(
             """

@@ -41,7 +41,7 @@ final class FunctionDefaults {
 
     /// Returns names and declarations from a table in either form.
     private static func declarations(_ table: LuaTable) -> [(name: String, LuaValue)] {
-        guard table.count > 0 else {
+        guard table.count > 0, table[1].text == nil else {
             return table.pairs.compactMap { key, value in key.text.map { ($0, value) } }
         }
         return table.array.compactMap { element in

@@ -5,10 +5,15 @@ import ObjectStore
 struct SchemaArguments {
     private let state: LuaState
     private let dates: DateClass
+    private let present: Schema?
+    /// The first element of a class that declares only the properties that change.
+    private static let others = "..."
 
-    init(_ state: LuaState, _ dates: DateClass) {
+    /// `present` contains the classes that `{ "...", age = "int" }` changes.
+    init(_ state: LuaState, _ dates: DateClass, changing present: Schema? = nil) {
         self.state = state
         self.dates = dates
+        self.present = present
     }
 
     /// Parses the classes of a table `{ Dog = { … }, … }`.
@@ -26,12 +31,37 @@ struct SchemaArguments {
             }
             let isEmbedded = try Self.isEmbedded(properties, name)
             try state.checkMemory()
+            let indexes = try Self.indexes(properties["indexes"], name)
+            if properties[1].text == Self.others {
+                return try changed(
+                    name, named(properties, of: name),
+                    isEmbedded: properties["embedded"].boolean, indexes)
+            }
             let classSchema = ClassSchema(
                 name, try self.properties(properties, of: name), isEmbedded: isEmbedded,
-                indexes: try Self.indexes(properties["indexes"], name) ?? [])
+                indexes: indexes ?? [])
             return properties.count == 0 ? classSchema.unordered : classSchema
         }
         return classes.sorted { $0.name < $1.name }
+    }
+
+    /// Returns a class of the store with some of its properties added or replaced.
+    private func changed(
+        _ name: String, _ properties: [Property], isEmbedded: Bool?, _ indexes: [CompositeIndex]?
+    ) throws -> ClassSchema {
+        guard let present else {
+            throw Self.invalid(
+                "'\(name)': \"...\" means the other properties of a class that the store has; use it in store:define"
+            )
+        }
+        let old = try present.require(name).unplaced
+        let replaced = old.properties.map { property in
+            properties.first { $0.name == property.name } ?? property
+        }
+        return ClassSchema(
+            name, replaced + properties.filter { old.property(named: $0.name) == nil },
+            isEmbedded: isEmbedded ?? old.isEmbedded, indexes: indexes ?? old.indexes
+        ).unordered
     }
 
     /// Returns whether a class is embedded: `embedded = true` next to the properties.
@@ -41,7 +71,7 @@ struct SchemaArguments {
         let value = table["embedded"]
         if let flag = value.boolean { return flag }
         let isProperty = value.text != nil || value.table != nil
-        guard value.isNil || isProperty && table.count == 0 else {
+        guard value.isNil || isProperty && (table.count == 0 || table[1].text == others) else {
             throw invalid(
                 "'\(className)': 'embedded' must be true or false, got a \(value.typeName)")
         }
@@ -78,8 +108,16 @@ struct SchemaArguments {
 
     private func properties(_ table: LuaTable, of className: String) throws -> [Property] {
         guard table.count == 0 else { return try ordered(table, of: className) }
+        // Sorted alphabetically after the primary key, because a Lua table has no order.
+        return try named(table, of: className).sorted {
+            ($0.isPrimary ? 0 : 1, $0.name) < ($1.isPrimary ? 0 : 1, $1.name)
+        }
+    }
+
+    /// Parses properties in the form `{ id = "int primary" }`, after `"..."` if it is the first element.
+    private func named(_ table: LuaTable, of className: String) throws -> [Property] {
         var properties: [Property] = []
-        for (key, value) in table.pairs {
+        for (key, value) in table.pairs where key.integer != 1 || value.text != Self.others {
             guard let name = key.text else {
                 throw Self.invalid(
                     "expected property names as the keys of '\(className)', got a \(key.typeName)")
@@ -88,10 +126,7 @@ struct SchemaArguments {
             if name == "indexes", try Self.indexes(value, className) != nil { continue }
             properties.append(try property(name, value, in: className))
         }
-        // Sorted alphabetically after the primary key, because a Lua table has no order.
-        return properties.sorted {
-            ($0.isPrimary ? 0 : 1, $0.name) < ($1.isPrimary ? 0 : 1, $1.name)
-        }
+        return properties.sorted { $0.name < $1.name }
     }
 
     /// Parses properties in a fixed order: `{ {"id", "int primary"}, {"name", "string", default = "Rex"} }`.

@@ -96,7 +96,9 @@ extension StoreHandle {
         },
         LuaMethod("define") { handle, call in
             try handle.store.check()
-            let classes = try SchemaArguments(handle.state, handle.dates).classes(call.table(2))
+            let classes = try SchemaArguments(
+                handle.state, handle.dates, changing: handle.store.schema
+            ).classes(call.table(2))
             if call[3].function != nil {
                 let function = try call.function(3)
                 let schema = try call.table(2)

@@ -32,11 +32,13 @@ extension HelpCatalog {
                 "(schema: table<string, table>, options?: {force: boolean})",
                 "(schema: table<string, table>, migration: fun(m: Migration))",
             ],
-            "Creates or changes classes. Data loss requires `force = true` or a migration function.",
+            "Creates or changes classes. `\"...\"` as the first element of a class means its other properties. Data loss "
+                + "requires `force = true` or a migration function.",
             errors: [.invalidSchema, .migrationNeeded, .alreadyInWrite, .readOnly, .closed],
             example: """
                 store:define { Cat = { name = "string", lives = "int" } }
-                print(#store:objects "Cat")  --> 0
+                store:define { Cat = { "...", age = "int?" } }
+                print(#store:objects "Cat", store:schema("Cat").age)  --> 0 int?
                 """),
         .method(
             "close", of: [store], ["()"],
