@@ -68,11 +68,29 @@ import Testing
         #expect(!TemporaryFolder.names(in: shop.folder.path).contains("shop.moonpool"))
     }
 
+    @Test func `a migration without a number is an error, and does not run`() throws {
+        for text in [
+            "error 'run' return { changes = {} }",
+            "local s = { P = { id = 'int primary' } } return { ['schema'] = s, up = function(m) end }",
+        ] {
+            let shop = try MigrationShop()
+            try shop.write(text, to: "add_owners.lua")
+            let up = try shop.migrate("up")
+            #expect(up.exitCode == 1)
+            #expect(
+                up.error.contains(
+                    "'migrations/add_owners.lua' is not named like a migration; rename it to NNNN_add_owners.lua"
+                ),
+                "\(up.error)")
+        }
+    }
+
     @Test func `modules and hidden files in the folder are no migrations`() throws {
         let shop = try MigrationShop()
         for name in ["names.lua", "utf8.lua", "sha256.lua", "._0004_x.lua", "README.md"] {
-            try shop.write("return {}", to: name)
+            try shop.write("return { schema = {}, version = 1 }", to: name)
         }
+        try shop.write("error 'a module that is not loaded' return { up = print }", to: "other.lua")
         #expect(try shop.migrate("up").exitCode == 0)
         #expect(try shop.migrate("check").exitCode == 0)
     }

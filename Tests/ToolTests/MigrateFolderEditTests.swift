@@ -94,10 +94,21 @@ import Testing
         let command = ["merge", "0002_phone.lua", "0003_phone.lua"]
         #expect(try run(shop, command).exitCode == 0)
         let after = try content(shop)
-        try shop.write(old, to: "0003_fax.lua")
-        let again = try run(shop, ["merge", "0003_fax.lua"])
+        try shop.write(old, to: "0002_phone.lua")
+        let again = try run(shop, command)
         #expect(again.exitCode == 0, "\(again.error)")
         #expect(try content(shop) == after)
+    }
+
+    @Test func `equal files without code can be merged together`() throws {
+        let shop = try branches()
+        for name in ["0002_phone.lua", "0003_phone.lua"] { unlink(shop.migrations + "/" + name) }
+        unlink(shop.migrations + "/0002_phone_test.lua")
+        let names = ["0002_one.lua", "0003_two.lua"]
+        for name in names { try shop.write("return { changes = {} }", to: name) }
+        #expect(try run(shop, ["merge"] + names).exitCode == 0)
+        #expect(try shop.migrate("up").exitCode == 0)
+        #expect(try shop.migrate("check").exitCode == 0)
     }
 
     @Test func `a squash moves the files that an earlier one has left`() throws {

@@ -38,9 +38,7 @@ struct MigrateInitCommand: ParsableCommand {
             let digits = String(number)
             let padded = String(repeating: "0", count: max(0, 4 - digits.count)) + digits
             let path = "\(location.folder)/\(padded)_start.lua"
-            if let reason = ProcessServices.write(text, to: path) {
-                throw StoreError(.invalidArgument, "'\(path)' cannot be written: \(reason)")
-            }
+            try MigrationFolderEdit.create(path, text)
             let report = try location.runner(context).baseline(to: Int(clamping: number))
             return .init(
                 report: .members(["file": .text(path), "recorded": report.recordedValue]),

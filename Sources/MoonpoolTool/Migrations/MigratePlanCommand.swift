@@ -96,9 +96,7 @@ struct MigratePlanCommand: ParsableCommand {
             guard ProcessServices.size(of: output) == nil else {
                 throw StoreError(.invalidArgument, "'\(output)' already exists")
             }
-            if let reason = ProcessServices.write(script, to: output) {
-                throw StoreError(.invalidArgument, "'\(output)' cannot be written: \(reason)")
-            }
+            try MigrationFolderEdit.create(output, script)
         }
         return .init(
             report: .members([

@@ -1,5 +1,6 @@
 import EventLoops
 import ObjectStore
+import Reference
 import StoreBindings
 
 /// The numbered migrations of a folder.
@@ -134,7 +135,9 @@ package struct MigrationListing {
     var unfinishedMove: (moved: MigrationFile, copy: MigrationFile)? {
         for copy in files {
             let origins = copy.heading.formerChecksums
-            for file in files where file.path != copy.path {
+            // Files without code that were written twice are equal without a common origin.
+            for file in files
+            where file.path != copy.path && (file.name == copy.name || copy.heading.hasUp) {
                 let isOrigin = origins.contains(file.checksum)
                 if isOrigin || !Set(origins).isDisjoint(with: file.heading.formerChecksums) {
                     return isOrigin || file.number < copy.number ? (file, copy) : (copy, file)
@@ -157,7 +160,7 @@ package struct MigrationListing {
         let digits = name.prefix { ("0"..."9").contains($0) }
         let rest = name.dropFirst(digits.count)
         guard !digits.isEmpty, rest.hasPrefix("_"), rest.hasSuffix(".lua"), rest != "_.lua" else {
-            guard let proposal = properName(name) else { return nil }
+            guard let proposal = properName(name) ?? missingNumber(name, path) else { return nil }
             throw StoreError(
                 .invalidArgument,
                 "'\(path)' is not named like a migration; rename it to \(proposal), or move it to a subfolder"
@@ -191,5 +194,16 @@ package struct MigrationListing {
         let words = rest.split { !$0.isLetter && !$0.isNumber }.joined(separator: "_")
         let padding = String(repeating: "0", count: max(0, 4 - digits.count))
         return "\(padding)\(digits)_\(words.isEmpty ? "what_it_does" : words).lua"
+    }
+
+    /// Returns the name that a file without a number should have if it returns a migration; nil for modules, which do not
+    /// run before a migration loads them.
+    private static func missingNumber(_ name: String, _ path: String) -> String? {
+        guard name.lowercased().hasSuffix(".lua"), let source = try? MigrationFile.source(of: path)
+        else { return nil }
+        let keys = Set(ReturnedTable.keys(of: String(decoding: source, as: UTF8.self)))
+        let isMigration =
+            !keys.isDisjoint(with: ["schema", "changes"]) && keys.isSubset(of: MigrationScript.keys)
+        return isMigration ? "NNNN_\(name.lowercased()), with the next number" : nil
     }
 }

@@ -86,6 +86,12 @@ package struct MigrationFolderEdit {
         return steps
     }
 
+    /// Writes a new file, which has its name only after it is complete.
+    package static func create(_ path: String, _ text: String) throws {
+        try write(text, to: path + suffix)
+        try move(path + suffix, to: path)
+    }
+
     private static let journal = ".migrate-edit"
     private static let suffix = ".new"
 

@@ -17,7 +17,7 @@ struct MigrationScript {
     let downDrops: Set<String>
 
     static let form = "{ schema = { … }, up = function(m) … end, down = … }"
-    private static let keys = [
+    static let keys = [
         "schema", "changes", "drops", "down_drops", "up", "down", "parent", "merged_from",
         "squashes", "adopts",
     ]
