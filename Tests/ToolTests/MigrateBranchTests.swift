@@ -91,6 +91,16 @@ import Testing
         #expect(try shop.migrate("up").exitCode == 0)
     }
 
+    @Test func `a file and its copy with another number never run both`() throws {
+        let shop = try deployed(Self.mail, as: "0002_mail.lua")
+        try shop.write("-- A copy.\n" + Self.mail, to: "0003_mail.lua")
+        let up = try shop.migrate("up")
+        #expect(up.exitCode == 1)
+        #expect(
+            up.error.contains("'0003_mail.lua' is a copy of '0002_mail.lua'; delete one of them"),
+            "\(up.error)")
+    }
+
     @Test func `without a terminal, merge requires a choice`() throws {
         let shop = try deployed(Self.phone, as: "0002_phone.lua")
         try shop.write(Self.mail, to: "0002_mail.lua")

@@ -30,11 +30,14 @@ package struct MigrationDirectory {
         }
         if let squash = listing.unfinishedSquash { throw squash.error(path) }
         if let (moved, copy) = listing.unfinishedMove {
+            let isMerged = copy.heading.formerChecksums.contains(moved.checksum)
             throw StoreError(
                 .invalidArgument,
-                "'\(path)': '\(copy.fileName)' is '\(moved.fileName)' after a merge, and both exist; finish the "
-                    + "merge with moonpool migrate merge \(moved.fileName) --dir \(path), or delete one of them"
-            )
+                "'\(path)': '\(copy.fileName)' is \(isMerged ? "" : "a copy of ")'\(moved.fileName)'"
+                    + (isMerged
+                        ? " after a merge, and both exist; finish the merge with moonpool migrate merge "
+                            + "\(moved.fileName) --dir \(path), or delete one of them"
+                        : "; delete one of them"))
         }
         for (file, next) in zip(files, files.dropFirst()) {
             guard file.number != next.number else {
@@ -131,13 +134,15 @@ package struct MigrationListing {
         }
     }
 
-    /// A migration and its renumbered copy, if both are in the folder; only one of them may run.
+    /// A migration and its copy with another number, if both are in the folder; only one of them may run.
     var unfinishedMove: (moved: MigrationFile, copy: MigrationFile)? {
         for copy in files {
             let origins = copy.heading.formerChecksums
             // Files without code that were written twice are equal without a common origin.
             for file in files
             where file.path != copy.path && (file.name == copy.name || copy.heading.hasUp) {
+                let isCopy = file.checksum == copy.checksum && file.name == copy.name
+                if isCopy, file.number < copy.number, file.heading.hasUp { return (file, copy) }
                 let isOrigin = origins.contains(file.checksum)
                 if isOrigin || !Set(origins).isDisjoint(with: file.heading.formerChecksums) {
                     return isOrigin || file.number < copy.number ? (file, copy) : (copy, file)
