@@ -9,14 +9,16 @@ import Synchronization
 
 // Standard input, output and error.
 extension ProcessServices {
-    /// Writes a text to standard error, without buffering.
-    package static func writeError(_ text: String) {
-        _ = systemWriteAll(2, Array(text.utf8))
-    }
+    /// Writes a text to standard error, without buffering and with its control characters escaped.
+    package static func writeError(_ text: String) { draw(ControlCharacters.escaped(text)) }
 
-    /// Writes a text to standard output, without buffering.
+    /// Writes a text to standard error that controls the terminal and contains no data.
+    package static func draw(_ text: String) { _ = systemWriteAll(2, Array(text.utf8)) }
+
+    /// Writes a text to standard output, without buffering and with its control characters escaped.
     package static func writeOutput(_ text: String) {
-        _ = systemWriteAll(outputDescriptor.load(ordering: .relaxed), Array(text.utf8))
+        _ = systemWriteAll(
+            outputDescriptor.load(ordering: .relaxed), Array(ControlCharacters.escaped(text).utf8))
     }
 
     /// Reserves standard output for ``writeOutput(_:)``; everything else that writes to it, such as C libraries and child

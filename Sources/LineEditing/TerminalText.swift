@@ -31,13 +31,16 @@ package enum TerminalText {
         }
     }
 
+    /// The first character of sequences that still have to be rendered for a terminal.
+    package static let styleMark: Unicode.Scalar = "\u{10FFFD}"
+
     /// Returns the text without colors and other control sequences.
     package static func plain(_ text: String) -> String {
-        guard text.utf8.contains(0x1B) else { return text }
+        guard text.utf8.contains(where: { $0 == 0x1B || $0 == 0xF4 }) else { return text }
         var result = ""
         var scalars = text.unicodeScalars.makeIterator()
         while let scalar = scalars.next() {
-            guard scalar == "\u{1B}" else {
+            guard scalar == "\u{1B}" || scalar == styleMark else {
                 result.unicodeScalars.append(scalar)
                 continue
             }

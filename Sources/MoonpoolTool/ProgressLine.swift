@@ -44,14 +44,14 @@ final class ProgressLine {
         let text = text(count, part, since: beginning, now - beginning.time)
         // A longer line would wrap, and the next update could not overwrite it.
         let columns = ProcessServices.columns(of: 2) ?? 80
-        ProcessServices.writeError("\r\u{1B}[K\(text.prefix(max(columns - 1, 1)))")
+        ProcessServices.draw("\r\u{1B}[K\(text.prefix(max(columns - 1, 1)))")
     }
 
     /// Erases the line.
     func end() {
         guard isDrawn else { return }
         isDrawn = false
-        ProcessServices.writeError("\r\u{1B}[K")
+        ProcessServices.draw("\r\u{1B}[K")
     }
 
     private func text(

@@ -92,7 +92,8 @@ final class PromptLoop {
                 let entry = trimmed(edited)
                 // Leaving the editor without a change runs nothing.
                 if entry.isEmpty || entry == trimmed(text) { break }
-                output.write(entry.split(separator: "\n").map { "  \($0)\n" }.joined())
+                output.write(
+                    Style.rendered(entry.split(separator: "\n").map { "  \($0)\n" }.joined()))
                 return entry
             }
         }

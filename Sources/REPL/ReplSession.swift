@@ -57,8 +57,8 @@ package enum ReplSession {
         var configuration = ScriptConfiguration(
             name: "repl", usesEnvironment: options.usesEnvironment, isInteractive: true,
             report: { report in
-                guard let session = mailbox.session?.value else { return write(report.text) }
-                session.observers.unlabelled { write(session.text(of: report)) }
+                guard let session = mailbox.session?.value else { return shown.write(report.text) }
+                session.observers.unlabelled { shown.write(session.text(of: report)) }
             })
         configuration.prepare = {
             InspectFunction.install(in: $0) { TerminalEnvironment.window?.columns ?? 80 }

@@ -1,3 +1,4 @@
+import EventLoops
 import LuaHost
 import ObjectStore
 import StoreBindings
@@ -21,7 +22,7 @@ extension Session {
         let escape = "\u{1}"
         func paint(_ text: String, _ role: Style.Role) -> String {
             guard style.isColored else { return text }
-            let parts = style.paint("\u{2}", role).split(separator: "\u{2}")
+            let parts = Style.rendered(style.paint("|", role)).split(separator: "|")
             guard parts.count == 2 else { return text }
             return "\(escape)\(parts[0])\(escape)\(text)\(escape)\(parts[1])\(escape)"
         }
@@ -42,6 +43,7 @@ extension Session {
     private static func shortName(_ name: String) -> String {
         var short = name.split(separator: "/").last.map(String.init) ?? name
         if short.hasSuffix(".moonpool") { short.removeLast(".moonpool".count) }
+        short = ControlCharacters.escaped(short, onOneLine: true)
         return short.count > 48 ? short.prefix(47) + "…" : short
     }
 }

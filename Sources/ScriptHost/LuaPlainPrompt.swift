@@ -101,6 +101,6 @@ package struct LuaPlainPrompt {
 
     private func write(_ text: String) {
         ProcessServices.flushOutput()
-        ProcessServices.writeOutput(text)
+        _ = ProcessServices.output(Array(text.utf8))
     }
 }

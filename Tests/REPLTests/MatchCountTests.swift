@@ -69,7 +69,7 @@ private typealias Key = PseudoTerminal.Key
         let table = "a wide line\nend"
         let labeled = ResultLabel.adding(12, to: table, columns: 12, style: style)
         #expect(labeled.hasPrefix("a wide line\nend") && labeled.hasSuffix(" _12"))
-        #expect(ResultLabel.removing(from: labeled + "\nmore") == table + "\nmore")
+        #expect(ResultLabel.removing(from: Style.rendered(labeled + "\nmore")) == table + "\nmore")
         #expect(ResultLabel.adding(1, to: "too wide", columns: 10, style: style) == "too wide")
     }
 

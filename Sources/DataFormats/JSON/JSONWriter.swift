@@ -214,10 +214,16 @@ package struct JSONWriter: Sendable {
         var start = 0
         for position in 0..<text.count {
             let byte = text[position]
-            guard byte < 0x20 || byte == 0x22 || byte == 0x5C else { continue }
+            // U+0080 to U+009F, which control a terminal, have two bytes; the second one is the code.
+            let isWide =
+                byte == 0xC2 && !isLua && position + 1 < text.count
+                && text[position + 1] < 0xA0
+            guard
+                byte < 0x20 || byte == 0x22 || byte == 0x5C || byte == 0x7F && !isLua || isWide
+            else { continue }
             bytes.append(contentsOf: text[start..<position])
-            start = position + 1
-            escape(byte)
+            start = position + (isWide ? 2 : 1)
+            escape(isWide ? text[position + 1] : byte)
         }
         bytes.append(contentsOf: text[start...])
         bytes.append(0x22)

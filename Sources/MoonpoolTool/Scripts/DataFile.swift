@@ -61,21 +61,23 @@ struct DataFile: Sendable {
     /// Prints errors before it throws them.
     func open(in context: ScriptContext) throws {
         do throws(LuaError) {
-            try context.state.run(
+            let summary = try context.state.run(
                 code(assigning: "local report = ") + """
 
                     do
-                      for i, note in ipairs(report.notes) do print("note: " .. note) end
-                      local names, counts = {}, {}
+                      local text, names, counts = "", {}, {}
+                      for i, note in ipairs(report.notes) do text = text .. "note: " .. note .. "\\n" end
                       for name in pairs(store:schema()) do names[#names + 1] = name end
                       table.sort(names)
                       for i, name in ipairs(names) do
                         local ok, objects = pcall(store.objects, store, name)
                         if ok then counts[#counts + 1] = #objects .. " " .. name end
                       end
-                      print("imported " .. \(LuaLiteral.string(path)) .. ": " .. table.concat(counts, ", "))
+                      return text .. "imported " .. \(LuaLiteral.string(path)) .. ": " .. table.concat(counts, ", ") .. "\\n"
                     end
                     """, name: "=moonpool")
+            let text = summary.first?.text ?? ""
+            ProcessServices.print(Array(ControlCharacters.escaped(text).utf8))
         } catch {
             ProcessServices.writeError("moonpool: \(error.message)\n")
             throw error

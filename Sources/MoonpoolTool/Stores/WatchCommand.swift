@@ -146,7 +146,8 @@ private final class WatchSession {
 
     private func write(_ lines: [String]) {
         guard !lines.isEmpty else { return }
-        write(Array((lines.joined(separator: "\n") + "\n").utf8))
+        let text = lines.map { ControlCharacters.escaped($0, onOneLine: true) + "\n" }.joined()
+        write(Array(text.utf8))
     }
 
     private func write(_ bytes: [UInt8]) {

@@ -1,3 +1,4 @@
+import EventLoops
 import LineEditing
 import LuaHost
 import ObjectStore
@@ -71,6 +72,7 @@ extension Session {
     /// Lays out rows in columns, each as wide as its widest cell.
     func lines(of rows: [[String]], numeric: Set<Int> = [], header: Bool = true) -> [String] {
         guard let first = rows.first else { return [] }
+        let rows = rows.map { row in row.map { ControlCharacters.escaped($0, onOneLine: true) } }
         let widths = first.indices.map { column in
             rows.map { TerminalText.width($0[column]) }.max() ?? 0
         }

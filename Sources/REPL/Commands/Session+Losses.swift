@@ -1,3 +1,4 @@
+import EventLoops
 import LineEditing
 import ObjectStore
 import StoreBindings
@@ -73,6 +74,7 @@ extension Session {
     }
 
     private func shortened(_ text: String) -> String {
-        TerminalText.truncate(text, to: max(8, (window.columns - 24) / 2))
+        TerminalText.truncate(
+            ControlCharacters.escaped(text, onOneLine: true), to: max(8, (window.columns - 24) / 2))
     }
 }

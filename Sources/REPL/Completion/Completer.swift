@@ -1,3 +1,4 @@
+import EventLoops
 import LineEditing
 import LuaHost
 import ObjectStore
@@ -38,7 +39,10 @@ struct Completer {
         _ typed: String, _ candidates: [String], suffix: String = "",
         details: (String) -> String? = { _ in nil }
     ) -> Completion? {
-        let found = Set(candidates.filter { $0.hasPrefix(typed) }).sorted()
+        // A name with control characters cannot be shown in the line.
+        let found = Set(
+            candidates.filter { $0.hasPrefix(typed) && ControlCharacters.escaped($0) == $0 }
+        ).sorted()
         guard !found.isEmpty else { return nil }
         let shown = Array(found.prefix(Self.limit))
         let pairs = shown.compactMap { name in details(name).map { (name, $0) } }

@@ -1,3 +1,4 @@
+import EventLoops
 import LineEditing
 import ObjectStore
 
@@ -119,7 +120,9 @@ struct VersionText {
         case .object(let reference):
             guard let target = view.schema.find(table: reference.table) else { return "object" }
             return label(reference, target, view)
-        default: return TerminalText.truncate(value.summary, to: 60)
+        default:
+            return TerminalText.truncate(
+                ControlCharacters.escaped(value.summary, onOneLine: true), to: 60)
         }
     }
 }

@@ -44,7 +44,7 @@ final class ObserverWatch {
 
     private func named(_ name: String, _ call: () throws -> Void) rethrows {
         let outer = label
-        set(style.paint("[\(name)]", .type) + " ")
+        set(Style.rendered(style.paint("[\(name)]", .type), onOneLine: true) + " ")
         defer { set(outer) }
         try call()
     }

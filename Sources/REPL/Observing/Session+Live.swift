@@ -40,11 +40,12 @@ extension Session {
         guard lines.count > rows else { return lines.map(fitting) }
         let more =
             "… \(ValueText.count(lines.count - rows + 1)) more lines; enlarge the window"
-        return lines.prefix(rows - 1).map(fitting) + [style.paint(fitting(more), .dim)]
+        return lines.prefix(rows - 1).map(fitting) + [fitting(style.paint(more, .dim))]
     }
 
-    /// Truncates a line to one row of the window.
-    private func fitting(_ line: String) -> String {
+    /// Returns a line for the terminal, truncated to one row of the window.
+    func fitting(_ line: String) -> String {
+        let line = Style.rendered(line, onOneLine: true)
         let plain = TerminalText.plain(line)
         return TerminalText.width(plain) < window.columns
             ? line : TerminalText.truncate(plain, to: window.columns - 1)

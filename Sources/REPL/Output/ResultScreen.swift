@@ -51,12 +51,17 @@ final class ResultScreen {
                 output.write(text)
             }
         } else {
-            writeToScreen(text)
+            add(text)
         }
     }
 
     /// Writes text that always goes to the screen: errors, and the confirmation that a file was written.
     func writeToScreen(_ text: String) {
+        if command == nil, waitingCommand == nil { add(text) } else { output.write(text) }
+    }
+
+    /// Adds a text to the page, or shows it.
+    private func add(_ text: String) {
         guard page != nil else { return output.write(text) }
         page? += text
         if command == nil, let long = page, long.utf8.count > Self.longestPage {
@@ -121,7 +126,9 @@ final class ResultScreen {
             switch (drawing, picture) {
             case (let drawing?, .svg): drawing
             case (let drawing?, .html): TerminalPicture.page(drawing)
-            case (nil, _): TerminalPicture(text: pictureText, columns: columns).document(picture)
+            case (nil, _):
+                TerminalPicture(text: Style.rendered(pictureText), columns: columns)
+                    .document(picture)
             }
         (self.picture, drawing, pictureText) = (nil, nil, "")
         if let message = ProcessServices.write(document, to: file) {
@@ -144,8 +151,9 @@ final class ResultScreen {
         if waitingCommand != nil
             || Self.rows(of: text, columns: window.columns) >= window.rows - 1
         {
-            waitingPage = (text, waitingCommand)
-            if waitingCommand == nil { didPage(text) }
+            let rendered = waitingCommand == nil ? Style.rendered(text) : text
+            waitingPage = (rendered, waitingCommand)
+            if waitingCommand == nil { didPage(rendered) }
         } else {
             output.write(text)
         }

@@ -1,7 +1,7 @@
 /// The destination of a session's text, and the capabilities of its terminal.
 package struct SessionOutput: Sendable {
-    /// Receives all text to show, in order.
-    package var write: @Sendable (String) -> Void
+    /// Shows a text, in order: the only way of the session's text to the screen.
+    package let write: @Sendable (String) -> Void
     /// Ends a line that a script has left unfinished, so that the next text starts a new line.
     package var finishLine: @Sendable () -> Void
     /// Sets the prefix of each line that the session's thread prints from now on; empty for none.
@@ -37,7 +37,7 @@ package struct SessionOutput: Sendable {
         window: @escaping @Sendable () -> (columns: Int, rows: Int)? = { nil },
         hasPrograms: Bool = false
     ) {
-        self.write = write
+        self.write = { write(Style.rendered($0)) }
         self.finishLine = finishLine
         self.label = label
         self.footer = footer

@@ -55,10 +55,6 @@ extension Session {
     }
 
     private func fittingPanel(_ lines: [String]) -> [String] {
-        lines.prefix(max(1, window.rows - 1)).map { line in
-            let plain = TerminalText.plain(line)
-            return TerminalText.width(plain) < window.columns
-                ? line : TerminalText.truncate(plain, to: window.columns - 1)
-        }
+        lines.prefix(max(1, window.rows - 1)).map(fitting)
     }
 }

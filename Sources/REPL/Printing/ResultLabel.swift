@@ -5,7 +5,7 @@ enum ResultLabel {
     /// A sequence before each label, so that output to files can omit the label.
     ///
     /// It erases the rest of the line, which is empty.
-    private static let mark = "\u{1B}[K"
+    private static let erasing = "[K"
 
     /// Adds the label to the first line of a text that has space for it, or to the last one.
     static func adding(_ number: Int, to text: String, columns: Int, style: Style) -> String {
@@ -16,7 +16,7 @@ enum ResultLabel {
             let padding = columns - 1 - label.count - width
             guard padding >= 2 else { continue }
             lines[index] +=
-                mark + String(repeating: " ", count: padding) + style.paint(label, .dim)
+                "\(Style.mark)\(erasing)\(String(repeating: " ", count: padding))\(style.paint(label, .dim))"
             return lines.joined(separator: "\n")
         }
         return text
@@ -24,6 +24,7 @@ enum ResultLabel {
 
     /// Returns a text without labels.
     static func removing(from text: String) -> String {
+        let mark = "\u{1B}" + erasing
         guard text.contains(mark) else { return text }
         return text.split(separator: "\n", omittingEmptySubsequences: false).map { line in
             line.firstRange(of: mark).map { line[..<$0.lowerBound] } ?? line

@@ -1,4 +1,5 @@
 import Charts
+import EventLoops
 import LuaHost
 import ObjectStore
 import StoreBindings
@@ -149,7 +150,9 @@ struct StoreValues {
         case .dictionary(let entries):
             Cell(
                 text: braced(
-                    entries.sorted { $0.key < $1.key }.map { ("\($0.key) = ", $0.value) }, source),
+                    entries.sorted { $0.key < $1.key }.map {
+                        ("\(ValueText.key(LuaString($0.key))) = ", $0.value)
+                    }, source),
                 role: .plain)
         }
     }
@@ -204,7 +207,7 @@ struct StoreValues {
         let schema = object.classSchema
         var parts = [schema.name]
         if let key = schema.primaryKey, let value = try? object.value(key.name) {
-            parts.append(cell(of: value, source).text)
+            parts.append(Self.oneLine(cell(of: value, source).text))
         }
         let name = schema.properties.first { $0.type == .string && $0.isSingle && !$0.isPrimary }
         if let name, case .string(let text)? = try? object.value(name.name) {
@@ -368,18 +371,7 @@ struct StoreValues {
             thing: (schema.name, schema.name))
     }
 
-    /// Returns a cell's text on one line, with control characters escaped.
     private static func oneLine(_ text: String) -> String {
-        guard text.unicodeScalars.contains(where: { $0.value < 0x20 }) else { return text }
-        var result = ""
-        for scalar in text.unicodeScalars {
-            switch scalar {
-            case "\n": result += "\\n"
-            case "\t": result += "\\t"
-            case _ where scalar.value < 0x20: result += "\\x"
-            default: result.unicodeScalars.append(scalar)
-            }
-        }
-        return result
+        ControlCharacters.escaped(text, onOneLine: true)
     }
 }

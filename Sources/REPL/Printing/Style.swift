@@ -1,4 +1,5 @@
 import Charts
+import EventLoops
 import LineEditing
 
 /// Colors of the prompt and of printed values; without color sequences if colors are off.
@@ -18,10 +19,31 @@ package struct Style: Sendable {
     /// The style without colors, for files, pipes, `NO_COLOR` and tests.
     package static let plain = Style(isColored: false)
 
+    /// The first character of the sequences of a style, in place of the escape character, which data can contain.
+    ///
+    /// `rendered` replaces it.
+    static let mark = TerminalText.styleMark
+
+    /// Returns a text for the terminal: control characters of data are escaped, sequences of a style take effect.
+    ///
+    /// Data may contain the mark, so it begins only the sequences that a style has: colors, and erasing an empty line.
+    static func rendered(_ text: String, onOneLine: Bool = false) -> String {
+        var result = ""
+        let parts = text.unicodeScalars.split(separator: mark, omittingEmptySubsequences: false)
+        for (index, part) in parts.enumerated() {
+            let end = part.dropFirst().first { !("0"..."9" ~= $0 || $0 == ";") }
+            let isStyle =
+                part.first == "[" && (end == "m" || part.starts(with: "[K".unicodeScalars))
+            if index > 0 { result += isStyle ? "\u{1B}" : "\\u{10FFFD}" }
+            result += ControlCharacters.escaped(String(part), onOneLine: onOneLine)
+        }
+        return result
+    }
+
     /// Returns a text with the color sequences of its role.
     func paint(_ text: String, _ role: Role) -> String {
         guard let code = code(role), !text.isEmpty else { return text }
-        return "\u{1B}[\(code)m\(text)\u{1B}[0m"
+        return "\(Self.mark)[\(code)m\(text)\(Self.mark)[0m"
     }
 
     /// Colors of data series, chosen for contrast with their neighbors.
@@ -39,7 +61,8 @@ package struct Style: Sendable {
             case .detail: paint(text, .string)
             case .series(let index):
                 isColored && !text.isEmpty
-                    ? "\u{1B}[\(Self.series[index % Self.series.count])m\(text)\u{1B}[0m" : text
+                    ? "\(Self.mark)[\(Self.series[index % Self.series.count])m\(text)\(Self.mark)[0m"
+                    : text
             }
         }
     }

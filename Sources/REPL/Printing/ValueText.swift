@@ -1,3 +1,4 @@
+import EventLoops
 import LineEditing
 import LuaHost
 import Reference
@@ -19,12 +20,9 @@ enum ValueText {
             switch scalar {
             case "\"": result += "\\\""
             case "\\": result += "\\\\"
-            case "\n": result += "\\n"
-            case "\t": result += "\\t"
-            case "\r": result += "\\r"
-            case "\0": result += "\\0"
+            case _ where ControlCharacters.escape(scalar) != nil:
+                result += ControlCharacters.escape(scalar) ?? ""
             case _ where TerminalText.isShown(scalar): result.unicodeScalars.append(scalar)
-            case _ where scalar.value < 0x80: result += "\\x" + hexadecimal(UInt8(scalar.value))
             default: result += "\\u{\(String(scalar.value, radix: 16, uppercase: true))}"
             }
         }

@@ -1,3 +1,4 @@
+import EventLoops
 import ObjectStore
 
 /// Formats reports of migrations as text.
@@ -27,8 +28,9 @@ package enum MigrationText {
             for sample in item.samples where isTrial {
                 for change in sample.changes {
                     lines.append(
-                        "    \(sample.key): \(change.property) = \(short(change.old)) → \(short(change.new))"
-                    )
+                        ControlCharacters.escaped(
+                            "    \(sample.key): \(change.property) = \(short(change.old)) → \(short(change.new))",
+                            onOneLine: true))
                 }
             }
         }
