@@ -16,6 +16,18 @@ extension ProcessServices {
         pthread_sigmask(SIG_SETMASK, &none, nil)
     }
 
+    /// Makes SIGQUIT, which Ctrl-\ sends, end the process without a dialog about a crash.
+    ///
+    /// Swift's runtime handles it like a crash. A process that was started with the signal ignored continues to ignore
+    /// it.
+    package static func restoreQuitSignal() {
+        let before = signal(SIGQUIT, SIG_DFL)
+        // Functions are not comparable, but this one is a number.
+        if unsafeBitCast(before, to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self) {
+            signal(SIGQUIT, SIG_IGN)
+        }
+    }
+
     /// Makes a write that exceeds the system's file size limit fail instead of ending the process.
     package static func ignoreFileSizeSignal() { signal(SIGXFSZ, SIG_IGN) }
 

@@ -9,6 +9,16 @@ import Synchronization
 
 // Standard input, output and error.
 extension ProcessServices {
+    /// Opens closed standard streams on `/dev/null`.
+    ///
+    /// Otherwise the next opened file, such as a store, would become standard output. Call it before anything is opened.
+    package static func openStandardStreams() {
+        for descriptor in Int32(0)...2 where fcntl(descriptor, F_GETFD) < 0 {
+            // The system assigns the lowest free number, which is this one.
+            _ = open("/dev/null", O_RDWR)
+        }
+    }
+
     /// Writes a text to standard error, without buffering and with its control characters escaped.
     package static func writeError(_ text: String) { draw(ControlCharacters.escaped(text)) }
 

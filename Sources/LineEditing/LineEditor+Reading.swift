@@ -43,11 +43,10 @@ extension LineEditor {
                     wasInterrupted = true
                     return -1
                 case "\u{1A}":
-                    leaveTerminal { suspendJob() }
+                    suspend()
                     mustPaint = true
-                case "\u{1C}":
-                    leaveTerminal { quitJob() }
-                    mustPaint = true
+                // Ctrl-\ is ignored.
+                case "\u{1C}": mustPaint = true
                 default:
                     wasPainted = isPainted
                     isPainted = false
@@ -67,14 +66,14 @@ extension LineEditor {
     /// The key (Ctrl-^) that libedit receives in place of combining characters.
     private static let markKey: wchar_t = 0x1E
 
-    /// Restores the terminal while the job is stopped, and draws the line again when the job continues.
-    private func leaveTerminal(_ stop: () -> Void) {
+    /// Stops the job with the terminal restored, and draws the line again when the job continues.
+    private func suspend() {
         DrawingTurn.take()
         defer { DrawingTurn.give() }
         eraseLine()
         write("\u{1B}[?2004l")
         shim_prepare_terminal(editor, 0)
-        stop()
+        suspendJob()
         shim_prepare_terminal(editor, 1)
         write("\u{1B}[?2004h")
         noticeWindowSize()

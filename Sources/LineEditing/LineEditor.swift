@@ -11,8 +11,8 @@ import CEdit
 // `AsyncOutput` and `WakePipe` are usable on any thread.
 //
 // Caveats:
-// * While a line is edited, the terminal sends no signals; Ctrl-C, Ctrl-Z and Ctrl-\ arrive as characters. Between
-//   lines the terminal has its original settings, and Ctrl-C sends SIGINT (see `TerminalSignals`).
+// * While a line is edited, the terminal sends no signals; Ctrl-C, Ctrl-Z and Ctrl-\ arrive as characters, and Ctrl-\ is
+//   ignored. Between lines the terminal has its original settings, and Ctrl-C sends SIGINT (see `TerminalSignals`).
 // * libedit uses wide characters in the locale of the thread. The editor sets a UTF-8 locale for its thread and does
 //   not change the locale of the process, because scripts expect the locale of `lua`.
 

@@ -168,9 +168,6 @@ private func pipeCall(_ ends: inout [Int32]) -> Int32 { pipe(&ends) }
 /// Stops the whole job like Ctrl-Z, and returns when it continues.
 func suspendJob() { kill(0, SIGTSTP) }
 
-/// Sends SIGQUIT to the job, like Ctrl-\.
-func quitJob() { kill(0, SIGQUIT) }
-
 /// Installs a handler for signals; it may only use operations that are safe in a signal handler.
 func installSignalHandler(_ signals: [Int32], _ handler: @escaping @convention(c) (Int32) -> Void) {
     for signal in signals {

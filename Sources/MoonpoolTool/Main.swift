@@ -12,7 +12,9 @@ import ScriptHost
 @main
 enum Main {
     static func main() {
+        ProcessServices.openStandardStreams()
         ProcessServices.unblockSignals()
+        ProcessServices.restoreQuitSignal()
         // A file that reaches its size limit must raise an error instead of ending the process.
         ProcessServices.ignoreFileSizeSignal()
         StoreFiles.explainLostPages(as: "moonpool", exitStatus: lostPagesStatus)

@@ -10,6 +10,7 @@ enum Main {
     private static let server = Mutex<StudioServer?>(nil)
 
     static func main() {
+        ProcessServices.openStandardStreams()
         ProcessServices.ignorePipeSignal()
         ProcessServices.ignoreFileSizeSignal()
         ProcessServices.onTermination { _ in

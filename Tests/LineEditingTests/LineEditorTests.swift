@@ -40,6 +40,12 @@ private typealias Key = PseudoTerminal.Key
         try session.end()
     }
 
+    @Test func `the editor ignores the quit key`() throws {
+        let session = try EditingSession()
+        #expect(try session.answer("ab\u{1C}c\r", number: 1) == .line("abc"))
+        try session.end()
+    }
+
     @Test func `the editor prints above the typed line`() throws {
         let session = try EditingSession()
         session.terminal.type("half" + Key.left + Key.left)
