@@ -20,7 +20,9 @@ import Testing
         #expect(try session.run("help(moonpool.null)").contains("null: Represents nil"))
         #expect(try session.run("help 'not_in_write'").contains("use store:write"))
         #expect(try session.run("help()").contains(".observers"))
-        #expect(try session.run("help(print)").hasPrefix("a built-in function; "))
+        #expect(try session.run("help(print)").hasPrefix("print(...)\n"))
+        #expect(try session.run("help(moonpool.wrap)").hasPrefix("nil; pass a name"))
+        #expect(try session.run("help(('').gmatch('', ''))").hasPrefix("a built-in function; "))
         _ = try session.run("function f(a, b, ...) return a end local function g() end")
         #expect(try session.run("help(f)").hasPrefix("function (a, b, ...), from entry "))
         #expect(try session.run("help(g)").hasPrefix("function (), from entry "))
@@ -40,6 +42,67 @@ import Testing
                 != nil)
         #expect(try session.run("help(1)").hasPrefix("a number; "))
         #expect(try session.run("help({})").hasPrefix("a table; "))
+    }
+
+    @Test func `Help on an undefined name suggests a similar one`() throws {
+        let session = try TestSession()
+        _ = try session.run("dogs = 1 zoo = { cats = 1 }")
+        #expect(try session.run("help(dgos)") == "nil; did you mean 'dogs'?")
+        #expect(try session.run("help(zoo.cast)") == "nil; did you mean 'cats'?")
+        #expect(try session.run("help(nil)").hasPrefix("nil; pass a name"))
+        #expect(try session.run("help()") == session.run(".help"))
+    }
+
+    @Test func `Lua's own library has help`() throws {
+        let session = try TestSession()
+        let names = try session.run(
+            """
+            for name, value in pairs(package.loaded) do
+              if value == _G[name] and name ~= "moonpool" and name ~= "_G" then
+                for key in pairs(value) do print(name .. "." .. key) end
+              end
+            end
+            for key in pairs(getmetatable(io.stdout).__index) do print("file:" .. key) end
+            for key in pairs(_G) do if not key:find "^_%d" then print(key) end end
+            """
+        ).split(separator: "\n").map(String.init)
+        let known = LuaLibrary.entries.map(\.name)
+        let others = ["moonpool", "store", "help", "_"] + LuaLibrary.libraries
+        // Debian's Lua also has functions of Lua 5.3.
+        let old = [
+            "math.atan2", "math.cosh", "math.frexp", "math.ldexp", "math.log10", "math.pow",
+            "math.sinh", "math.tanh", "debug.setcstacklimit",
+        ]
+        #expect(Set(names).subtracting(known).subtracting(others + old).isEmpty)
+        #expect(Set(known).subtracting(names).isEmpty)
+        #expect(Set(known).count == known.count && known.count > 140)
+        for (entry, expected) in [
+            (".help string.format", "string.format(format, ...) → string"),
+            ("help(string.rep)", "string.rep(s, n"), ("help(math)", "math.abs(x) → number"),
+            (".help table.insert", "table.insert(t"), (".help file:read", "file:read(...)"),
+            (".help basic", "assert(v"), ("help 'gsub'", "string.gsub("),
+            (".help coroutine", "coroutine.close(co)"),
+        ] {
+            #expect(try session.run(entry).hasPrefix(expected), "\(entry)")
+        }
+        #expect(try session.run(".help insert").contains("list:insert("))
+        #expect(try session.run(".help insert").contains("table.insert("))
+        #expect(try session.complete(".help string.fo") == ["string.format"])
+    }
+
+    @Test func `Topics of help list commands, types, errors and libraries`() throws {
+        let session = try TestSession()
+        let overview = try session.run(".help")
+        let names = Set(HelpText.names.map { $0.lowercased() } + MetaCommand.all.map(\.name))
+        for topic in Session.helpTopics {
+            #expect(overview.contains("  \(topic) "))
+            #expect(!names.contains(topic) && LuaLibrary.find(topic).isEmpty, "\(topic)")
+            #expect(try !session.run(".help \(topic)").contains("no help"), "\(topic)")
+        }
+        let commands = try session.run(".help commands")
+        for command in MetaCommand.all {
+            #expect(overview.contains(".\(command.name)") && commands.contains(".\(command.name)"))
+        }
     }
 
     @Test func `help on an object shows its class, and similar names are suggested`() throws {

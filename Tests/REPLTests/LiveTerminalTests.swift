@@ -237,15 +237,15 @@ private typealias Key = PseudoTerminal.Key
         let session = try TerminalSession(
             environment: ["PAGER": "echo paged; cat >/dev/null; echo"])
         defer { session.remove() }
-        session.terminal.type(".help\r")
+        session.terminal.type(".help commands\r")
         try session.terminal.wait(for: "the pager") { $0.lines.contains("paged") }
         try session.prompt()
-        #expect(try !session.run(".help watch").suffix(3).contains("paged"))
+        #expect(try !session.run(".help .watch").suffix(3).contains("paged"))
         #expect(try session.end() == 0)
         let without = try TerminalSession(environment: ["PAGER": "no-such-program"])
         defer { without.remove() }
-        without.terminal.type(".help\r")
-        try without.terminal.wait(forText: "The module is moonpool")
+        without.terminal.type(".help commands\r")
+        try without.terminal.wait(forText: ".reload [module")
         #expect(try without.end() == 0)
     }
 

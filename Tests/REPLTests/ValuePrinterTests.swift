@@ -67,7 +67,10 @@ import Testing
         let limits = PrintLimits(depth: 2, items: 3, string: 5, columns: 60)
         #expect(try print("{1, 2, 3, 4, 5}", limits) == "{ 1, 2, 3, … 2 more }")
         #expect(try print("{{{1}}}", limits) == "{ { { … 1 item } } }")
-        #expect(try print("'123456789'", limits) == "\"12345\" … 4 more")
+        #expect(try print("'123456789'", limits) == "\"12345\" … 4 more bytes")
+        #expect(try print("('é'):rep(9)", limits) == "\"ééééé\" … 8 more bytes")
+        #expect(try print("'ab\\xFF' .. ('x'):rep(9)", limits) == #""ab\xFFxx" … 7 more bytes"#)
+        #expect(try print("('日'):rep(1e7)", limits) == "\"日日日日日\" … 29,999,985 more bytes")
         let big = try print(
             "(function() local t = {} for i = 1, 1e6 do t[i] = i end return t end)()", limits)
         #expect(big == "{ 1, 2, 3, … 999,997 more }")

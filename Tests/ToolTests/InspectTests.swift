@@ -30,7 +30,7 @@ import Testing
                    1  d1
                    2  d2
                 3 Dog · … 1 more
-                "xxx" … 47 more
+                "xxx" … 47 more bytes
                 { { … 1 item } }
 
                 """)

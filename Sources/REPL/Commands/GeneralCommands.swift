@@ -1,10 +1,12 @@
 import LuaHost
+import Reference
 import StoreBindings
 
 extension MetaCommand {
     static let general: [MetaCommand] = [
         MetaCommand(
-            "help", "[name]", "Show all commands, or help on a command, class, method or topic.",
+            "help", "[name]",
+            "Show the topics of help, or help on a topic, command, class, method or function of Lua.",
             argument: .help, isPaged: true, isUnsaved: true
         ) { session, name in
             if name.isEmpty { session.writeHelp() } else { try session.writeHelp(on: name) }
@@ -27,7 +29,7 @@ extension MetaCommand {
 }
 
 extension Session {
-    /// Writes an overview of the prompt and of all commands.
+    /// Writes an overview of the prompt and of the topics of help.
     func writeHelp() {
         var lines = wrap.lines(
             """
@@ -36,16 +38,55 @@ extension Session {
             The prompt >> continues an unfinished entry. Ctrl-C clears the entry or interrupts running code. Tab completes, \
             Ctrl-R searches the history, and Ctrl-D on an empty line ends the session.
             """)
-        lines.append("")
+        lines += ["", "Topics, for .help TOPIC:"]
         lines += wrap.definitions(
-            MetaCommand.all.map { (".\($0.name) \($0.usage)", $0.summary) }
+            MetaCommand.topics.map { topic in
+                (topic.name, topic.commands.map { "." + $0.name }.joined(separator: " "))
+            } + [
+                ("commands", "all dot commands"), ("shortcuts", "the keys"),
+                ("api", "the module moonpool: stores, objects, Results …"),
+                ("errors", "the codes of errors"),
+                ("lua", LuaLibrary.libraries.joined(separator: ", ") + ": Lua's own library"),
+            ], indent: "  "
         ) { style.paint($0, .key) }
         lines.append("")
         lines += wrap.lines(
             """
-            The module is moonpool. For help on the Lua API, type .help NAME, for example .help store, .help Results or \
-            .help observe. The keys are in .help shortcuts.
+            For help on a name, type .help NAME, for example .help .watch, .help store, .help Results, .help observe or \
+            .help string.format.
             """)
         write(lines.map { $0 + "\n" }.joined())
+    }
+
+    /// The names of pages with several entries.
+    static let helpTopics =
+        MetaCommand.topics.map(\.name) + ["commands", "shortcuts", "api", "errors", "lua"]
+
+    /// Writes a page with several entries; returns false for other names.
+    func writeHelp(onTopic name: String) -> Bool {
+        var rows: [(term: String, text: String)]
+        switch name {
+        case "shortcuts", "keys":
+            writeShortcuts()
+            return true
+        case "api": rows = HelpCatalog.types.map { ($0.name, $0.summary) }
+        case "errors": rows = ErrorCode.allCases.map { ($0.rawValue, $0.summary) }
+        case "lua":
+            rows = LuaLibrary.libraries.map { library in
+                let names = LuaLibrary.find(library).map { entry in
+                    String(entry.name.split { $0 == "." || $0 == ":" }.last ?? "")
+                }
+                return (library, names.joined(separator: ", "))
+            }
+        default:
+            let topic = MetaCommand.topics.first { $0.name == name }
+            guard let commands = name == "commands" ? MetaCommand.all : topic?.commands else {
+                return false
+            }
+            rows = commands.map { (".\($0.name) \($0.usage)", $0.summary) }
+        }
+        let lines = wrap.definitions(rows) { style.paint($0, .key) }
+        write(lines.map { $0 + "\n" }.joined())
+        return true
     }
 }

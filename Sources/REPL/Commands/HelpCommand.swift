@@ -8,15 +8,19 @@ extension Session {
     /// Writes help on a name of the API, a dot command or a class of the store.
     func writeHelp(on text: String) throws {
         let name = String(text.drop { $0 == "." || $0 == ":" })
-        if Self.shortcutTopics.contains(name) { return writeShortcuts() }
+        if writeHelp(onTopic: name) { return }
         if let command = MetaCommand.find(name),
             text.hasPrefix(".") || helpText.page(on: name) == nil
         {
             return writeHelp(on: command)
         }
         let schema = store?.store.schema
-        if let page = helpText.page(on: name) {
-            write(page)
+        let library = libraryPage(on: name)
+        // `string.format` is not a member of the API that is also called format.
+        let isLibrary = LuaLibrary.find(name).contains { $0.name == name && $0.library != "basic" }
+        let pages = [isLibrary ? nil : helpText.page(on: name), library].compactMap(\.self)
+        if !pages.isEmpty {
+            write(pages.joined(separator: "\n"))
             if let command = MetaCommand.find(name) {
                 write("\n")
                 writeHelp(on: command)
@@ -26,14 +30,13 @@ extension Session {
         if let found = schema?.find(name) { return writeSchema(found) }
         let near = HelpText.nearest(
             to: name,
-            besides: MetaCommand.all.map(\.name) + (schema?.classes.map(\.name) ?? []))
+            besides: MetaCommand.all.map(\.name) + Self.helpTopics + LuaLibrary.names
+                + (schema?.classes.map(\.name) ?? []))
         throw CommandError(
             "no help on '\(name)'" + (near.map { "; did you mean '\($0)'?" } ?? ""))
     }
 
-    private static let shortcutTopics = ["shortcuts", "keys"]
-
-    private func writeShortcuts() {
+    func writeShortcuts() {
         var lines = wrap.definitions([
             ("Enter", "Run the entry, or continue it on a new line if it is unfinished."),
             ("Alt-Enter", "Begin a new line in the entry."),
@@ -102,10 +105,12 @@ extension Session {
 
     private func help(_ call: borrowing LuaCall) throws {
         switch call[1] {
-        case .nil: writeHelp()
+        case .nil where call.count == 0: writeHelp()
+        case .nil: writeHelp(about: "nil", hint: nilHint)
         case .string: try writeHelp(on: call.text(1))
         case .function(let function):
-            guard let name = context.storeModule.name(of: function) else {
+            let library = LuaLibrary.name(of: call[1], in: context.state.globals)
+            guard let name = context.storeModule.name(of: function) ?? library else {
                 guard let origin = declaration(of: function) else {
                     return writeHelp(about: "a built-in function")
                 }
@@ -125,6 +130,9 @@ extension Session {
                 writeSchema(object.classSchema)
                 write("\n" + helpText.page(on: HelpCatalog.object))
                 return
+            }
+            if let name = LuaLibrary.name(of: value, in: context.state.globals) {
+                return try writeHelp(on: name)
             }
             let type = call.typeName(1)
             guard let page = HelpCatalog.type(named: type).map(helpText.page) else {
@@ -160,10 +168,20 @@ extension Session {
         return comment.isEmpty ? nil : comment
     }
 
+    /// A suggestion for the misspelled name in `help(dgos)`.
+    private var nilHint: String? {
+        guard let start = newestEntry.firstIndex(of: "("),
+            let end = newestEntry.lastIndex(of: ")"), start < end
+        else { return nil }
+        return NameHints(self).hint(
+            forNil: String(newestEntry[newestEntry.index(after: start)..<end]))
+    }
+
     /// Writes a description of a value without a help entry, and how to get help.
-    private func writeHelp(about value: String) {
+    private func writeHelp(about value: String, hint: String? = nil) {
         let hint =
-            "pass a name such as \"where\", a function such as store.write, or a value such as store"
+            hint
+            ?? "pass a name such as \"where\", a function such as store.write, or a value such as store"
         write(wrap.lines("\(value); \(hint)").map { $0 + "\n" }.joined())
     }
 }

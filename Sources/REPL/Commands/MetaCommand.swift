@@ -42,10 +42,14 @@ struct MetaCommand: Sendable {
         self.run = run
     }
 
-    /// All commands, in the order of `.help`.
-    static let all: [MetaCommand] =
-        general + tutorial + looking + live + reasons + expressions + frames + history + writing
-        + results + files
+    /// The commands by topic, in the order of `.help`.
+    static let topics: [(name: String, commands: [MetaCommand])] = [
+        ("session", general + tutorial), ("inspecting", looking),
+        ("observing", live + reasons + expressions), ("debugging", frames),
+        ("past", history), ("transactions", writing), ("formats", results), ("files", files),
+    ]
+
+    static let all: [MetaCommand] = topics.flatMap(\.commands)
 
     static func find(_ name: String) -> MetaCommand? {
         all.first { $0.name == name || $0.aliases.contains(name) }

@@ -69,7 +69,8 @@ struct Completer {
         case .help:
             return make(
                 argument,
-                MetaCommand.all.map(\.name) + HelpText.names + classNames + ["shortcuts"])
+                MetaCommand.all.map(\.name) + HelpText.names + classNames + LuaLibrary.names
+                    + Session.helpTopics)
         case .words(let words): return make(argument, words)
         case .schema:
             let word = argument.split(separator: " ", omittingEmptySubsequences: false).last

@@ -1,4 +1,3 @@
-import EventLoops
 import LineEditing
 import ObjectStore
 
@@ -120,9 +119,10 @@ struct VersionText {
         case .object(let reference):
             guard let target = view.schema.find(table: reference.table) else { return "object" }
             return label(reference, target, view)
-        default:
-            return TerminalText.truncate(
-                ControlCharacters.escaped(value.summary, onOneLine: true), to: 60)
+        case .string(let string):
+            let (text, hidden) = ValueText.quoted(string.utf8, limit: 60)
+            return TerminalText.truncate(hidden > 0 ? text + "…" : text, to: 60)
+        default: return TerminalText.truncate(value.summary, to: 60)
         }
     }
 }

@@ -1,6 +1,8 @@
 import LineEditing
 
 /// Rows and columns that fit a window: names, types, values, and the number of omitted rows.
+///
+/// If the columns with whole names do not fit, each row is a list of its properties instead.
 struct Grid {
     struct Column: Equatable {
         var name: String
@@ -31,42 +33,37 @@ struct Grid {
     ///
     /// `remedy` follows the number of omitted rows.
     func render(width: Int, style: Style, remedy: String = "") -> [String] {
-        let (shown, widths) = fit(width)
         var lines: [String] = []
-        if !shown.isEmpty {
-            lines.append(
-                line(shown.map { columns[$0].name }, shown, widths) { style.paint($1, .strong) })
-            if shown.contains(where: { !columns[$0].type.isEmpty }) {
-                lines.append(
-                    line(shown.map { columns[$0].type }, shown, widths) { style.paint($1, .dim) })
+        if let widths = fit(width) {
+            if !columns.isEmpty { lines = heading(widths, style) }
+            for (index, row) in rows.enumerated() {
+                lines.append(line(row, widths) { paint(index, $0, $1) })
             }
-            lines.append(
-                style.paint(
-                    widths.map { String(repeating: "─", count: $0) }.joined(
-                        separator: String(repeating: " ", count: Self.gap)), .dim))
-        }
-        for (index, row) in rows.enumerated() {
-            lines.append(
-                line(shown.map { row[$0] }, shown, widths) { paint(index, $0, $1) })
+        } else {
+            lines = rows.indices.flatMap { list($0, width, style) }
         }
         var remarks = [ValueText.count(count, thing.one, thing.many)]
         if isShortened {
             remarks.append("… \(ValueText.count(count - rows.count)) more\(remedy)")
-        }
-        let hidden = columns.indices.filter { !shown.contains($0) }.map { columns[$0].name }
-        if !hidden.isEmpty {
-            remarks.append(
-                "… \(ValueText.count(hidden.count, "column")) more: "
-                    + hidden.joined(separator: ", "))
         }
         lines.append(
             style.paint(TerminalText.truncate(remarks.joined(separator: " · "), to: width), .dim))
         return lines
     }
 
+    private func heading(_ widths: [Int], _ style: Style) -> [String] {
+        var lines = [line(columns.map(\.name), widths) { style.paint($1, .strong) }]
+        if columns.contains(where: { !$0.type.isEmpty }) {
+            lines.append(line(columns.map(\.type), widths) { style.paint($1, .dim) })
+        }
+        let rules = widths.map { String(repeating: "─", count: $0) }
+        lines.append(
+            style.paint(rules.joined(separator: String(repeating: " ", count: Self.gap)), .dim))
+        return lines
+    }
+
     private func line(
-        _ cells: [String], _ shown: [Int], _ widths: [Int],
-        paint: (Int, String) -> String
+        _ cells: [String], _ widths: [Int], paint: (Int, String) -> String
     ) -> String {
         var text = ""
         for (index, cell) in cells.enumerated() {
@@ -74,19 +71,35 @@ struct Grid {
             let padding = String(
                 repeating: " ", count: max(0, widths[index] - TerminalText.width(cut)))
             let isLast = index == cells.count - 1
-            if columns[shown[index]].isNumeric {
-                text += padding + paint(shown[index], cut)
+            if columns[index].isNumeric {
+                text += padding + paint(index, cut)
             } else {
-                text += paint(shown[index], cut) + (isLast ? "" : padding)
+                text += paint(index, cut) + (isLast ? "" : padding)
             }
             if !isLast { text += String(repeating: " ", count: Self.gap) }
         }
         return text
     }
 
-    /// Returns the visible columns and their widths: the widest columns shrink, and the last ones are omitted if
-    /// necessary.
-    private func fit(_ width: Int) -> (shown: [Int], widths: [Int]) {
+    /// Returns a row as a list of its properties.
+    private func list(_ row: Int, _ width: Int, _ style: Style) -> [String] {
+        let names = columns.map { TerminalText.truncate($0.name, to: width / 2) }
+        let nameWidth = names.map(TerminalText.width).max() ?? 0
+        let title = "── \(thing.one) \(ValueText.count(row + 1)) ──"
+        return [style.paint(TerminalText.truncate(title, to: width), .dim)]
+            + columns.indices.map { index in
+                let padding = nameWidth - TerminalText.width(names[index]) + Self.gap
+                let cell = TerminalText.truncate(
+                    rows[row][index], to: width - nameWidth - Self.gap)
+                return style.paint(names[index], .strong) + String(repeating: " ", count: padding)
+                    + paint(row, index, cell)
+            }
+    }
+
+    /// Returns the widths of the columns: the widest ones shrink if necessary, but not below their names.
+    ///
+    /// Returns nil if several columns do not fit.
+    private func fit(_ width: Int) -> [Int]? {
         let natural = columns.indices.map { index in
             rows.reduce(
                 max(
@@ -94,27 +107,28 @@ struct Grid {
                 )
             ) { max($0, TerminalText.width($1[index])) }
         }
-        var shown = Array(columns.indices)
-        func least(_ index: Int) -> Int {
+        let least = columns.indices.map { index in
             // A truncated number would be misread, so columns of numbers do not shrink.
-            columns[index].isNumeric ? natural[index] : min(natural[index], Self.narrowest)
+            columns[index].isNumeric
+                ? natural[index]
+                : min(natural[index], max(Self.narrowest, TerminalText.width(columns[index].name)))
         }
         func total(_ widths: [Int]) -> Int {
             widths.reduce(0, +) + Self.gap * max(0, widths.count - 1)
         }
-        while shown.count > 1, total(shown.map(least)) > width { shown.removeLast() }
-        var widths = shown.map { natural[$0] }
+        if columns.count > 1, total(least) > width { return nil }
+        var widths = natural
         while total(widths) > width {
             guard
-                let widest = widths.indices.filter({ widths[$0] > least(shown[$0]) })
+                let widest = widths.indices.filter({ widths[$0] > least[$0] })
                     .max(by: { widths[$0] < widths[$1] })
             else { break }
             // The widest column shrinks to the width of the next one in one step.
             let next = widths.indices.filter { $0 != widest }.map { widths[$0] }.max() ?? 0
             let excess = total(widths) - width
-            let step = max(1, min(excess, widths[widest] - max(next, least(shown[widest]))))
+            let step = max(1, min(excess, widths[widest] - max(next, least[widest])))
             widths[widest] -= step
         }
-        return (shown, widths.map { min($0, width) })
+        return widths.map { min($0, width) }
     }
 }

@@ -53,10 +53,7 @@ struct StoreValues {
         }
         let fields = try object.classSchema.properties.map { property in
             let cell = try cell(of: property, object, limits)
-            let text =
-                cell.isText
-                ? ValueText.quoted(LuaString(cell.text), limit: limits.string).text : cell.text
-            return Field(property.name, text, cell.role)
+            return Field(property.name, Self.text(of: cell, limits.string), cell.role)
         }
         let name = object.classSchema.name
         return .record(
@@ -165,10 +162,7 @@ struct StoreValues {
             switch value {
             case .list, .dictionary: return name + value.summary
             default:
-                let cell = cell(of: value, source)
-                let text =
-                    cell.isText ? ValueText.quoted(LuaString(cell.text), limit: 40).text : cell.text
-                return name + text
+                return name + Self.text(of: cell(of: value, source), 40)
             }
         }
         if elements.count > 6 { parts.append("… (\(elements.count))") }
@@ -188,10 +182,7 @@ struct StoreValues {
         }
         let fields = elements.prefix(limits.items).map { name, value in
             let cell = cell(of: value, nested.source)
-            let text =
-                cell.isText
-                ? ValueText.quoted(LuaString(cell.text), limit: limits.string).text : cell.text
-            return Field(name, text, cell.role)
+            return Field(name, Self.text(of: cell, limits.string), cell.role)
         }
         if nested.kind == .list {
             return .sequence(name: "list", items: fields, count: elements.count)
@@ -211,7 +202,7 @@ struct StoreValues {
         }
         let name = schema.properties.first { $0.type == .string && $0.isSingle && !$0.isPrimary }
         if let name, case .string(let text)? = try? object.value(name.name) {
-            parts.append(ValueText.quoted(LuaString(text), limit: 24).text)
+            parts.append(ValueText.quoted(text.utf8, limit: 24).text)
         }
         return parts.joined(separator: " ")
     }
@@ -302,7 +293,9 @@ struct StoreValues {
     }
 
     private static func text(of cell: Cell, _ limit: Int) -> String {
-        cell.isText ? ValueText.quoted(LuaString(cell.text), limit: limit).text : cell.text
+        guard cell.isText else { return cell.text }
+        let (text, hidden) = ValueText.quoted(cell.text.utf8, limit: limit)
+        return hidden > 0 ? "\(text) … \(ValueText.count(hidden)) more bytes" : text
     }
 
     /// Describes a list or a set: as a grid of its objects, or as a sequence of its values.
@@ -371,7 +364,10 @@ struct StoreValues {
             thing: (schema.name, schema.name))
     }
 
+    /// Returns the text of a cell on one line; of a long text only what can fit into a window.
     private static func oneLine(_ text: String) -> String {
-        ControlCharacters.escaped(text, onOneLine: true)
+        ControlCharacters.escaped(String(text.prefix(longestCell)), onOneLine: true)
     }
+
+    private static let longestCell = 1_000
 }

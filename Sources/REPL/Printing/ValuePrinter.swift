@@ -103,12 +103,12 @@ struct ValuePrinter {
 
     private func string_(_ string: LuaString, _ report: Report) -> Layout {
         let (text, hidden) = ValueText.quoted(
-            string, limit: min(limits.string, max(report.bytes, 0)))
+            string.bytes, limit: min(limits.string, max(report.bytes, 0)))
         report.bytes -= text.utf8.count
         guard hidden > 0 else { return .piece(piece(text, .string)) }
         report.isShortened = true
         var piece = piece(text, .string)
-        let remark = self.piece(" … \(ValueText.count(hidden)) more", .dim)
+        let remark = self.piece(" … \(ValueText.count(hidden)) more bytes", .dim)
         piece.text += remark.text
         piece.width += remark.width
         return .piece(piece)

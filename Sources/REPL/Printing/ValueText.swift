@@ -5,18 +5,22 @@ import Reference
 
 /// Formats single values, as Lua literals where possible.
 enum ValueText {
-    /// Returns a string in quotes, truncated to a number of characters; unprintable characters are escaped.
-    static func quoted(_ string: LuaString, limit: Int) -> (text: String, hidden: Int) {
-        guard let text = string.text else { return quotedBytes(string.bytes, limit: limit) }
+    /// Returns bytes in quotes, truncated to a number of characters, and the number of bytes after them; unprintable
+    /// characters are escaped.
+    ///
+    /// The cost does not depend on the bytes after the limit.
+    static func quoted(_ bytes: some Collection<UInt8>, limit: Int) -> (text: String, hidden: Int) {
+        // A character has at most four bytes; the last one may be cut.
+        var head = Array(bytes.prefix(4 * limit))
+        if head.count < bytes.count, let last = head.lastIndex(where: { $0 & 0xC0 != 0x80 }) {
+            head.removeSubrange(last...)
+        }
+        guard let text = String(validating: head, as: UTF8.self) else {
+            return quotedBytes(bytes, limit: limit)
+        }
+        let shown = text.unicodeScalars.prefix(limit)
         var result = "\""
-        var count = 0
-        var rest = 0
-        for scalar in text.unicodeScalars {
-            if count == limit {
-                rest += 1
-                continue
-            }
-            count += 1
+        for scalar in shown {
             switch scalar {
             case "\"": result += "\\\""
             case "\\": result += "\\\\"
@@ -26,25 +30,28 @@ enum ValueText {
             default: result += "\\u{\(String(scalar.value, radix: 16, uppercase: true))}"
             }
         }
-        return (result + "\"", rest)
+        return (result + "\"", bytes.count - shown.reduce(0) { $0 + UTF8.width($1) })
     }
 
     /// Returns a string as the key of a table: a name unchanged, other strings in brackets.
     static func key(_ string: LuaString) -> String {
-        if let text = string.text, isName(text) { return text }
-        return "[\(quoted(string, limit: 60).text)]"
+        if string.bytes.count <= 60, let text = string.text, isName(text) { return text }
+        let (text, hidden) = quoted(string.bytes, limit: 60)
+        return "[\(text)\(hidden > 0 ? "…" : "")]"
     }
 
     /// Returns a text of several lines unchanged between long brackets; nil for any other string.
     static func longBracket(_ string: LuaString, limit: Int) -> String? {
-        guard let text = string.text, text.utf8.contains(UInt8(ascii: "\n")),
-            text.utf8.count <= limit * 4, !text.contains("]]"), text.last != "]",
+        guard string.bytes.count <= limit * 4, string.bytes.contains(UInt8(ascii: "\n")),
+            let text = string.text, !text.contains("]]"), text.last != "]",
             text.unicodeScalars.allSatisfy({ $0 == "\n" || TerminalText.isShown($0) })
         else { return nil }
         return "[[\n\(text)]]"
     }
 
-    private static func quotedBytes(_ bytes: [UInt8], limit: Int) -> (text: String, hidden: Int) {
+    private static func quotedBytes(_ bytes: some Collection<UInt8>, limit: Int) -> (
+        text: String, hidden: Int
+    ) {
         var result = "\""
         for byte in bytes.prefix(limit) {
             switch byte {

@@ -69,7 +69,7 @@ extension Feature {
             #expect(isColored || bytes.firstMatch(of: /\u{1B}\[[0-9;]*m/) == nil)
         },
         Feature("a pager for long output", needsCursor: true) { trial in
-            try trial.run(".help", shows: "PAGED .reload")
+            try trial.run(".help commands", shows: "PAGED .reload")
         },
         Feature("timing of entries") { trial in
             try trial.run(".timing on", shows: "timing is on")
