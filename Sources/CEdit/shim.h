@@ -8,7 +8,6 @@
 
 /* Swift cannot call variadic functions, so each operation of el_wset and history_w has a typed function here. */
 
-typedef wchar_t *(*shim_prompt_function)(EditLine *);
 typedef int (*shim_read_function)(EditLine *, wchar_t *);
 typedef unsigned char (*shim_edit_function)(EditLine *, wint_t);
 
@@ -17,10 +16,6 @@ static inline void *shim_client(EditLine *e) {
     void *client = NULL;
     el_wget(e, EL_CLIENTDATA, &client);
     return client;
-}
-/* Characters between two `escape`s take no space on the screen. */
-static inline int shim_set_prompt(EditLine *e, shim_prompt_function prompt, wchar_t escape) {
-    return el_wset(e, EL_PROMPT_ESC, prompt, escape);
 }
 static inline int shim_set_editor(EditLine *e, const wchar_t *mode) { return el_wset(e, EL_EDITOR, mode); }
 static inline int shim_set_signals(EditLine *e, int on) { return el_wset(e, EL_SIGNAL, on); }
@@ -36,46 +31,16 @@ static inline int shim_uses_vi_keys(EditLine *e) {
     const wchar_t *mode = NULL;
     return el_wget(e, EL_EDITOR, &mode) == 0 && mode && mode[0] == L'v';
 }
-static inline int shim_add_line_start(EditLine *e, shim_edit_function f) {
-    return el_wset(e, EL_ADDFN, L"moonpool-line-start", L"Move to the start of the line of an entry", f);
+/* libedit keeps the pointers to the name and the help text. */
+static inline int shim_add_function(EditLine *e, const wchar_t *name, const wchar_t *help, shim_edit_function f) {
+    return el_wset(e, EL_ADDFN, name, help, f);
 }
-static inline int shim_add_line_end(EditLine *e, shim_edit_function f) {
-    return el_wset(e, EL_ADDFN, L"moonpool-line-end", L"Move to the end of the line of an entry", f);
-}
-static inline int shim_add_undo(EditLine *e, shim_edit_function f) {
-    return el_wset(e, EL_ADDFN, L"moonpool-undo", L"Restore the text before the last change", f);
-}
-/* libedit keeps the pointers to names and help texts, so these are literals. */
-static inline int shim_add_completion(EditLine *e, shim_edit_function f) {
-    return el_wset(e, EL_ADDFN, L"moonpool-complete", L"Complete the word before the cursor", f);
-}
-static inline int shim_add_paste(EditLine *e, shim_edit_function f) {
-    return el_wset(e, EL_ADDFN, L"moonpool-paste", L"Insert pasted text as it is", f);
-}
-static inline int shim_add_up(EditLine *e, shim_edit_function f) {
-    return el_wset(e, EL_ADDFN, L"moonpool-up", L"Move to the line above, or to the entry before", f);
-}
-static inline int shim_add_down(EditLine *e, shim_edit_function f) {
-    return el_wset(e, EL_ADDFN, L"moonpool-down", L"Move to the line below, or to the entry after", f);
-}
-static inline int shim_add_right(EditLine *e, shim_edit_function f) {
-    return el_wset(e, EL_ADDFN, L"moonpool-right", L"Move right, or accept the suggestion", f);
-}
-static inline int shim_add_line_break(EditLine *e, shim_edit_function f) {
-    return el_wset(e, EL_ADDFN, L"moonpool-line-break", L"Begin a new line in the entry", f);
-}
-static inline int shim_add_mark(EditLine *e, shim_edit_function f) {
-    return el_wset(e, EL_ADDFN, L"moonpool-mark", L"Insert a combining character", f);
-}
-static inline int shim_add_initial(EditLine *e, shim_edit_function f) {
-    return el_wset(e, EL_ADDFN, L"moonpool-initial", L"Insert the text that a line begins with", f);
-}
-/* While a line is edited the terminal sends no signals: Ctrl-C, Ctrl-Z and Ctrl-\ arrive as characters. */
+/* While a line is edited the terminal sends no signals: Ctrl-C, Ctrl-Z and Ctrl-\ arrive as characters, and so do
+   Ctrl-S and Ctrl-Q. */
 static inline int shim_disable_terminal_signals(EditLine *e) {
-    return el_wset(e, EL_SETTY, L"-d", L"-isig", NULL);
+    return el_wset(e, EL_SETTY, L"-d", L"-isig", L"-ixon", NULL);
 }
 static inline int shim_prepare_terminal(EditLine *e, int on) { return el_wset(e, EL_PREP_TERM, on); }
-static inline int shim_refresh(EditLine *e) { return el_wset(e, EL_REFRESH); }
 
 static inline int shim_history_set_size(HistoryW *h, int size) {
     HistEventW event;

@@ -23,6 +23,15 @@ struct KeyBindings {
         }
     }
 
+    /// The sequences of function keys in the commands.
+    var sequences: Set<String> {
+        let words = others.flatMap { $0.split(whereSeparator: \.isWhitespace) }.map { word in
+            word.filter { $0 != "\"" && $0 != "'" }.replacing("\\e", with: "\u{1B}")
+                .replacing("^[", with: "\u{1B}").replacing("\\033", with: "\u{1B}")
+        }
+        return Set(words.filter { $0.hasPrefix("\u{1B}") })
+    }
+
     /// Selects the emacs or vi mode, which resets all keys.
     func selectMode(of editor: OpaquePointer) { modes.forEach { run($0, on: editor) } }
 

@@ -9,7 +9,7 @@ extension LineEditor {
         // A change of the mode resets all keys, so the mode is selected first.
         bindings.selectMode(of: editor)
         usesViKeys = shim_uses_vi_keys(editor) != 0
-        for (key, command) in Self.keys + (usesViKeys ? [] : Self.emacsKeys) {
+        for (key, command) in Self.keys + Self.insertionKeys + (usesViKeys ? [] : Self.emacsKeys) {
             bind(key, command, inCommandMode: false)
         }
         if usesViKeys {
@@ -18,6 +18,8 @@ extension LineEditor {
             }
         }
         bindings.apply(to: editor)
+        boundSequences = Set(Self.keys.map { $0.0.replacing("\\e", with: "\u{1B}") })
+            .union(bindings.sequences)
     }
 
     private func bind(_ key: String, _ command: String, inCommandMode: Bool) {
@@ -40,65 +42,97 @@ extension LineEditor {
             .replacing("\u{1B}[", with: "\u{9B}")
     }
 
+    private typealias Function = @convention(c) (OpaquePointer?, wint_t) -> UInt8
+
+    private static let functions: [(name: String, summary: String, run: Function)] = [
+        ("complete", "Complete the word before the cursor", { e, _ in call(e) { $0.complete() } }),
+        ("paste", "Insert pasted text", { e, _ in call(e) { $0.paste() } }),
+        (
+            "up", "Move to the line above, or to an earlier entry",
+            { e, _ in call(e) { $0.moveUp() } }
+        ),
+        (
+            "down", "Move to the line below, or to a later entry",
+            { e, _ in call(e) { $0.moveDown() } }
+        ),
+        ("earlier", "Recall the previous entry", { e, _ in call(e) { $0.recallEarlier() } }),
+        ("later", "Recall the next entry", { e, _ in call(e) { $0.recallLater() } }),
+        ("left", "Move left", { e, _ in call(e) { $0.moveLeft() } }),
+        ("right", "Move right, or accept the suggestion", { e, _ in call(e) { $0.moveRight() } }),
+        (
+            "backspace", "Delete the character before the cursor",
+            { e, _ in call(e) { $0.deleteBefore() } }
+        ),
+        ("delete", "Delete the character at the cursor", { e, _ in call(e) { $0.deleteAfter() } }),
+        (
+            "delete-or-end", "Delete the character at the cursor, or end",
+            { e, _ in call(e) { $0.deleteOrEnd() } }
+        ),
+        ("line-break", "Begin a new line in the entry", { e, _ in call(e) { $0.breakLine() } }),
+        (
+            "initial", "Insert the initial text of a line",
+            { e, _ in call(e) { $0.insertInitial() } }
+        ),
+        (
+            "line-start", "Move to the start of the line of an entry",
+            { e, _ in call(e) { $0.moveToLineStart() } }
+        ),
+        (
+            "line-end", "Move to the end of the line of an entry",
+            { e, _ in call(e) { $0.moveToLineEnd() } }
+        ),
+        ("undo", "Restore the text before the last change", { e, _ in call(e) { $0.undo() } }),
+        ("clear", "Clear the screen", { e, _ in call(e) { $0.clearScreen() } }),
+    ]
+
+    private static func call(_ editor: OpaquePointer?, _ function: (LineEditor) -> UInt8) -> UInt8 {
+        editor.flatMap(LineEditor.of).map(function) ?? UInt8(CC_ERROR)
+    }
+
     private func addFunctions() {
-        _ = shim_add_completion(editor) { editor, _ in
-            editor.flatMap(LineEditor.of)?.complete() ?? UInt8(CC_ERROR)
+        for (name, summary, run) in Self.functions {
+            _ = shim_add_function(editor, kept("moonpool-" + name), kept(summary), run)
         }
-        _ = shim_add_paste(editor) { editor, _ in
-            editor.flatMap(LineEditor.of)?.paste() ?? UInt8(CC_ERROR)
-        }
-        _ = shim_add_up(editor) { editor, _ in
-            editor.flatMap(LineEditor.of)?.moveUp() ?? UInt8(CC_ERROR)
-        }
-        _ = shim_add_down(editor) { editor, _ in
-            editor.flatMap(LineEditor.of)?.moveDown() ?? UInt8(CC_ERROR)
-        }
-        _ = shim_add_right(editor) { editor, _ in
-            editor.flatMap(LineEditor.of)?.moveRight() ?? UInt8(CC_ERROR)
-        }
-        _ = shim_add_line_break(editor) { editor, _ in
-            editor.flatMap(LineEditor.of)?.breakLine() ?? UInt8(CC_ERROR)
-        }
-        _ = shim_add_initial(editor) { editor, _ in
-            editor.flatMap(LineEditor.of)?.insertInitial() ?? UInt8(CC_ERROR)
-        }
-        _ = shim_add_mark(editor) { editor, _ in
-            editor.flatMap(LineEditor.of)?.insertMark() ?? UInt8(CC_ERROR)
-        }
-        _ = shim_add_line_start(editor) { editor, _ in
-            editor.flatMap(LineEditor.of)?.moveToLineStart() ?? UInt8(CC_ERROR)
-        }
-        _ = shim_add_line_end(editor) { editor, _ in
-            editor.flatMap(LineEditor.of)?.moveToLineEnd() ?? UInt8(CC_ERROR)
-        }
-        _ = shim_add_undo(editor) { editor, _ in
-            editor.flatMap(LineEditor.of)?.undo() ?? UInt8(CC_ERROR)
-        }
+    }
+
+    /// Returns a text that exists as long as the editor.
+    private func kept(_ text: String) -> UnsafePointer<wchar_t> {
+        let elements = text.unicodeScalars.map { wchar_t($0.value) } + [0]
+        let pointer = UnsafeMutablePointer<wchar_t>.allocate(capacity: elements.count)
+        pointer.initialize(from: elements, count: elements.count)
+        names.append(pointer)
+        return UnsafePointer(pointer)
     }
 
     /// The key bindings of emacs mode, and of both states of vi mode: insertion and commands.
     private static let keys = [
-        ("^^", "moonpool-mark"),
         ("\\e[A", "moonpool-up"), ("\\eOA", "moonpool-up"),
         ("\\e[B", "moonpool-down"), ("\\eOB", "moonpool-down"),
         ("\\e[C", "moonpool-right"), ("\\eOC", "moonpool-right"),
-        ("\\e[D", "ed-prev-char"), ("\\eOD", "ed-prev-char"),
-        (rightKey, "ed-next-char"), (initialKey, "moonpool-initial"),
+        ("\\e[D", "moonpool-left"), ("\\eOD", "moonpool-left"),
+        ("\\e[5~", "moonpool-earlier"), ("\\e[6~", "moonpool-later"),
+        (initialKey, "moonpool-initial"),
         ("\\t", "moonpool-complete"),
         ("\\e[200~", "moonpool-paste"),
-        ("^R", "em-inc-search-prev"), ("^_", "moonpool-undo"),
+        ("^R", "em-inc-search-prev"), ("^S", "em-inc-search-next"), ("^_", "moonpool-undo"),
+        ("^L", "moonpool-clear"),
         ("\\e[H", "moonpool-line-start"), ("\\eOH", "moonpool-line-start"),
         ("\\e[1~", "moonpool-line-start"), ("\\e[F", "moonpool-line-end"),
         ("\\eOF", "moonpool-line-end"), ("\\e[4~", "moonpool-line-end"),
-        ("\\e[3~", "ed-delete-next-char"),
+        ("\\e[3~", "moonpool-delete"),
         ("\\e[1;5C", "em-next-word"), ("\\e[1;5D", "ed-prev-word"),
         ("\\e[1;3C", "em-next-word"), ("\\e[1;3D", "ed-prev-word"),
         ("^W", "ed-delete-prev-word"),
     ]
 
+    private static let insertionKeys = [
+        ("^?", "moonpool-backspace"), ("^H", "moonpool-backspace"),
+    ]
+
     private static let emacsKeys = [
         ("^A", "moonpool-line-start"), ("^E", "moonpool-line-end"),
-        ("^P", "moonpool-up"), ("^N", "moonpool-down"), ("^F", "moonpool-right"),
+        ("^P", "moonpool-up"), ("^N", "moonpool-down"),
+        ("^F", "moonpool-right"), ("^B", "moonpool-left"), ("^D", "moonpool-delete-or-end"),
         ("\\e^M", "moonpool-line-break"), ("\\e^J", "moonpool-line-break"),
         ("\\e^?", "ed-delete-prev-word"), ("^X^U", "moonpool-undo"),
     ]
@@ -112,11 +146,11 @@ extension LineEditor {
     func complete() -> UInt8 {
         let (before, after) = typed
         if before.allSatisfy(\.isWhitespace) {
-            insert("    ")
+            insert("  ")
             return UInt8(CC_REFRESH)
         }
         guard let completion = completer?(before, after), !completion.candidates.isEmpty else {
-            return UInt8(CC_REFRESH_BEEP)
+            return beep()
         }
         let isOnly = completion.candidates.count == 1
         let text = completion.commonPrefix + (isOnly ? completion.suffix : "")
@@ -136,8 +170,8 @@ extension LineEditor {
     func paste() -> UInt8 {
         let end = Array("\u{1B}[201~".unicodeScalars)
         var text: [Unicode.Scalar] = []
-        takesMarksAsTheyAre = true
-        defer { takesMarksAsTheyAre = false }
+        isPasting = true
+        defer { isPasting = false }
         while true {
             var character: wchar_t = 0
             guard el_wgetc(editor, &character) == 1 else { return UInt8(CC_EOF) }
@@ -155,10 +189,9 @@ extension LineEditor {
         return UInt8(CC_REFRESH)
     }
 
-    /// Inserts the combining characters that `readCharacter` has kept.
-    func insertMark() -> UInt8 {
-        insert(marks)
-        marks = ""
+    /// Sounds the bell for a key that has no effect.
+    func beep() -> UInt8 {
+        write("\u{7}")
         return UInt8(CC_REFRESH)
     }
 

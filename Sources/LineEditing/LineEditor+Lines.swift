@@ -17,7 +17,7 @@ extension LineEditor {
                 needsEarlierLines = true
                 return UInt8(CC_NEWLINE)
             }
-            return recall(historyPosition - 1)
+            return recall(by: -1, startingWith: prefixToRecall)
         }
         let column = before[before.index(after: end)...].unicodeScalars.count
         let above = before[..<end]
@@ -30,7 +30,9 @@ extension LineEditor {
     /// Handles the down arrow: moves to the line below, or recalls the next entry.
     func moveDown() -> UInt8 {
         let (before, after) = typed
-        guard let end = after.firstIndex(of: "\n") else { return recall(historyPosition + 1) }
+        guard let end = after.firstIndex(of: "\n") else {
+            return recall(by: 1, startingWith: prefixToRecall)
+        }
         let start = before.lastIndex(of: "\n").map { before.index(after: $0) } ?? before.startIndex
         let column = before[start...].unicodeScalars.count
         let below = after[after.index(after: end)...].prefix { $0 != "\n" }
@@ -39,18 +41,82 @@ extension LineEditor {
         return UInt8(CC_REFRESH)
     }
 
-    /// Replaces the typed text with an entry of the history, or with the new entry after the last one.
+    /// Handles the page up key: recalls the previous entry.
+    func recallEarlier() -> UInt8 { recall(by: -1, startingWith: "") }
+
+    /// Handles the page down key: recalls the next entry.
+    func recallLater() -> UInt8 { recall(by: 1, startingWith: "") }
+
+    /// The beginning of the entries to recall: the text that was typed before the first of them.
+    private var prefixToRecall: String {
+        if historyPosition == history.entries.count {
+            let (before, after) = typed
+            recalledPrefix = after.isEmpty ? before : ""
+        }
+        return recalledPrefix
+    }
+
+    /// Replaces the typed text with the next entry in a direction that begins with a text, or with the new entry after
+    /// the last one.
     ///
     /// Saves the typed text with its changes for a later return. At both ends of the history, nothing changes.
-    private func recall(_ position: Int) -> UInt8 {
+    private func recall(by step: Int, startingWith prefix: String) -> UInt8 {
         let entries = history.entries
-        guard (0...entries.count).contains(position) else { return UInt8(CC_REFRESH_BEEP) }
         let (before, after) = typed
+        var position = historyPosition + step
+        while entries.indices.contains(position),
+            !entries[position].hasPrefix(prefix) || entries[position] == before + after
+        {
+            position += step
+        }
+        guard (0...entries.count).contains(position) else { return beep() }
         drafts[historyPosition] = before + after
         historyPosition = position
         let text = drafts[position] ?? (position < entries.count ? entries[position] : "")
         replaceTyped(with: (text, ""))
         return UInt8(CC_REFRESH)
+    }
+
+    /// Handles the left arrow: moves by one character with its marks.
+    func moveLeft() -> UInt8 {
+        moveCursor(by: -(typed.before.last?.unicodeScalars.count ?? 0))
+        return UInt8(CC_REFRESH)
+    }
+
+    /// Handles the right arrow: accepts the suggestion at the end of the line, otherwise moves the cursor.
+    func moveRight() -> UInt8 {
+        if let suggestion {
+            insert(suggestion)
+        } else {
+            moveCursor(by: typed.after.first?.unicodeScalars.count ?? 0)
+        }
+        return UInt8(CC_REFRESH)
+    }
+
+    /// Handles the backspace key: deletes the last mark of a character, or a whole character.
+    func deleteBefore() -> UInt8 {
+        guard let last = typed.before.last, let scalar = last.unicodeScalars.last else {
+            return beep()
+        }
+        let category = scalar.properties.generalCategory
+        let isMark = scalar != "\u{FE0F}" && [.nonspacingMark, .spacingMark].contains(category)
+        el_deletestr(editor, Int32(isMark ? 1 : last.unicodeScalars.count))
+        return UInt8(CC_REFRESH)
+    }
+
+    /// Handles the delete key.
+    func deleteAfter() -> UInt8 {
+        guard let first = typed.after.first else { return beep() }
+        moveCursor(by: first.unicodeScalars.count)
+        el_deletestr(editor, Int32(first.unicodeScalars.count))
+        return UInt8(CC_REFRESH)
+    }
+
+    /// Handles Ctrl-D: ends the input on a line without typed text, otherwise deletes.
+    func deleteOrEnd() -> UInt8 {
+        let (before, after) = typed
+        let isIndent = before == initial.before && before.allSatisfy { $0 == " " }
+        return isIndent && after.isEmpty ? UInt8(CC_EOF) : deleteAfter()
     }
 
     /// Replaces the typed text; the cursor is placed between the two parts of the new text.

@@ -7,64 +7,49 @@ extension LineEditor {
     func readCharacter(into character: UnsafeMutablePointer<wchar_t>) -> Int32 {
         DrawingTurn.give()
         defer { DrawingTurn.take() }
-        // libedit has drawn parts of the line without colors.
-        var mustPaint = true
         noteForUndo()
         while true {
             // While keys are pending, the line will be drawn again soon.
-            if mustPaint, waitingScalar == nil, !Descriptor.hasInput(input) {
-                paintLine()
-                drawSuggestion()
-                mustPaint = false
-                isPainted = true
-            }
-            if TerminalSignals.takeInterrupts() > 0 {
-                wasInterrupted = true
-                return -1
-            }
+            if waiting.isEmpty, !Descriptor.hasInput(input) { draw() }
+            if TerminalSignals.takeInterrupts() > 0 { return interrupt() }
             let readiness =
-                waitingScalar != nil
-                ? .first : Descriptor.waitForInput(input, or: output.pipe.readEnd)
+                waiting.isEmpty
+                ? Descriptor.waitForInput(input, or: output.pipe.readEnd) : .first
             switch readiness {
             case .second:
                 output.pipe.drain()
-                if showWhatHappened() || currentHint != shownHint { mustPaint = true }
+                showWhatHappened()
                 if mustStop?() == true {
                     wasStopped = true
                     return -1
                 }
-            case .interrupted, .timeout:
-                if showWhatHappened() { mustPaint = true }
+            case .interrupted, .timeout: showWhatHappened()
             case .first:
-                guard let scalar = readKey() else { return 0 }
-                eraseSuggestion()
+                if waiting.isEmpty {
+                    guard let key = readKey() else { return 0 }
+                    waiting = key
+                }
+                if waiting.isEmpty { continue }
+                let scalar = waiting.removeFirst()
                 switch scalar {
-                case "\u{3}":
-                    wasInterrupted = true
-                    return -1
-                case "\u{1A}":
-                    suspend()
-                    mustPaint = true
+                case "\u{3}": return interrupt()
+                case "\u{1A}": suspend()
                 // Ctrl-\ is ignored.
-                case "\u{1C}": mustPaint = true
+                case "\u{1C}": break
                 default:
-                    wasPainted = isPainted
-                    isPainted = false
-                    // libedit miscounts the columns if it inserts a combining character itself.
-                    if scalar.value >= 0x300, displayWidth(scalar) == 0, !takesMarksAsTheyAre {
-                        marks.unicodeScalars.append(scalar)
-                        character.pointee = Self.markKey
-                    } else {
-                        character.pointee = wchar_t(scalar.value)
-                    }
+                    character.pointee = wchar_t(scalar.value)
                     return 1
                 }
             }
         }
     }
 
-    /// The key (Ctrl-^) that libedit receives in place of combining characters.
-    private static let markKey: wchar_t = 0x1E
+    private func interrupt() -> Int32 {
+        let (before, after) = typed
+        abandoned = before + after
+        wasInterrupted = true
+        return -1
+    }
 
     /// Stops the job with the terminal restored, and draws the line again when the job continues.
     private func suspend() {
@@ -77,42 +62,44 @@ extension LineEditor {
         shim_prepare_terminal(editor, 1)
         write("\u{1B}[?2004h")
         noticeWindowSize()
-        shim_refresh(editor)
     }
 
-    /// Shows new output, a new prompt or a new window size; returns whether the line was drawn again.
-    private func showWhatHappened() -> Bool {
+    /// Shows new output, a new prompt or a new window size.
+    private func showWhatHappened() {
         DrawingTurn.take()
         defer { DrawingTurn.give() }
         let bytes = output.takePending()
         let wasResized = noticeWindowSize()
-        let newPrompt = currentPrompt?()
-        let hasNewPrompt = newPrompt != nil && newPrompt != prompt
-        guard !bytes.isEmpty || wasResized || hasNewPrompt else { return false }
-        if !bytes.isEmpty || wasResized { interjections += 1 }
-        interject(bytes, newPrompt: hasNewPrompt ? newPrompt : nil)
-        return true
+        if !bytes.isEmpty || wasResized {
+            interjections += 1
+            eraseLine()
+            bytes.withUnsafeBytes { Descriptor.write(descriptor, $0) }
+        }
+        if let newPrompt = currentPrompt?() { prompt = newPrompt }
     }
 
-    /// Reads a character; in vi mode, the first two characters of a function key's sequence become one.
+    /// Reads a key: a character, or the sequence of a function key; empty for a sequence without a function.
     ///
-    /// The Escape key sends the same first character, but no other character follows within 40 ms.
-    private func readKey() -> Unicode.Scalar? {
-        if let scalar = waitingScalar {
-            waitingScalar = nil
-            return scalar
-        }
-        let scalar = readScalar()
-        guard usesViKeys, !takesMarksAsTheyAre, scalar == "\u{1B}",
+    /// The Escape key sends the first character of a sequence, but no other character follows within 40 ms. In vi mode,
+    /// the first two characters of a sequence become one, because the Escape key is a command itself.
+    private func readKey() -> [Unicode.Scalar]? {
+        guard let first = readScalar() else { return nil }
+        guard !isPasting, first == "\u{1B}",
             Descriptor.hasInput(input, milliseconds: Self.escapePatience), let next = readScalar()
-        else { return scalar }
-        switch next {
-        case "[": return "\u{9B}"
-        case "O": return "\u{8F}"
-        default:
-            waitingScalar = next
-            return scalar
+        else { return [first] }
+        guard next == "[" || next == "O" else { return [first, next] }
+        var sequence = [first, next]
+        while Descriptor.hasInput(input, milliseconds: Self.escapePatience),
+            let scalar = readScalar()
+        {
+            sequence.append(scalar)
+            // The Linux console sends a second bracket before the letter of F1 to F5.
+            let isBracket = scalar == "[" && sequence.count == 3
+            if !isBracket && !(" "..."?").contains(scalar) { break }
         }
+        let text = String(String.UnicodeScalarView(sequence))
+        guard boundSequences.contains(text) else { return [] }
+        return Array(keySequence(text).unicodeScalars)
     }
 
     private static let escapePatience: Int32 = 40

@@ -57,7 +57,7 @@ extension LineEditor {
     /// Handles Ctrl-_: restores the text before the last change.
     func undo() -> UInt8 {
         undoing.note(typed)
-        guard let text = undoing.undo() else { return UInt8(CC_REFRESH_BEEP) }
+        guard let text = undoing.undo() else { return beep() }
         replaceTyped(with: text)
         return UInt8(CC_REFRESH)
     }

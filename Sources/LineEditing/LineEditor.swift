@@ -13,6 +13,7 @@ import CEdit
 // Caveats:
 // * While a line is edited, the terminal sends no signals; Ctrl-C, Ctrl-Z and Ctrl-\ arrive as characters, and Ctrl-\ is
 //   ignored. Between lines the terminal has its original settings, and Ctrl-C sends SIGINT (see `TerminalSignals`).
+// * libedit edits the line and reads the keys; the editor draws (see `LineFrame`).
 // * libedit uses wide characters in the locale of the thread. The editor sets a UTF-8 locale for its thread and does
 //   not change the locale of the process, because scripts expect the locale of `lua`.
 
@@ -39,27 +40,30 @@ package final class LineEditor {
     var prompt = ""
     var windowSize: (columns: Int, rows: Int)
     var wasInterrupted = false
+    /// The text of the line that Ctrl-C has ended.
+    var abandoned = ""
     var wasStopped = false
     var needsEarlierLines = false
-    /// The typed combining characters that have not been inserted yet.
-    var marks = ""
-    /// Whether the current function of libedit accepts combining characters directly.
-    var takesMarksAsTheyAre = false
-    /// Whether the line was drawn in color before the last key.
-    var wasPainted = true
-    var isPainted = true
+    /// Whether the characters of a paste are read.
+    var isPasting = false
     var hasEarlierLines = false
     /// Whether the editor is in vi mode.
     var usesViKeys = false
-    /// A character that was read ahead for the next key.
-    var waitingScalar: Unicode.Scalar?
+    /// The characters of a key sequence that libedit has not received yet.
+    var waiting: [Unicode.Scalar] = []
+    /// The key sequences that have a function; others are ignored.
+    var boundSequences: Set<String> = []
+    /// The names and descriptions of functions, which libedit refers to.
+    var names: [UnsafeMutablePointer<wchar_t>] = []
     /// The earlier versions of the line.
     var undoing = Undo()
-    /// Whether a suggestion is drawn after the cursor.
-    var isSuggesting = false
+    /// The frame on the screen, the row of the cursor in it, and the window that it was drawn for; nil if there is none.
+    var drawn: (frame: LineFrame, cursorRow: Int, window: (columns: Int, rows: Int))?
     var initial = (before: "", after: "")
     /// The index of the displayed entry in the history; the number of entries for a new one.
     var historyPosition = 0
+    /// The text that begins all entries that the up and down arrows recall.
+    var recalledPrefix = ""
     /// The changed texts of entries that the user has left with the arrow keys, by index in the history.
     var drafts: [Int: String] = [:]
     /// The number of times that output was printed above the typed line.
@@ -78,6 +82,8 @@ package final class LineEditor {
     /// Called with the typed text when the line is drawn and when the output's pipe is woken, if the cursor is at the
     /// end.
     package var hint: ((_ before: String) -> String?)?
+    /// Returns the text to record for an entered line, such as a corrected indentation.
+    package var corrector: ((_ line: String) -> String)?
     /// The hint on the screen.
     var shownHint: String?
 
@@ -107,15 +113,15 @@ package final class LineEditor {
         guard Descriptor.isTerminal(input), Descriptor.isTerminal(descriptor),
             TerminalEnvironment.movesItsCursor,
             let reading = Descriptor.stream(input, "r"),
-            let writing = Descriptor.stream(descriptor, "w"),
-            let errors = Descriptor.stream(descriptor, "w")
+            // The editor draws the line, so the output of libedit is discarded.
+            let writing = fopen("/dev/null", "w")
         else { return nil }
         shim_use_utf8()
         DrawingTurn.take()
         defer { DrawingTurn.give() }
         guard
             let editor = el_init_fd(
-                "moonpool", reading, writing, errors, input, descriptor, descriptor),
+                "moonpool", reading, writing, writing, input, descriptor, descriptor),
             let historyHandle = history_winit()
         else { return nil }
         self.editor = editor
@@ -124,7 +130,7 @@ package final class LineEditor {
         self.descriptor = descriptor
         self.output = output
         self.history = history
-        streams = [reading, writing, errors]
+        streams = [reading, writing]
         windowSize = Descriptor.windowSize(descriptor) ?? (80, 24)
         // The unretained reference stays valid, because `deinit` ends libedit's editor before the object is released.
         shim_set_client(editor, Unmanaged.passUnretained(self).toOpaque())
@@ -134,9 +140,6 @@ package final class LineEditor {
         shim_history_set_size(historyHandle, Int32(history.limit))
         shim_history_set_unique(historyHandle, 1)
         shim_set_history(editor, historyHandle)
-        shim_set_prompt(
-            editor, { editor in editor.flatMap(LineEditor.of)?.promptPointer },
-            wchar_t(Self.promptEscape.value))
         shim_set_reader(
             editor,
             { editor, character in
@@ -152,7 +155,7 @@ package final class LineEditor {
         DrawingTurn.give()
         history_wend(historyHandle)
         for stream in streams { fclose(stream) }
-        promptPointer.deallocate()
+        for name in names { name.deallocate() }
     }
 
     /// Shows the prompt and reads one line.
@@ -167,24 +170,22 @@ package final class LineEditor {
     ) -> LineInput {
         DrawingTurn.take()
         defer { DrawingTurn.give() }
-        setPrompt(prompt)
+        self.prompt = prompt
         self.initial = initial
         self.hasEarlierLines = hasEarlierLines
         historyPosition = history.entries.count
         drafts = [:]
+        recalledPrefix = ""
         undoing = Undo()
         needsEarlierLines = false
         wasInterrupted = false
         wasStopped = false
-        isPainted = true
-        wasPainted = true
-        isSuggesting = false
-        shownHint = nil
+        drawn = nil
+        waiting = []
         noticeWindowSize()
         output.pipe.drain()
         output.beginLine()
-        // The terminal is prepared before the prompt is drawn: libedit itself prepares it only when it reads, so the
-        // terminal would echo earlier input.
+        // The terminal is prepared before the prompt is drawn, because it would echo earlier input.
         shim_prepare_terminal(editor, 1)
         write("\u{1B}[?2004h")
         if !initial.before.isEmpty || !initial.after.isEmpty { _ = push(Self.initialKey) }
@@ -194,15 +195,15 @@ package final class LineEditor {
         defer { output.endEditing() }
         if wasInterrupted {
             // Later output starts below the abandoned line.
-            write("^C\r\n")
+            drawEntered(abandoned + "^C")
             el_reset(editor)
             return .interrupted
         }
         if needsEarlierLines {
-            let text = typed
+            let (before, after) = typed
             eraseLine()
             el_reset(editor)
-            return .earlierLines(text.before + text.after)
+            return .earlierLines(corrector?(before + after) ?? before + after)
         }
         guard !wasStopped, let line, count > 0 else {
             write("\r\n")
@@ -210,7 +211,8 @@ package final class LineEditor {
         }
         var text = decodeWide(line, Int(count))
         if text.last == "\n" { text.removeLast() }
-        if !wasPainted { paintEnteredLine(text) }
+        text = corrector?(text) ?? text
+        drawEntered(text)
         return .line(text)
     }
 
@@ -234,19 +236,6 @@ package final class LineEditor {
         Descriptor.windowSize(descriptor) ?? windowSize
     }
 
-    // MARK: - Prompt
-
-    /// The text of the prompt, which libedit reads whenever it draws the line.
-    private(set) var promptPointer = UnsafeMutablePointer<wchar_t>.allocate(capacity: 1)
-
-    private func setPrompt(_ text: String) {
-        prompt = text
-        let scalars = text.unicodeScalars.map { wchar_t($0.value) } + [0]
-        promptPointer.deallocate()
-        promptPointer = .allocate(capacity: scalars.count)
-        promptPointer.initialize(from: scalars, count: scalars.count)
-    }
-
     // MARK: - Screen
 
     func write(_ text: String) {
@@ -263,40 +252,6 @@ package final class LineEditor {
         return (
             decodeWide(start, cursor - start), decodeWide(cursor, end - cursor)
         )
-    }
-
-    /// Erases prompt and line, prints bytes, and lets libedit draw both again, optionally with a new prompt.
-    func interject(_ bytes: [UInt8], newPrompt: String? = nil) {
-        eraseLine()
-        if let newPrompt { setPrompt(newPrompt) }
-        // Raw mode leaves output processing on, so a line feed still returns the carriage.
-        bytes.withUnsafeBytes { Descriptor.write(descriptor, $0) }
-        shim_refresh(editor)
-    }
-
-    /// Returns the number of rows that a prompt and the line after it take.
-    package func rows(prompt: String, line: String) -> Int {
-        var layout = TypedLineLayout(columns: windowSize.columns)
-        layout.add(prompt: prompt, escape: Self.promptEscape)
-        layout.add(text: line.unicodeScalars)
-        return layout.row + 1
-    }
-
-    /// Erases a number of rows above the cursor, which is at the start of a row.
-    package func eraseRows(_ count: Int) {
-        let count = min(count, max(windowSize.rows - 1, 0))
-        if count > 0 { write("\u{1B}[\(count)A\r\u{1B}[J") }
-    }
-
-    /// Erases prompt and line, and leaves the cursor at the start of the prompt.
-    func eraseLine() {
-        var layout = TypedLineLayout(columns: windowSize.columns)
-        layout.add(prompt: prompt, escape: Self.promptEscape)
-        let (before, after) = typed
-        layout.add(text: before.unicodeScalars)
-        // The cursor is never above the first row of the window, even if the line has scrolled out of it.
-        let row = min(layout.cursor(before: after).row, max(windowSize.rows - 1, 0))
-        write(row > 0 ? "\u{1B}[\(row)A\r\u{1B}[J" : "\r\u{1B}[J")
     }
 
     /// Updates the window size; returns whether it has changed.

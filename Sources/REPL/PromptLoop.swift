@@ -42,6 +42,7 @@ final class PromptLoop {
         editor?.currentPrompt = { [unowned self] in
             unfinished.isEmpty && !isAsking ? mailbox.prompt : nil
         }
+        editor?.corrector = { [unowned self] in EntryIndent.corrected($0, after: unfinished) }
         editor?.completer = { [unowned self] before, _ in complete(before) }
         if style.isColored {
             let colors = EntryColors(style: style)
@@ -173,6 +174,7 @@ final class PromptLoop {
                 let entry = unfinished.isEmpty ? text : unfinished + "\n" + text
                 guard compiler.status(of: entry) == .incomplete else { return entry }
                 unfinished = entry
+                initial = (EntryIndent.after(entry), "")
                 rows += editor?.rows(prompt: prompt, line: text) ?? 0
             case .earlierLines(let text):
                 initial = (unfinished, "\n" + text)

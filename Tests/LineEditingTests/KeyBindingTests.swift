@@ -34,7 +34,7 @@ private typealias Key = PseudoTerminal.Key
                 "ab" + Key.left + Key.paste("x\ny") + Self.undo + "-" + Key.enter, number: 1)
                 == .line("a-b"))
         #expect(try session.answer("com\t" + Self.undo + "\r", number: 2) == .line("com"))
-        session.terminal.type("draft" + Key.up)
+        session.terminal.type("draft" + Key.pageUp)
         try session.terminal.wait(for: "the last entry") { $0.lines.last == "> com" }
         #expect(try session.answer(Self.undo + "\r", number: 3) == .line("draft"))
         try session.end()
@@ -47,6 +47,73 @@ private typealias Key = PseudoTerminal.Key
             try session.answer(
                 block + Key.up + Key.lineStart + "a" + Self.lineEnd + "b" + Key.up + "\u{1B}[H("
                     + "\u{1B}[F)" + Key.enter, number: 1) == .line("(do)\na  twob\nend"))
+        try session.end()
+    }
+
+    @Test(
+        "A key without a function changes nothing",
+        arguments: [
+            "\u{1B}[15~", "\u{1B}[24~", "\u{1B}[Z", "\u{1B}OP", "\u{1B}[[A", "\u{1B}[1;2A",
+            "\u{1B}[2~", "\u{1B}[27;5;9~", "\u{1B}[200;3u", "\u{1B}[<0;1;2M", "\u{1B}[?1;2c",
+            "\u{1B}[I", "\u{1B}O5P", "\u{1C}",
+        ])
+    func unboundKeys(key: String) throws {
+        for bindings in ["", "bind -v"] {
+            let session = try session(bindings)
+            #expect(try session.answer("ab\(key)c\r", number: 1) == .line("abc"))
+            try session.end()
+        }
+    }
+
+    @Test("The user's file can bind function keys") func boundKeys() throws {
+        let session = try session(#"bind "\e[15~" ed-move-to-beg"#)
+        #expect(try session.answer("ab\u{1B}[15~c\r", number: 1) == .line("cab"))
+        try session.end()
+    }
+
+    @Test("The arrows recall entries by prefix, Page Up and Page Down all entries")
+    func recall() throws {
+        let session = try EditingSession()
+        for (index, entry) in ["alpha", "beta", "all", "gamma"].enumerated() {
+            _ = try session.answer(entry + "\r", number: index + 1)
+        }
+        let cases = [
+            ("al" + Key.up, "all"), ("al" + Key.up + Key.up, "alpha"),
+            ("al" + Key.up + Key.up + Key.up, "alpha"),
+            ("al" + Key.up + Key.up + Key.down, "all"),
+            ("al" + Key.up + Key.down, "al"), ("x" + Key.up, "x"),
+            (Key.up, "gamma"), (Key.pageUp + Key.pageUp, "all"),
+            ("be" + Key.pageUp + Key.pageUp + Key.pageDown + Key.pageDown, "be"),
+            ("be" + Key.up + Key.pageUp, "alpha"), (Key.pageDown, ""),
+        ]
+        for (keys, expected) in cases {
+            session.terminal.type(keys + "!")
+            try session.terminal.wait(for: "\(keys.debugDescription)") {
+                $0.lines.last == "> \(expected)!"
+            }
+            // The entry is discarded, so that the history stays.
+            session.terminal.type("\u{15}")
+            try session.terminal.wait(for: "the empty line") { $0.lines.last == ">" }
+            session.terminal.type(Key.interrupt)
+            try session.terminal.wait(for: "the next prompt") { screen in
+                screen.lines.suffix(2) == ["> ^C", ">"]
+            }
+            try session.waitForPrompt()
+        }
+        try session.end()
+    }
+
+    @Test("Ctrl-S searches forward and does not stop the output") func forwardSearch() throws {
+        let session = try EditingSession()
+        _ = try session.answer("alpha\r", number: 1)
+        _ = try session.answer("beta\r", number: 2)
+        session.terminal.type(Key.search + "a" + Key.search)
+        try session.terminal.wait(for: "the older entry") {
+            $0.lines.suffix(2) == ["> alpha", "bck:a"]
+        }
+        session.terminal.type("\u{13}")
+        try session.terminal.wait(for: "the newer entry") { $0.lines.contains("fwd:a") }
+        #expect(try session.answer(Key.interrupt, number: 3) == .interrupted)
         try session.end()
     }
 

@@ -96,6 +96,47 @@ private typealias Key = PseudoTerminal.Key
         #expect(session.terminal.screen.unknown == [])
     }
 
+    private static let joined = [
+        "👩\u{200D}👩\u{200D}👧", "नमस्ते", "❤\u{FE0F}", "🇩🇪", "👍🏽", "e\u{301}\u{323}", "한국", "ก็",
+    ]
+
+    @Test("Joined characters are shown as typed in lines of any length", arguments: [true, false])
+    func joined(isColored: Bool) throws {
+        for columns in [12, 23, 40] {
+            let session = try EditingSession(
+                columns: columns, rows: 30, painter: isColored ? Self.painter : nil)
+            var answers = 0
+            for text in Self.joined {
+                let line = "1 '" + String(repeating: text, count: 4) + "' end"
+                session.terminal.type(line + Key.left + Key.left + Key.left)
+                let wanted = "> " + line
+                func typed(_ screen: TerminalScreen) -> String {
+                    let first = screen.lines.lastIndex { $0.hasPrefix(">") } ?? 0
+                    return screen.lines[first...].joined().filter { $0 != " " }
+                }
+                let shown = wanted.filter { $0 != " " }
+                try session.terminal.wait(for: "\(line)") {
+                    typed($0).unicodeScalars.elementsEqual(shown.unicodeScalars)
+                }
+                answers += 1
+                let answer = try session.answer("x" + Key.enter, number: answers)
+                #expect(answer == .line(line.dropLast(3) + "xend"))
+            }
+            try session.end()
+            #expect(session.terminal.screen.unknown == [])
+        }
+    }
+
+    @Test("The arrows and the delete key move over whole characters") func wholeCharacters() throws
+    {
+        let session = try EditingSession()
+        let family = "👩\u{200D}👩\u{200D}👧"
+        let keys = "a\(family)bé" + Key.left + Key.left + Key.left + "\u{1B}[3~"
+        #expect(try session.answer(keys + Key.enter, number: 1) == .line("abé"))
+        #expect(try session.answer("a\(family)" + Key.backspace + "\r", number: 2) == .line("a"))
+        try session.end()
+    }
+
     @Test func `the visible part of a line that is higher than the window has colors`() throws {
         let session = try EditingSession(columns: 20, rows: 4, painter: Self.painter)
         let lines = (1...7).map { "\($0) 'row'" }
@@ -109,6 +150,12 @@ private typealias Key = PseudoTerminal.Key
         }
         session.terminal.type("8")
         try session.terminal.wait(for: "one more") { $0.colors(of: 3, "36") == "78" }
+        session.terminal.type(Key.up + Key.up + Key.up + Key.up + Key.up)
+        try session.terminal.wait(for: "the rows around the cursor") { screen in
+            screen.lines == ["> 1 'row'"] + lines[1...3] && screen.row == 1
+        }
+        session.terminal.type(Key.down + Key.down + Key.down + Key.down + Key.down)
+        try session.terminal.wait(for: "the last rows again") { $0.lines[0] == lines[3] }
         #expect(
             try session.answer(Key.enter, number: 1) == .line(lines.joined(separator: "\n") + "8"))
         let long = String(repeating: "1234567890", count: 9)
@@ -150,7 +197,7 @@ private typealias Key = PseudoTerminal.Key
 
     /// Returns the rows of a prompt with a line in a window of this width.
     ///
-    /// After a full row, the next row begins immediately; a mark without a base character is not shown.
+    /// A mark without a base character is not shown.
     private static func rows(_ line: String, columns: Int) -> [String] {
         var rows = ["> "]
         var column = 2
@@ -158,8 +205,7 @@ private typealias Key = PseudoTerminal.Key
         for scalar in line.unicodeScalars {
             let width = scalar == "\n" ? 0 : TerminalText.width(String(scalar))
             if width == 0, scalar != "\n" {
-                let row = column == 0 ? rows.count - 2 : rows.count - 1
-                if isAfterCharacter { rows[row].unicodeScalars.append(scalar) }
+                if isAfterCharacter { rows[rows.count - 1].unicodeScalars.append(scalar) }
                 continue
             }
             isAfterCharacter = scalar != "\n"
@@ -170,10 +216,6 @@ private typealias Key = PseudoTerminal.Key
             if scalar == "\n" { continue }
             rows[rows.count - 1].unicodeScalars.append(scalar)
             column += width
-            if column >= columns {
-                rows.append("")
-                column = 0
-            }
         }
         return rows.map { row in
             var row = row

@@ -290,7 +290,7 @@ private typealias Key = PseudoTerminal.Key
         #expect(session.terminal.screen.lines.contains("6 entries in \(file)"))
         #expect(try session.end() == 0)
         let text = try String(contentsOfFile: file, encoding: .utf8)
-        #expect(text.contains("moonpool> for i = 1, 2 do\n       >> print("))
+        #expect(text.contains("moonpool> for i = 1, 2 do\n       >>   print("))
         #expect(text.contains("\n\\moonpool> 1\n"))
         let again = try PseudoTerminal(columns: 100, rows: 30)
         let program = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent()

@@ -267,7 +267,7 @@ final class TerminalSession {
         }
         session.terminal.type("end" + Key.up)
         try session.terminal.wait(for: "the entry in one piece") { screen in
-            screen.lines.suffix(3) == ["store v2> for i = 1, 2 do", "print(i + 10)", "end"]
+            screen.lines.suffix(3) == ["store v2> for i = 1, 2 do", "  print(i + 10)", "end"]
         }
         session.terminal.type(Key.backspace + Key.backspace + Key.backspace + "20)" + Key.enter)
         try session.terminal.wait(for: "what it prints") { $0.lines.contains("22") }
@@ -275,7 +275,7 @@ final class TerminalSession {
         try session.prompt()
         session.terminal.type(Key.up)
         try session.terminal.wait(for: "the entry again") {
-            $0.lines.suffix(3) == ["store v2> for i = 1, 2 do", "print(i + 20)", "end"]
+            $0.lines.suffix(3) == ["store v2> for i = 1, 2 do", "  print(i + 20)", "end"]
         }
         session.terminal.type(Key.interrupt)
         #expect(try session.end() == 0)

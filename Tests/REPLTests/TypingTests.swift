@@ -28,7 +28,7 @@ private typealias Key = PseudoTerminal.Key
     {
         let first = try TerminalSession()
         defer { first.remove() }
-        for line in ["for i = 1, 2 do", "  print('row ' .. i)"] {
+        for line in ["for i = 1, 2 do", "print('row ' .. i)"] {
             first.terminal.type(line + Key.enter)
             try first.terminal.wait(for: "the continuation") {
                 $0.lines.last?.hasSuffix(">>") == true

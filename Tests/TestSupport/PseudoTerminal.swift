@@ -72,6 +72,7 @@ public final class PseudoTerminal {
     public enum Key {
         public static let enter = "\r", tab = "\t", interrupt = "\u{3}", end = "\u{4}"
         public static let up = "\u{1B}[A", down = "\u{1B}[B", right = "\u{1B}[C", left = "\u{1B}[D"
+        public static let pageUp = "\u{1B}[5~", pageDown = "\u{1B}[6~"
         public static let backspace = "\u{7F}", search = "\u{12}", lineStart = "\u{1}"
         /// The bytes that a terminal sends for pasted text.
         public static func paste(_ text: String) -> String { "\u{1B}[200~\(text)\u{1B}[201~" }

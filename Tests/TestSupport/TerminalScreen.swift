@@ -135,7 +135,8 @@ public struct TerminalScreen: Sendable {
     private mutating func control(_ final: Character, _ parameters: String) {
         let numbers = parameters.split(separator: ";").map { Int($0) ?? 0 }
         let count = max(1, numbers.first ?? 1)
-        isWrapping = false
+        // Colors do not affect the wrapping of the next character.
+        if final != "m" { isWrapping = false }
         switch final {
         case "A": row = max(0, row - count)
         case "B": row = min(rows - 1, row + count)

@@ -124,11 +124,12 @@ package final class AttachClient {
             let colors = EntryColors(style: Style(isColored: true))
             editor?.painter = { [unowned self] in colors.runs(of: $0, after: unfinished) }
         }
+        editor?.corrector = { [unowned self] in EntryIndent.corrected($0, after: unfinished) }
         while !state.hasEnded {
             let prompt = unfinished.isEmpty ? state.prompt : ">> "
             // Entries that a program writes need no prompts.
             let input =
-                editor?.readLine(prompt: prompt)
+                editor?.readLine(prompt: prompt, initial: (EntryIndent.after(unfinished), ""))
                 ?? (TerminalEnvironment.hasTerminalInput
                     ? plainPrompt.readLine(prompt: prompt) : plainPrompt.readLine())
             switch input {

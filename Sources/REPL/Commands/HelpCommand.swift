@@ -43,10 +43,11 @@ extension Session {
             ("Tab", "Complete the word, or list the candidates."),
             (
                 "Up, Down",
-                "Move between the lines of an entry, then between the entries of the history."
+                "Move between the lines of an entry, then between the entries that begin with the typed text."
             ),
+            ("Page Up, Page Down", "Move between the entries of the history."),
             ("Right, Ctrl-F", "Accept the gray suggestion at the end of the line, or move right."),
-            ("Ctrl-R", "Search the history."),
+            ("Ctrl-R, Ctrl-S", "Search the history backward or forward."),
             ("Home, Ctrl-A", "Move to the start of the line."),
             ("End, Ctrl-E", "Move to the end of the line."),
             ("Ctrl-Left, Ctrl-Right", "Move by a word."),

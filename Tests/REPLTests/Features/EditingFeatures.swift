@@ -52,11 +52,12 @@ extension Feature {
             }
             trial.type("v = 1 end" + Key.up)
             try trial.session.terminal.wait(for: "the whole entry") {
-                $0.lines.suffix(2).first?.hasSuffix("> do") == true && $0.lines.last == "v = 1 end"
+                $0.lines.suffix(2).first?.hasSuffix("> do") == true
+                    && $0.lines.last == "  v = 1 end"
             }
             trial.type("\u{5} w = 33" + Key.enter)
             try trial.session.terminal.wait(for: "the run") {
-                $0.lines.suffix(2).first == "v = 1 end"
+                $0.lines.suffix(2).first == "  v = 1 end"
             }
             try trial.run("w + v", shows: "34")
         },
