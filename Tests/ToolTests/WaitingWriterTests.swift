@@ -178,6 +178,27 @@ import Testing
         #expect(try entries() == (isKilled ? "" : "0holder ") + "3now 1queued 2queued")
     }
 
+    @Test(arguments: ["script", "import"])
+    func `A write that waits longer than a second says so`(kind: String) throws {
+        let holder = try holder()
+        let waiter: Subprocess
+        if kind == "script" {
+            waiter = try start("waiter", "store:write(function() create(1, 'waiter') end)")
+        } else {
+            _ = try folder.write("id,writer\n1,waiter\n", to: "Entry.csv")
+            waiter = try Subprocess(
+                Tool.path, ["import", store, folder.path + "/Entry.csv", "--class", "Entry"])
+        }
+        try waiter.wait { waiter.error.contains("waiting for another") }
+        try giveSign()
+        _ = try expectSuccess(holder)
+        let outcome = try waiter.finish()
+        #expect(outcome.exitCode == 0, "\(outcome.error)")
+        #expect(outcome.error.contains("is writing to '\(store)'\n"))
+        #expect(outcome.error.split(separator: "\n").count == 1)
+        #expect(try entries() == "0holder 1waiter")
+    }
+
     @Test func `queued writes of several processes alternate and lose nothing`() throws {
         let script = """
             local last = 0

@@ -2,6 +2,7 @@ import ArgumentParser
 import DataFormats
 import EventLoops
 import ObjectStore
+import StoreBindings
 
 /// Opens stores for commands.
 enum CommandStore {
@@ -11,8 +12,12 @@ enum CommandStore {
     static func open(_ path: String, isReadOnly: Bool) throws -> Store {
         // Opening a missing file would create a store, which a reading command must not do.
         if isReadOnly { try StoreFiles.requireStore(path) }
+        let wait = WriteWait {
+            ProcessServices.writeError("moonpool: \(WriteWait.text(path))\n")
+        }
         return try Store(
-            StoreConfiguration(.file(path), isReadOnly: isReadOnly), scheduler: UnwokenThread())
+            StoreConfiguration(.file(path), isReadOnly: isReadOnly), scheduler: UnwokenThread(),
+            whileWaiting: { wait.note() })
     }
 
     /// Opens an in-memory store for a dry run.

@@ -111,7 +111,7 @@ package final class StoreModule {
     package var aroundCalls: ((_ token: TokenHandle, _ call: () throws -> Void) throws -> Void)?
     /// Runs about fifty times a second while a write waits for another writer.
     ///
-    /// An error that it throws ends the wait.
+    /// An error that it throws ends the wait. Without the function, the host receives a hint after a second.
     package var whileWaiting: (() throws -> Void)?
     /// Asks the user if `define` would lose data; with nil, `define` throws an error.
     ///
@@ -211,6 +211,11 @@ package final class StoreModule {
         configuration.holder = holder
         // Objects that a migration stores in the script's variables belong to the opened store.
         var migrated: StoreHandle?
+        let name =
+            switch configuration.location {
+            case .file(let name), .memory(let name): name
+            }
+        let wait = WriteWait { [weak self] in self?.host?.hint(WriteWait.text(name)) }
         let store = try Store(
             configuration, scheduler: scheduler,
             migration: migration.map { function in
@@ -223,7 +228,8 @@ package final class StoreModule {
             }, shouldCompact: shouldCompact,
             whileWaiting: { [weak self] in
                 try self?.state.checkStopping()
-                try self?.whileWaiting?()
+                guard let handler = self?.whileWaiting else { return wait.note() }
+                try handler()
             })
         let handle = migrated ?? StoreHandle(self, store)
         store.notifications.errorHandler = { [weak self] error, token in
