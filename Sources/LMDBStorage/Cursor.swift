@@ -133,6 +133,16 @@ package struct Cursor: ~Copyable {
                 mdb_cursor_txn(pointer), table, key)
         }
         try prepareChange(of: bytes, isNew: isNew)
+        try keep(key)
+    }
+
+    /// Records the present value of a key for the savepoints of the write.
+    @inline(__always)
+    private func keep(_ key: MDB_val) throws(StorageError) {
+        guard environment._withUnsafeGuaranteedRef({ $0.undo.isRecording }) else { return }
+        let code = environment.takeUnretainedValue().undo.record(
+            key, table, mdb_cursor_txn(pointer))
+        try check(code, "mdb_get", environment)
     }
 
     /// Records a change for the redo log, if there is one.
@@ -203,14 +213,13 @@ package struct Cursor: ~Copyable {
     package func delete() throws(StorageError) {
         try admitRemoval()
         try prepareChange(of: 0)
-        record { recorder in
-            var key = MDB_val()
-            var value = MDB_val()
-            if mdb_cursor_get(pointer, &key, &value, MDB_GET_CURRENT) == 0 {
-                recorder.delete(table, UnsafeRawBufferPointer(key))
-            } else {
-                recorder.giveUp()
-            }
+        var key = MDB_val()
+        var value = MDB_val()
+        if mdb_cursor_get(pointer, &key, &value, MDB_GET_CURRENT) == 0 {
+            try keep(key)
+            record { $0.delete(table, UnsafeRawBufferPointer(key)) }
+        } else {
+            record { $0.giveUp() }
         }
         try check(mdb_cursor_del(pointer, 0), "mdb_cursor_del", environment)
     }

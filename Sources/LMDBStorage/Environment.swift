@@ -126,6 +126,7 @@ package final class Environment: Sendable {
     private let claim: Int32
     /// The size of the open write.
     let openWrite: OpenWrite
+    let undo = UndoLog()
     let writeQueue = WriteLockQueue()
     let readers = Mutex(ReaderBook())
     /// The checksums of all values.

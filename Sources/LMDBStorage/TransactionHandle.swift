@@ -137,6 +137,24 @@ package struct TransactionHandle {
         }
     }
 
+    /// Records the present value of a key for the savepoints of the write.
+    @inline(__always)
+    private func keep(_ table: Table, _ key: MDB_val) throws(StorageError) {
+        guard environment._withUnsafeGuaranteedRef({ $0.undo.isRecording }) else { return }
+        try admit(table)
+        let code = environment.takeUnretainedValue().undo.record(key, table.dbi, pointer)
+        try check(code, "mdb_get", environment)
+    }
+
+    @inline(__always)
+    private func keep(_ table: Table, _ key: UInt64) throws(StorageError) {
+        guard environment._withUnsafeGuaranteedRef({ $0.undo.isRecording }) else { return }
+        var key = key
+        try withUnsafeMutablePointer(to: &key) { key throws(StorageError) in
+            try keep(table, MDB_val(mv_size: 8, mv_data: key))
+        }
+    }
+
     /// Records a change for the redo log, if there is one.
     @inline(__always)
     private func record(_ change: (ChangeRecorder) -> Void) {
@@ -149,6 +167,7 @@ package struct TransactionHandle {
     ) throws(StorageError) {
         try admitChange(table, key)
         try prepareChange(of: 8 + value.count + ValueSeal.size, isNew: append)
+        try keep(table, key)
         var key = key
         var space = MDB_val(mv_size: value.count + ValueSeal.size, mv_data: nil)
         let code = withUnsafeMutablePointer(to: &key) { pointer in
@@ -172,6 +191,7 @@ package struct TransactionHandle {
         var wrappedKey = MDB_val(key)
         try admitChange(table, wrappedKey)
         try prepareChange(of: key.count + value.count + ValueSeal.size, isNew: append)
+        try keep(table, wrappedKey)
         var space = MDB_val(mv_size: value.count + ValueSeal.size, mv_data: nil)
         let flags = UInt32(MDB_RESERVE | (append ? MDB_APPEND : 0))
         try check(
@@ -186,6 +206,7 @@ package struct TransactionHandle {
     ) throws(StorageError) -> UnsafeMutableRawBufferPointer {
         try admitChange(table, key)
         try prepareChange(of: 8 + count + ValueSeal.size, isNew: append)
+        try keep(table, key)
         var key = key
         var wrappedValue = MDB_val(mv_size: count + ValueSeal.size, mv_data: nil)
         let code = withUnsafeMutablePointer(to: &key) { pointer in
@@ -211,6 +232,7 @@ package struct TransactionHandle {
     package func delete(_ table: Table, _ key: UInt64) throws(StorageError) -> Bool {
         try admitChange(table, key)
         try prepareChange(of: 0)
+        try keep(table, key)
         var key = key
         let code = withUnsafeMutablePointer(to: &key) { pointer in
             var wrapped = MDB_val(mv_size: 8, mv_data: pointer)
@@ -231,6 +253,7 @@ package struct TransactionHandle {
         var wrapped = MDB_val(key)
         try admitChange(table, wrapped)
         try prepareChange(of: 0)
+        try keep(table, wrapped)
         guard try removed(mdb_del(pointer, table.dbi, &wrapped, nil)) else { return false }
         record { $0.delete(table.dbi, key) }
         return true
@@ -242,8 +265,11 @@ package struct TransactionHandle {
         return true
     }
 
-    /// Removes all entries of a table.
+    /// Removes all entries of a table; not after a ``mark()``.
     package func drop(_ table: Table) throws(StorageError) {
+        precondition(
+            environment._withUnsafeGuaranteedRef { !$0.undo.isRecording },
+            "a table is dropped in a savepoint")
         if needsAdmission {
             try environment.takeUnretainedValue().pages.admitRemoval(of: table.dbi)
         }

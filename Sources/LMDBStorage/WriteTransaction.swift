@@ -120,6 +120,7 @@ package final class WriteTransaction {
             throw error
         }
         pointer = nil
+        environment.undo.end()
         environment.countWrittenBytes()
         let lease = lease.take()
         defer { withExtendedLifetime(lease) {} }
@@ -156,6 +157,7 @@ package final class WriteTransaction {
     package func abort() {
         guard let ended = pointer else { return }
         pointer = nil
+        environment.undo.end()
         environment.openWrite.end(isCommitted: false)
         environment.seals.forget()
         environment.writerThread.store(0, ordering: .relaxed)

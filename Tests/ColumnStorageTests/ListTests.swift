@@ -248,12 +248,12 @@ import Testing
         edits.append(.insert(at: 0, count: 1))
         var recorded = RecordedEdits()
         for owner in Int64(0)..<100 { recorded.record(edits, of: owner, limit: 1 << 16) }
-        #expect(recorded.byOwner.count == 100)
+        #expect(recorded.byOwner.values.count == 100)
         for owner in Int64(100)..<10_000 { recorded.record(edits, of: owner, limit: 1 << 16) }
         #expect(recorded.byOwner.isEmpty)
         recorded.removeAll()
         recorded.record(edits, of: 1, limit: 1 << 16)
-        #expect(recorded.byOwner.count == 1)
+        #expect(recorded.byOwner.values.count == 1)
     }
 
     @Test func `appending to a long list reads one chunk`() throws {

@@ -52,6 +52,45 @@ private struct Failed: Error {}
         #expect(code { _ = try store.refresh() } == .closed)
     }
 
+    @Test func `a savepoint rolls back what fails in it, and the write continues`() throws {
+        let store = try Store(.memory("savepoints"), models: Twin.self, on: nil)
+        defer { store.close() }
+        var lost: [Live<Twin>] = []
+        let kept = try store.writeNow { tx in
+            let one = try tx.insert(Twin(id: 1, text: "a"))
+            #expect(throws: Failed.self) {
+                try tx.savepoint {
+                    lost.append(try tx.insert(Twin(id: 2)))
+                    one.text = "b"
+                    throw Failed()
+                }
+            }
+            #expect(one.text == "a" && !lost[0].isValid)
+            // A failed assignment fails the savepoint, not the write.
+            #expect(
+                code {
+                    try tx.savepoint {
+                        lost[0].text = "c"; one.text = "d"
+                    }
+                } == .invalidObject)
+            let two = try tx.savepoint {
+                try tx.savepoint { one.text = "e" }
+                return try tx.insert(Twin(id: 2, text: "f"))
+            }
+            #expect(code { try tx.savepoint { try store.writeNow { _ in } } } == .alreadyInWrite)
+            return [one, two]
+        }
+        #expect(kept.map(\.text) == ["e", "f"])
+        #expect(throws: Failed.self) {
+            try store.writeNow { tx in
+                lost.append(try tx.insert(Twin(id: 3)))
+                throw Failed()
+            }
+        }
+        let three = try store.writeNow { tx in try tx.insert(Twin(id: 3, text: "g")) }
+        #expect(lost.filter(\.isValid).isEmpty && lost.allSatisfy { $0 != three })
+    }
+
     @Test func `messages contain names of Swift functions and no Lua terms`() throws {
         let store = try Store(.memory("words"), models: Twin.self, on: nil)
         defer { store.close() }

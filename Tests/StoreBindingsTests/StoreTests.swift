@@ -24,6 +24,60 @@ import Testing
             """)
     }
 
+    @Test func `a savepoint rolls back a part of a write`() {
+        session.expect(
+            """
+            assert(code(store.savepoint, store, function() end) == "not_in_write")
+            assert(message(store.savepoint, store, function() end):find("store:write", 1, true))
+            local inner
+            store:write(function()
+              local a, b = store:savepoint(function() return store:create("Toy", { label = "a", price = 1 }), 2 end)
+              assert(a.label == "a" and b == 2)
+              local reason = {}
+              local ok, err = pcall(store.savepoint, store, function()
+                inner = store:create("Toy", { label = "b", price = 1 })
+                a.price = 9
+                store:savepoint(function() store:delete(a) end)
+                assert(not a:is_valid() and #store:objects "Toy" == 1)
+                for _, name in ipairs { "begin_write", "commit_write", "cancel_write", "undo", "redo" } do
+                  assert(code(store[name], store) == "already_in_write", name)
+                end
+                assert(code(store.write, store, function() end) == "already_in_write")
+                error(reason)
+              end)
+              assert(not ok and err == reason and store.is_in_write)
+              assert(a:is_valid() and a.price == 1 and not inner:is_valid() and #store:objects "Toy" == 1)
+              local wrong = pcall(store.savepoint, store, function() store:objects "Toi" end)
+              assert(not wrong)
+              assert(code(store.savepoint, store) == "invalid_argument")
+            end)
+            assert(#store:objects "Toy" == 1)
+            store:write(function() store:create("Toy", { label = "c", price = 1 }) end)
+            assert(not inner:is_valid())
+            """)
+    }
+
+    @Test func `an unmanaged graph that cannot be stored changes nothing`() {
+        session.expect(
+            """
+            local s <close> = moonpool.open {
+              in_memory = "graph",
+              schema = { Person = { name = "string primary", age = "int?", friend = "Person", friends = "Person[]" } },
+            }
+            s:write(function() s:create("Person", { name = "Bob", age = 1 }) end)
+            for _, mode in ipairs { "error", "all", "modified" } do
+              s:write(function()
+                local ann = moonpool.new("Person", { name = "Ann" })
+                local bob = moonpool.new("Person", { name = mode == "error" and "Ben" or "Bob", age = 50, friend = ann })
+                ann.friends = { bob, moonpool.new("Person", { name = "Cid", friend = moonpool.new("Person", {}) }) }
+                assert(code(s.add, s, ann, mode) == "missing_value")
+                assert(#s:objects "Person" == 1 and s:object("Person", "Bob").age == 1)
+                assert(s:object("Person", "Bob").friend == nil)
+              end)
+            end
+            """)
+    }
+
     @Test func `the same path opens the same store, and closing is final`() {
         session.expect(
             """

@@ -152,13 +152,20 @@ extension ListColumn {
         try keys?.removeAllLists()
     }
 
-    /// Discards all changes since the last flush.
+    /// Discards all changes since the last flush, and the recorded edits of the write.
     package func cancel() {
-        edited.removeAll()
+        discardEdited()
         recordedEdits.removeAll()
+        keys?.recordedEdits.removeAll()
+    }
+
+    /// Discards all changes since the last flush.
+    func discardEdited() {
+        edited.removeAll()
         pendingBytes = 0
+        flushCount += 1
         pages.invalidate()
-        keys?.cancel()
+        keys?.discardEdited()
     }
 
     /// Stores all changed chunks.

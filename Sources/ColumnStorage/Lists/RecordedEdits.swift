@@ -3,7 +3,7 @@
 /// The edits of an owner without an entry are unknown. All edits become unknown if they take too much memory, as those of
 /// very many short lists do.
 struct RecordedEdits: ~Copyable {
-    private(set) var byOwner: [Int64: CollectionEdits] = [:]
+    private(set) var byOwner = JournaledMap<Int64, CollectionEdits>()
     private var bytes = 0
     private var isDropped = false
 
@@ -20,6 +20,15 @@ struct RecordedEdits: ~Copyable {
             isDropped = true
         }
     }
+
+    /// Returns a mark of the present edits.
+    mutating func mark() -> Int { byOwner.mark() }
+
+    /// Reverts the edits after a mark.
+    mutating func rollBack(to mark: Int) { if !isDropped { byOwner.rollBack(to: mark) } }
+
+    /// Keeps the edits since the oldest mark.
+    mutating func endMarks() { byOwner.endMarks() }
 
     /// Removes all edits after the write.
     mutating func removeAll() {

@@ -18,6 +18,8 @@ package final class Snapshot {
     ///
     /// It remains true until ``didReadSchema()``.
     package private(set) var mayHaveNewSchema = false
+    /// The upper bounds of the keys in writes that were rolled back.
+    @exclusivity(unchecked) private var discardedKeys: [TableID: ObjectKey] = [:]
 
     /// Creates a live snapshot at the newest version.
     package init(_ file: ColumnFile) throws(StorageError) {
@@ -253,9 +255,20 @@ package final class Snapshot {
         return left
     }
 
+    /// Returns the upper bounds of the keys in writes that were rolled back since the last call.
+    package func takeDiscardedKeys() -> [TableID: ObjectKey] {
+        let taken = discardedKeys
+        if !taken.isEmpty { discardedKeys = [:] }
+        return taken
+    }
+
     /// Rolls back all changes of the write.
     package func cancelWrite() {
         guard let session = write else { return }
+        for (id, overlay) in session.overlays {
+            let bound = overlay.reader.keyBound
+            if bound > overlay.headBefore.keyBound { discardedKeys[id] = ObjectKey(bound) }
+        }
         source.endWrite()
         let touched = session.overlays.values.map(\.reader)
         session.end()

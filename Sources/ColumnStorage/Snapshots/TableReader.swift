@@ -113,6 +113,19 @@ package final class TableReader {
         state.pointee.clusterCount = head.clusterCount
     }
 
+    /// Returns to an earlier state of the open write, and invalidates every address.
+    func restore(
+        _ definition: TableDefinition, keyBound: Int64, count: Int, clusterCount: Int
+    ) throws(StorageError) {
+        if definition != self.definition { try configure(definition) }
+        guard state.pointee.resize(columns: state.pointee.columnCount, clusters: clusterCount)
+        else { throw source.damaged("no memory for the directory of a table") }
+        state.pointee.keyBound = keyBound
+        state.pointee.count = count
+        state.pointee.clusterCount = clusterCount
+        state.pointee.advanceEpoch()
+    }
+
     /// Makes the reader read an empty table from now on.
     func close() {
         isClosed = true

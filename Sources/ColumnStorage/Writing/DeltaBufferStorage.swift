@@ -30,6 +30,30 @@ final class DeltaBufferStorage {
         if isLoaded { self.version = version }
     }
 
+    /// The nodes of an open write at a savepoint.
+    struct Mark {
+        fileprivate let nodes: [UInt8]
+        fileprivate let isLoaded: Bool
+        fileprivate let isChanged: Bool
+        fileprivate let version: UInt64?
+    }
+
+    /// Returns the present nodes, of a few hundred bytes at most.
+    func mark() -> Mark {
+        Mark(
+            nodes: isLoaded ? [UInt8](bytes[..<used]) : [], isLoaded: isLoaded,
+            isChanged: isChanged, version: version)
+    }
+
+    /// Restores the nodes at a savepoint.
+    func restore(_ mark: Mark) {
+        bytes.copyBytes(from: mark.nodes)
+        used = mark.nodes.count
+        isLoaded = mark.isLoaded
+        isChanged = mark.isChanged
+        version = mark.version
+    }
+
     private func willChange() {
         isChanged = true
         version = nil

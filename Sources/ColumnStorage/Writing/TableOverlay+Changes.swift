@@ -2,9 +2,9 @@
 extension TableOverlay {
     /// Returns the rows that the write has inserted, or in which it has set one of the columns.
     func touchedKeys(_ columns: [ColumnID]) throws(StorageError) -> KeySet {
-        var clusters: Set<Int> = Set(presence.keys)
+        var clusters: Set<Int> = Set(presence.values.keys)
         for key in leaves.keys { clusters.insert(LeafKey(rawValue: key).cluster) }
-        for key in marks.keys { clusters.insert(LeafKey(rawValue: key).cluster) }
+        for key in marks.values.keys { clusters.insert(LeafKey(rawValue: key).cluster) }
         var result = KeySet()
         for cluster in clusters.sorted() {
             let root = leaves[LeafKey(id, cluster: cluster, slot: 0).rawValue]
@@ -24,17 +24,17 @@ extension TableOverlay {
     /// Returns the changes of the write to the table, complete after all leaves are flushed.
     func changes() throws(StorageError) -> TableChanges {
         var changes = TableChanges()
-        for cluster in presence.keys.sorted() {
+        for cluster in presence.values.keys.sorted() {
             guard let (old, new) = presence[cluster] else { continue }
             let base = Int64(cluster * Cluster.rows)
             changes.inserted.insert(base: base, bits: new & ~old)
             changes.deleted.insert(base: base, bits: old & ~new)
         }
         if marks.isEmpty { return changes }
-        if marks.count == 1, let (key, set) = marks.first {
+        if marks.values.count == 1, let (key, set) = marks.values.first {
             try note(set, of: LeafKey(rawValue: key), in: &changes)
         } else {
-            for key in marks.keys.sorted(by: {
+            for key in marks.values.keys.sorted(by: {
                 LeafKey(rawValue: $0).cluster < LeafKey(rawValue: $1).cluster
             }) {
                 guard let set = marks[key] else { continue }
@@ -43,7 +43,8 @@ extension TableOverlay {
         }
         for (index, list) in reader.lists.enumerated() {
             guard let list, let rows = changes.modified[ColumnID(index)] else { continue }
-            for (owner, edits) in list.recordedEdits.byOwner where rows.contains(ObjectKey(owner)) {
+            for (owner, edits) in list.recordedEdits.byOwner.values
+            where rows.contains(ObjectKey(owner)) {
                 changes.edits[ColumnID(index), default: [:]][ObjectKey(owner)] = edits
             }
         }

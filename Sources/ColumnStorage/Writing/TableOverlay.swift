@@ -15,12 +15,12 @@ final class TableOverlay {
     /// The leaves whose newest form is in the write transaction.
     @exclusivity(unchecked) var flushed: Set<UInt64> = []
     /// The marks of flushed leaves.
-    @exclusivity(unchecked) var marks: [UInt64: ClusterBits] = [:]
+    @exclusivity(unchecked) var marks = JournaledMap<UInt64, ClusterBits>()
     /// The committed forms of some flushed leaves; they save a search when old values are kept.
     @exclusivity(unchecked) private(set) var origins: [(key: LeafKey, address: UnsafeRawPointer)] =
         []
     /// The presence before and after the write, for clusters whose presence was flushed.
-    @exclusivity(unchecked) var presence: [Int: (old: ClusterBits, new: ClusterBits)] = [:]
+    @exclusivity(unchecked) var presence = JournaledMap<Int, (old: ClusterBits, new: ClusterBits)>()
     /// Whether the table was touched, even without a resulting change.
     @exclusivity(unchecked) private(set) var isTouched = false
     /// Whether the write has removed the table with all its data.
@@ -193,8 +193,17 @@ final class TableOverlay {
         if let address = leaf.origin, origins.count < 16 { origins.append((key, address)) }
     }
 
-    /// Discards every unpacked leaf, and with it all changes that the write has not flushed.
+    /// Discards all changes of the write.
     func discard() {
+        discardLeaves()
+        flushed.reset()
+        marks.reset()
+        presence.reset()
+        if !origins.isEmpty { origins.removeAll(keepingCapacity: true) }
+    }
+
+    /// Discards every unpacked leaf, and with it all changes that the write has not flushed.
+    func discardLeaves() {
         for (key, leaf) in leaves {
             let key = LeafKey(rawValue: key)
             if !keepsTail(key.cluster) {
@@ -202,10 +211,6 @@ final class TableOverlay {
             }
         }
         leaves.reset()
-        flushed.reset()
-        marks.reset()
-        presence.reset()
-        if !origins.isEmpty { origins.removeAll(keepingCapacity: true) }
         for slot in recent.indices { recent[slot] = nil }
     }
 
@@ -224,22 +229,10 @@ final class TableOverlay {
     }
 }
 
-/// The capacity of a hash table up to which its memory is kept; memory that one large write needed is not kept
-/// permanently.
-private let keptCapacity = 64
-
-extension Dictionary {
-    /// Removes all keys.
-    fileprivate mutating func reset() {
-        let isSmall = capacity < keptCapacity
-        if !isEmpty || !isSmall { removeAll(keepingCapacity: isSmall) }
-    }
-}
-
 extension Set {
     /// Removes all elements.
     fileprivate mutating func reset() {
-        let isSmall = capacity < keptCapacity
+        let isSmall = capacity < keptHashCapacity
         if !isEmpty || !isSmall { removeAll(keepingCapacity: isSmall) }
     }
 }

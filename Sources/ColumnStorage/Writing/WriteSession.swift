@@ -46,6 +46,11 @@ package final class WriteSession {
     /// Copies of leaves that the write has flushed, for readers; nil until there is one.
     @exclusivity(unchecked) private(set) var copies: LeafCopies?
 
+    /// The keys that the write must not use: those of rows in earlier writes that were rolled back.
+    @exclusivity(unchecked) package var reservedKeys: [TableID: ObjectKey] = [:]
+    /// The number of open savepoints.
+    @exclusivity(unchecked) package private(set) var savepointCount = 0
+
     /// The size in bytes of a buffer from which its changes are stored before the commit; each kind of changes has
     /// buffers of its own.
     let bufferLimit: Int
@@ -94,6 +99,7 @@ package final class WriteSession {
         let overlay = reader.beginWrite(self)
         overlays[table] = overlay
         recent = overlay
+        if let bound = reservedKeys[table] { reserveKeys(table, below: bound) }
         return overlay
     }
 
@@ -284,6 +290,7 @@ package final class WriteSession {
         if let failure { throw failure }
         isEnding = true
         var changes = ChangeSet(schemaChanged: isSchemaChanged)
+        assert(savepointCount == 0, "a write is committed in a savepoint")
         let handle = transaction.handle
         var shards: UInt32 = 0
         for (id, overlay) in overlays where overlay.isTouched {
@@ -292,11 +299,7 @@ package final class WriteSession {
                 shards |= 1 << UInt32(FileTables.shard(of: id))
                 continue
             }
-            for list in overlay.reader.lists { try list?.flush() }
-            for index in overlay.reader.intIndexes { try index?.flush(in: handle) }
-            for index in overlay.reader.bytesIndexes { try index?.flush(in: handle) }
-            try addPendingEntries(overlay.reader)
-            for index in overlay.reader.rowIndexes { try index.index.flush(in: handle) }
+            try flushListsAndIndexes(overlay.reader)
             try overlay.flushAll(isLast: true)
             let head = overlay.closeHead()
             if head != overlay.headBefore {
@@ -323,6 +326,87 @@ package final class WriteSession {
                 file.tables.history, limit: options.historyLimit,
                 needed: file.oldestVersion() ?? snapshot.version, in: handle)
         }
+    }
+
+    /// Moves the changes of a table's lists and indexes to the transaction.
+    private func flushListsAndIndexes(_ reader: TableReader) throws(StorageError) {
+        let handle = transaction.handle
+        for list in reader.lists { try list?.flush() }
+        for index in reader.intIndexes { try index?.flush(in: handle) }
+        for index in reader.bytesIndexes { try index?.flush(in: handle) }
+        try addPendingEntries(reader)
+        for index in reader.rowIndexes { try index.index.flush(in: handle) }
+    }
+
+    // MARK: Savepoints
+
+    /// Moves all changes of the write to the transaction.
+    private func flushEverything() throws(StorageError) {
+        for overlay in overlays.values where !overlay.isRemoved {
+            try flushListsAndIndexes(overlay.reader)
+            try overlay.packTail()
+            try overlay.flushAll()
+        }
+        arena.reset()
+    }
+
+    /// Marks the present state of the write.
+    ///
+    /// Takes time in proportion to the changes since the last savepoint, and to the number of changed tables. Each
+    /// savepoint must be ended, the newest first. Throws the error that made the write fail.
+    package func beginSavepoint() throws(StorageError) -> Savepoint {
+        if let failure { throw failure }
+        try changing { () throws(StorageError) in try flushEverything() }
+        var tables: [TableID: TableOverlay.Mark] = [:]
+        for (id, overlay) in overlays { tables[id] = overlay.mark() }
+        savepointCount += 1
+        return Savepoint(
+            log: transaction.handle.mark(), tables: tables,
+            definitions: snapshot.source.definitions, isSchemaChanged: isSchemaChanged,
+            deltaBuffer: deltaBuffer.mark())
+    }
+
+    /// Rolls back all changes after the newest savepoint, which remains valid.
+    ///
+    /// The keys of rows that were inserted since are not used again. Takes time in proportion to the changes. After an
+    /// error, or in a write that has failed, the whole write can only be rolled back.
+    package func rollBack(to savepoint: Savepoint) throws(StorageError) {
+        if let failure { throw failure }
+        try changing { () throws(StorageError) in try restore(savepoint) }
+    }
+
+    private func restore(_ savepoint: Savepoint) throws(StorageError) {
+        let bounds = overlays.map { ($0, $1.reader.keyBound) }
+        for overlay in overlays.values { overlay.discardChangesInMemory() }
+        copies?.removeAll()
+        arena.reset()
+        generation.pointee += 1
+        greatestKeys = SortedMap()
+        incomingColumns = [:]
+        knownMixedColumns = nil
+        isSchemaChanged = savepoint.isSchemaChanged
+        deltaBuffer.restore(savepoint.deltaBuffer)
+        try transaction.handle.rollBack(to: savepoint.log)
+        snapshot.source.restore(savepoint.definitions)
+        snapshot.source.forgetPages()
+        for (id, overlay) in overlays {
+            if let mark = savepoint.tables[id] {
+                try overlay.restore(mark)
+            } else {
+                try overlay.restart()
+            }
+        }
+        for (id, bound) in bounds where savepoint.definitions[id] != nil {
+            if bound > overlay(id).reader.keyBound { reserveKeys(id, below: ObjectKey(bound)) }
+        }
+    }
+
+    /// Ends the newest savepoint; its changes become those of the savepoint before it, or of the write.
+    package func endSavepoint() {
+        savepointCount -= 1
+        guard savepointCount == 0 else { return }
+        transaction.handle.endMarks()
+        for overlay in overlays.values { overlay.endMarks() }
     }
 
     /// Reserves space for a node of the tail; the caller fills it before the next call.

@@ -92,6 +92,38 @@ public final class Transaction {
         return made
     }
 
+    /// Runs `body` as a part of the write, and returns its result.
+    ///
+    /// An error of `body`, or of its first failed assignment, rolls back what `body` has changed, and is thrown; the
+    /// write continues. Savepoints can be nested.
+    ///
+    /// ```swift
+    /// try await store.write { tx in
+    ///     for order in orders {
+    ///         do { try tx.savepoint { try book(order, in: tx) } } catch { refused.append(order) }
+    ///     }
+    /// }
+    /// ```
+    ///
+    /// Takes time in proportion to the changes since the last savepoint. Throws `not_in_write` after the write has
+    /// ended, and the errors of `body`.
+    @discardableResult  // because most savepoints have no result
+    public func savepoint<R>(_ body: () throws -> R) throws -> R {
+        try check()
+        try store.context.checkFailure()
+        do {
+            return try store.engine.savepoint {
+                let result = try body()
+                try store.context.checkFailure()
+                return result
+            }
+        } catch {
+            store.context.forgetFailure()
+            inserters = [:]
+            throw error
+        }
+    }
+
     /// Deletes an object and its embedded objects.
     ///
     /// Links to it become nil.

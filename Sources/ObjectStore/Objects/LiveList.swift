@@ -146,7 +146,7 @@ extension LiveList {
         _ values: [Value], _ writer: ObjectWriter
     ) throws -> [ListElement] {
         guard property.type == .object else { return try values.map { try element($0, writer) } }
-        return try writer.undoingCreation { writer in
+        return try writer.atomically {
             guard let embedded = try EmbeddedWriter(writer, property, classSchema, of: owner) else {
                 return try values.map { try element($0, writer) }
             }

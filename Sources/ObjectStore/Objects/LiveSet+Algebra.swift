@@ -101,7 +101,7 @@ extension LiveSet {
 
     private func elements(_ values: [Value], _ writer: ObjectWriter) throws -> [ListElement] {
         guard property.type == .object else { return try values.map { try element($0, writer) } }
-        return try writer.undoingCreation { writer in try values.map { try element($0, writer) } }
+        return try writer.atomically { try values.map { try element($0, writer) } }
     }
 
     /// Converts the given values to elements of this set.

@@ -27,7 +27,7 @@ extension Store {
                 mode: mode)
         }
         try checkTopLevel(classSchema)
-        let key = try writer.undoingCreation { writer in
+        let key = try writer.atomically {
             var copy = ObjectCopy(writer, object.source, mode)
             return try copy.copy(object, as: classSchema)
         }

@@ -85,7 +85,8 @@ struct ObjectCreation {
         if mode == .error || classSchema.primaryKeyPosition != nil,
             let key = try writer.inserter(of: classSchema).create(given)
         {
-            writer.created?.note(ObjectReference(table: classSchema.table, key: key))
+            writer.store.operation?.didCreate(
+                ObjectReference(table: classSchema.table, key: key))
             return key
         }
         return try createSlowly(classSchema, given)
@@ -93,14 +94,11 @@ struct ObjectCreation {
 
     /// Creates or updates an object whose values the inserter cannot store directly.
     func createSlowly(_ classSchema: ClassSchema, _ given: [Value?]) throws -> ObjectKey {
-        try writer.undoingCreation { try with($0).createNoting(classSchema, given) }
+        try writer.atomically { try createWithLinks(classSchema, given) }
     }
 
-    private func with(_ writer: ObjectWriter) -> ObjectCreation {
-        ObjectCreation(writer, mode: mode, nestedMode: nestedMode, depth: depth)
-    }
-
-    private func createNoting(_ classSchema: ClassSchema, _ given: [Value?]) throws -> ObjectKey {
+    private func createWithLinks(_ classSchema: ClassSchema, _ given: [Value?]) throws -> ObjectKey
+    {
         var given = given
         if let position = classSchema.primaryKeyPosition, given[position] == nil {
             // The default is evaluated once, because the lookup and the creation need the same value.
@@ -119,7 +117,7 @@ struct ObjectCreation {
             return existing
         }
         let key = writer.session.insert(classSchema.table)
-        writer.created?.note(ObjectReference(table: classSchema.table, key: key))
+        writer.store.operation?.didCreate(ObjectReference(table: classSchema.table, key: key))
         try fill(key, classSchema, values, given: given)
         return key
     }
@@ -206,27 +204,37 @@ struct ObjectCreation {
     ///
     /// All values are converted, and all links except embedded ones are resolved, before the first value is set.
     func update(_ key: ObjectKey, _ classSchema: ClassSchema, _ given: [Value?]) throws {
-        let writer = writer.alone
         var changes: [(Property, Value)] = []
         for (property, value) in zip(classSchema.properties, given) {
             guard let value, !property.isPrimary || writer.store.isMigrating else { continue }
             try writer.checkAssignable(property, classSchema)
             changes.append((property, try ValueConversion.stored(value, property, classSchema)))
         }
-        let resolving = changes.contains { $0.0.type == .object }
-        changes =
-            try resolving
-            ? writer.undoingCreation { try with($0).resolveLinks(changes, classSchema) }
-            : resolveLinks(changes, classSchema)
+        let isPart = writer.store.operation != nil
+        guard isPart || changes.contains(where: { $0.0.type == .object }) else {
+            return try set(resolveLinks(changes, classSchema), of: key, classSchema)
+        }
+        try writer.atomically {
+            let resolved = try resolveLinks(changes, classSchema)
+            // Only embedded objects are still created, which can fail.
+            if isPart || resolved.count > 1 && resolved.contains(where: { writer.owns($0.0) }) {
+                try writer.store.operation?.willChange(
+                    ObjectReference(table: classSchema.table, key: key))
+            }
+            try set(resolved, of: key, classSchema)
+        }
+    }
+
+    private func set(
+        _ changes: [(Property, Value)], of key: ObjectKey, _ classSchema: ClassSchema
+    ) throws {
         for (property, resolved) in changes {
             // A nested value may have updated the owner of an embedded object and thereby deleted that object.
             if classSchema.isEmbedded { try writer.checkPresent(key, in: classSchema) }
             if writer.owns(property) {
-                try writer.undoingCreation { writer in
-                    try EmbeddedWriter(
-                        writer, property, classSchema, of: key, mode: nestedMode, depth: depth)?
-                        .set(resolved, of: key)
-                }
+                try EmbeddedWriter(
+                    writer, property, classSchema, of: key, mode: nestedMode, depth: depth)?
+                    .set(resolved, of: key)
                 continue
             }
             if mode == .modified {
@@ -302,9 +310,7 @@ struct ObjectCreation {
         if property.type == .mixed { try checkLinks(value, property, classSchema) }
         guard property.type == .object || property.isSet else { return value }
         guard property.type == .object else { return try resolved(value, property, classSchema) }
-        return try writer.undoingCreation {
-            try with($0).resolved(value, property, classSchema)
-        }
+        return try writer.atomically { try resolved(value, property, classSchema) }
     }
 
     private func resolved(

@@ -4,8 +4,6 @@ import ColumnStorage
 package struct ObjectWriter {
     let store: Store
     let session: WriteSession
-    /// The objects that the current operation has created; nil if none of them may have to be deleted.
-    var created: CreatedObjects?
 
     init(_ store: Store, _ session: WriteSession) {
         self.store = store
@@ -38,8 +36,8 @@ package struct ObjectWriter {
         try checkSettable(property, of: key, in: classSchema)
         let converted = try ValueConversion.stored(value, property, classSchema)
         if owns(property) {
-            return try undoingCreation { writer in
-                try EmbeddedWriter(writer, property, classSchema, of: key)?.set(converted, of: key)
+            return try atomically {
+                try EmbeddedWriter(self, property, classSchema, of: key)?.set(converted, of: key)
             }
         }
         let resolved = try ObjectCreation(self).resolveLinks(converted, property, classSchema)

@@ -62,6 +62,7 @@ extension Store {
         let left = try StoreError.wrapping { () throws(StorageError) in
             try view.snapshot.beginWrite(ticket)
         }
+        view.snapshot.write?.reservedKeys = coordinator.reservedKeys
         do {
             if let left { try didLeave(left) }
             try checkRole()
@@ -115,6 +116,50 @@ extension Store {
         try didRollBack()
     }
 
+    /// Runs `body` as a part of the open write transaction, and returns its result.
+    ///
+    /// An error in `body` rolls back what `body` has changed, and is rethrown unchanged; the transaction stays open.
+    /// Savepoints can be nested. Objects that `body` has created are then deleted for good: their handles are invalid,
+    /// and no other object gets their keys. Inside `body`, the transaction cannot be ended.
+    ///
+    /// Takes time in proportion to the changes since the last savepoint, and a rollback in proportion to the changes of
+    /// `body`. Throws `not_in_write`, `closed`, `wrong_thread`, and the errors of `body`.
+    @discardableResult  // because most savepoints have no result
+    public func savepoint<Result>(_ body: () throws -> Result) throws -> Result {
+        try ReadOnlySection.check()
+        try check()
+        guard let session = view.snapshot.write else {
+            throw StoreError(
+                .notInWrite, "a savepoint needs an open write transaction",
+                program: "call it in store.write { … }",
+                script: "call it in store:write(function() … end)")
+        }
+        let schema = SchemaState(self)
+        let savepoint = try StoreError.wrapping { () throws(StorageError) in
+            try session.beginSavepoint()
+        }
+        do {
+            let result = try body()
+            if view.snapshot.write === session { session.endSavepoint() }
+            return result
+        } catch {
+            if view.snapshot.write === session {
+                // because: a write that cannot be restored fails at its commit, and the caller needs the first error.
+                try? session.rollBack(to: savepoint)
+                session.endSavepoint()
+                didRevertChanges()
+                restore(schema)
+            }
+            throw error
+        }
+    }
+
+    /// Updates the store after changes of the open write transaction were rolled back.
+    func didRevertChanges() {
+        view.noteChange()
+        inserterCache.didChangeObjects()
+    }
+
     /// Returns a writer for the open write transaction.
     ///
     /// `what` names the changed object or property in errors. Throws `not_in_write`, `closed`, `wrong_thread`, and the
@@ -151,6 +196,12 @@ extension Store {
                     + "by an error")
         }
         try check()
+        guard view.snapshot.write?.savepointCount ?? 0 == 0 else {
+            throw StoreError(
+                .alreadyInWrite,
+                "a savepoint cannot \(end) the write: it ends when its function returns, and is rolled "
+                    + "back by an error")
+        }
         guard isInWrite else {
             throw StoreError(
                 .notInWrite, "there is no write transaction to \(end); begin a write first")
@@ -161,6 +212,7 @@ extension Store {
     func didRollBack() throws {
         view.noteChange()
         settleOutcome(isCommitted: false)
+        coordinator.reserveKeys(view.snapshot.takeDiscardedKeys())
         requestMissedTurn()
         let stored = try SchemaCatalog.bytes(view.snapshot) ?? []
         if schemaBeforeWrite != nil || stored != catalog { try adopt(stored) }

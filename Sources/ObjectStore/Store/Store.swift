@@ -69,6 +69,8 @@ public final class Store {
     var inserterCache = InserterCache()
     /// The functions that compute default values; only this store has them.
     let functionDefaults = DefaultFunctions()
+    /// The operation that is running, of several changes that are made as a whole or not at all.
+    var operation: WriteOperation?
     /// The schema's bytes in the file, which show whether another process changed it.
     private(set) var catalog: [UInt8] = []
     /// The schema before the open write transaction changed it; nil if it did not.
@@ -349,6 +351,29 @@ extension Store {
         inserterCache.didChangeSchema()
         view.schema = schema
         view.noteChange()
+        schemaHandler?()
+    }
+
+    /// The schema at a savepoint.
+    struct SchemaState {
+        fileprivate let schema: Schema
+        fileprivate let schemaBeforeWrite: Schema?
+        fileprivate let catalog: [UInt8]
+
+        init(_ store: Store) {
+            schema = store.view.schema
+            schemaBeforeWrite = store.schemaBeforeWrite
+            catalog = store.catalog
+        }
+    }
+
+    /// Restores the schema at a savepoint after the tables were rolled back.
+    func restore(_ state: SchemaState) {
+        guard catalog != state.catalog else { return }
+        catalog = state.catalog
+        schemaBeforeWrite = state.schemaBeforeWrite
+        inserterCache.didChangeSchema()
+        view.schema = state.schema
         schemaHandler?()
     }
 

@@ -6,10 +6,17 @@ import Synchronization
 /// Each open file has one coordinator in a registry; stores of any thread join and leave it.
 final class StoreCoordinator: Sendable {
     private let file: ObjectIdentifier
+    /// The number of the file: a later one may be open at the same memory address while a closed store still exists.
+    private let number: UInt64
     /// The versions that this process has pinned, with their holders.
     let pins = VersionRegistry()
     /// The latest commits that scripts of this process have made or that the process has detected.
     let commits = CommitLog()
+
+    /// The upper bounds of the keys of objects in writes that were rolled back.
+    ///
+    /// The next writes of this process use greater keys, so that a handle of such an object never leads to another one.
+    private let discardedKeys = Mutex<[TableID: ObjectKey]>([:])
 
     private struct Member {
         let wakeup: any Wakeup
@@ -29,8 +36,9 @@ final class StoreCoordinator: Sendable {
 
     private static let registry = Mutex<[ObjectIdentifier: WeakCoordinator]>([:])
 
-    private init(_ file: ObjectIdentifier) {
-        self.file = file
+    private init(_ file: ColumnFile) {
+        self.file = file.identity
+        number = file.number
     }
 
     deinit {
@@ -47,8 +55,10 @@ final class StoreCoordinator: Sendable {
     /// Returns the coordinator of a file.
     static func of(_ file: ColumnFile) -> StoreCoordinator {
         registry.withLock { registry in
-            if let known = registry[file.identity]?.coordinator { return known }
-            let coordinator = StoreCoordinator(file.identity)
+            if let known = registry[file.identity]?.coordinator, known.number == file.number {
+                return known
+            }
+            let coordinator = StoreCoordinator(file)
             registry[file.identity] = WeakCoordinator(coordinator: coordinator)
             return coordinator
         }
@@ -74,6 +84,17 @@ final class StoreCoordinator: Sendable {
     /// Records whether a store has observers.
     func note(_ member: UInt64, isObserving: Bool) {
         members.withLock { $0.stores[member]?.isObserving = isObserving }
+    }
+
+    /// The upper bounds of the keys that the next write must not use.
+    var reservedKeys: [TableID: ObjectKey] { discardedKeys.withLock { $0 } }
+
+    /// Reserves the keys of a write that was rolled back.
+    func reserveKeys(_ bounds: [TableID: ObjectKey]) {
+        guard !bounds.isEmpty else { return }
+        discardedKeys.withLock { known in
+            known.merge(bounds) { $0.rawValue > $1.rawValue ? $0 : $1 }
+        }
     }
 
     /// Wakes all stores except the one that committed.

@@ -26,7 +26,7 @@ final class UnmanagedGraph {
 
     /// Stores the unmanaged object of a userdata, unless it is already being stored.
     ///
-    /// In mode `error`, a failure leaves no partial result.
+    /// A failure leaves no partial result.
     static func add(
         _ root: LuaUserdata, to handle: StoreHandle, mode: UpdateMode
     ) throws -> ObjectReference {
@@ -37,12 +37,9 @@ final class UnmanagedGraph {
 
     private func add(_ root: LuaUserdata) throws -> ObjectReference {
         try collect(root)
-        do {
+        try handle.store.atomically {
             for member in members { try make(member) }
             for member in members { try connect(member) }
-        } catch {
-            if mode == .error { discard() }
-            throw error
         }
         for member in members {
             if let type = handle.objectClass(member.classSchema.table),
@@ -121,11 +118,7 @@ final class UnmanagedGraph {
         var values: [String: Value] = [:]
         for property in member.classSchema.properties where property.canHoldLinks {
             guard let value = try value(property, member) else { continue }
-            if mode == .error {
-                try object.set(property.name, value)
-            } else {
-                values[property.name] = value
-            }
+            values[property.name] = value
         }
         if !values.isEmpty { try handle.store.update(object, values, mode: mode) }
     }
@@ -148,14 +141,5 @@ final class UnmanagedGraph {
             .missingValue,
             "'\(member.classSchema.name).\(property.name)' is required and has no default; "
                 + "pass a value of type \(property.typeName)")
-    }
-
-    /// Deletes the objects that were created.
-    private func discard() {
-        for reference in keys.values {
-            guard let object = handle.store.object(reference), object.isValid else { continue }
-            // An error here would hide the original error.
-            try? handle.store.delete(object)
-        }
     }
 }

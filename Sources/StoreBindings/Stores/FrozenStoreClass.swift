@@ -105,7 +105,8 @@ extension FrozenSpace {
 
     /// The methods of a live store that throw an error on a frozen one.
     private static let refusing: [LuaMethod<FrozenSpace>] = [
-        "write", "write_async", "begin_write", "commit_write", "cancel_write", "create", "add",
+        "write", "savepoint", "write_async", "begin_write", "commit_write", "cancel_write",
+        "create", "add",
         "delete", "delete_all", "define", "observe", "undo", "redo",
     ].map { name in
         LuaMethod(name) { _, _ in

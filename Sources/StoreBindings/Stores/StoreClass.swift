@@ -221,6 +221,16 @@ extension StoreHandle {
             try handle.acknowledge()
             return try call.answer(results)
         },
+        LuaMethod("savepoint") { handle, call in
+            let function = try call.function(2)
+            let state = call.state
+            let results = try handle.store.savepoint {
+                let results = try function.call([LuaValue]())
+                try state.checkStopping()
+                return results
+            }
+            return try call.answer(results)
+        },
         LuaMethod("begin_write") { handle, _ in
             try handle.store.beginWrite()
             return .none

@@ -51,8 +51,13 @@ struct HistoryWorld {
     /// Some changes in one transaction.
     mutating func commit(_ count: Int, in store: Store, using random: inout SplitMix) throws {
         try store.beginWrite()
-        for _ in 0..<count { try change(store, using: &random) }
+        try change(count, in: store, using: &random)
         try store.commitWrite()
+    }
+
+    /// Some changes in an open transaction.
+    mutating func change(_ count: Int, in store: Store, using random: inout SplitMix) throws {
+        for _ in 0..<count { try change(store, using: &random) }
     }
 
     private mutating func change(_ store: Store, using random: inout SplitMix) throws {

@@ -101,6 +101,12 @@ import Testing
                 "\(try dog.value("named"))", "\(try dog.value("label"))",
                 "\(try dog.value("labels"))",
             ]
+            + Array(1...3).flatMap { id in
+                guard let toy = try store.object("Toy", primaryKey: .int(Int64(id))) else {
+                    return [""]
+                }
+                return ["\(try toy.value("age")) \(try toy.value("next"))"]
+            }
     }
 
     @Test(arguments: bad.indices) func `a failed creation changes nothing`(index: Int) throws {
@@ -141,20 +147,55 @@ import Testing
         try expectNothing { _ = try dog.set("few").formUnion([Self.toy(10), Self.takenToy]) }
     }
 
-    @Test func `an existing object keeps the objects of its own update`() throws {
-        try store.write { () throws in
-            #expect(throws: StoreError.self) {
-                try store.create(
-                    "Dog",
-                    .dictionary([
-                        "id": .int(2), "best": Self.toy(1, next: Self.toy(40)),
-                        "toys": .list([Self.badToy]),
-                    ]), mode: .all)
+    /// Values that update existing objects, at several depths, before they fail.
+    static let updates: [[String: Value]] = [
+        ["best": toy(1, next: toy(40)), "toys": .list([badToy])],
+        ["best": toy(1, next: toy(2, next: toy(41))), "few": .list([badToy])],
+        [
+            "label": label("changed", 2),
+            "labels": .list([label("x", 3), .dictionary(["text": .int(1)])]),
+        ],
+        ["named": .dictionary(["a": toy(3, next: toy(1)), "b": toy(1, next: badToy)])],
+        ["toys": .list([toy(50), toy(1, next: toy(50, next: toy(51))), badToy])],
+    ]
+
+    @Test(arguments: updates.indices, [UpdateMode.all, .modified])
+    func `a failed upsert restores the objects that it has updated`(
+        index: Int, mode: UpdateMode
+    ) throws {
+        let values = Self.updates[index]
+        for id in [Int64(1), 2] {
+            try expectNothing {
+                let named = values.merging(["id": .int(id)]) { $1 }
+                try store.create("Dog", .dictionary(named), mode: mode)
             }
         }
-        let toy = try #require(try store.object("Toy", primaryKey: .int(1)))
-        let made = try #require(try store.object("Toy", primaryKey: .int(40)))
-        #expect(try toy.value("next") == .object(made.reference))
-        #expect(try store.objects("Dog").count() == 1)
+        try expectNothing { try store.update(dog, values, mode: mode) }
+        // The write continues.
+        try store.write {
+            try store.create("Dog", .dictionary(["id": .int(1), "best": Self.toy(1)]), mode: mode)
+        }
+        #expect(try store.verify().isEmpty)
+    }
+
+    @Test(arguments: [UpdateMode.all, .modified])
+    func `a failed copy restores the objects that it has updated`(mode: UpdateMode) throws {
+        let other = try Store.temporary([
+            ClassSchema(
+                "Toy",
+                [
+                    Property("id", .int, isPrimary: true), Property("age", .string),
+                    Property("next", .object, target: "Cat"),
+                ]),
+            ClassSchema("Cat", [Property("id", .int, isPrimary: true)]),
+        ])
+        let toy = try other.write {
+            try other.create(
+                "Toy",
+                .dictionary([
+                    "id": .int(1), "age": .string("x"), "next": .dictionary(["id": .int(7)]),
+                ]))
+        }
+        try expectNothing { _ = try store.create("Toy", copying: toy, mode: mode) }
     }
 }

@@ -14,6 +14,17 @@ extension HelpCatalog {
                 print(cleo.name)  --> Cleo
                 """),
         .method(
+            "savepoint", of: [store], ["(body: fun(): ...): ..."],
+            "Runs a function inside the open write. Rolls back only its changes on an error, which is raised again.",
+            errors: [.notInWrite, .readOnly, .frozen, .closed],
+            example: """
+                store:write(function()
+                  rex.age = 8
+                  print(pcall(store.savepoint, store, function() rex.age = 9 error("no", 0) end))  --> false no
+                end)
+                print(rex.age)  --> 8
+                """),
+        .method(
             "begin_write", of: [store], ["()"],
             "Begins a write transaction. Waits for other writers.",
             errors: [.alreadyInWrite, .readOnly, .frozen, .closed],
