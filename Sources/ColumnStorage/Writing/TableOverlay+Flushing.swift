@@ -28,6 +28,22 @@ extension TableOverlay {
         for key in leaves.keys.sorted() { try flush(LeafKey(rawValue: key)) }
     }
 
+    /// Stores the zero or empty values of a leaf, and makes those of later rows null.
+    ///
+    /// The newest cluster must have been packed.
+    func makeOptional(_ slot: Int, _ cluster: Int) throws(StorageError) {
+        let key = LeafKey(id, cluster: cluster, slot: slot)
+        let used = Int(reader.keyBound) - cluster * Cluster.rows
+        guard try !reader.presence(cluster).isEmpty else { return }
+        if used >= Cluster.rows {
+            if leaves[key.rawValue] != nil { return }
+            if try session.transaction.handle.get(reader.leaves, key.rawValue) != nil { return }
+        }
+        let leaf = unpackedLeaf(slot, cluster)
+        for row in min(used, Cluster.rows)..<Cluster.rows { leaf.setNull(row, true) }
+        try flush(key)
+    }
+
     /// Returns whether the write has unpacked leaves of a cluster.
     func hasLeaves(_ cluster: Int) -> Bool {
         if leaves.count <= 2 * slotCount {

@@ -117,6 +117,7 @@ package final class WriteSession {
         let before = overlay.reader.definition
         // The layout of tail rows depends on the definition.
         try overlay.packTail()
+        try keepValues(overlay, before, table)
         try clearDropped(overlay, before, table)
         try clearRowIndexes(overlay.reader, table)
         snapshot.source.define(table)
@@ -128,6 +129,19 @@ package final class WriteSession {
             if old.map({ $0.index == IndexKind.none }) ?? true { try build(overlay.reader, column) }
         }
         try addPendingEntries(overlay.reader)
+    }
+
+    /// Keeps the values of columns that become optional: from then on, a leaf that is not stored means null.
+    private func keepValues(
+        _ overlay: TableOverlay, _ before: TableDefinition, _ after: TableDefinition
+    ) throws(StorageError) {
+        for (old, new) in zip(before.columns, after.columns)
+        where !old.isDropped && !new.isDropped && !old.isOptional && new.isOptional {
+            for cluster in 0..<overlay.reader.clusterCount {
+                try Interruption.step(16)
+                try overlay.makeOptional(old.id.rawValue + 1, cluster)
+            }
+        }
     }
 
     /// Stores a small named blob.

@@ -9,6 +9,13 @@ final class CarriedValues {
     private unowned let migration: SchemaMigration
     /// The objects whose value does not convert, by class and property of the new schema.
     private var open: [(conversion: Conversion, keys: KeySet, example: Value)] = []
+    /// The columns whose values are set.
+    private var done: Set<Target> = []
+
+    private struct Target: Hashable {
+        let table: TableID
+        let column: ColumnID
+    }
 
     private struct Conversion {
         let oldClass: ClassSchema
@@ -24,9 +31,10 @@ final class CarriedValues {
         property.isSingle && !property.isOptional && property.defaultValue != nil
     }
 
-    /// Sets the values in all existing objects.
+    /// Sets the values in all existing objects, except those of an earlier call.
+    ///
+    /// Called again after a class or property was renamed, which makes other properties correspond to each other.
     func carry(from old: StoreView) throws {
-        open = []
         for classSchema in migration.schemas.new.classes {
             guard let stored = old.schema.find(table: classSchema.table),
                 try old.table(stored).count > 0
@@ -71,47 +79,36 @@ final class CarriedValues {
                 try old.forEachKey(of: stored, body)
             }
         }
+        /// Returns the property with its column; nil if its values are set already.
+        func take(_ requested: Property) -> Property? {
+            guard let property = classSchema.property(named: requested.name) else { return nil }
+            let target = Target(table: classSchema.table, column: property.column)
+            return keys != nil || done.insert(target).inserted ? property : nil
+        }
         for difference in migration.differences {
             switch difference {
             case .propertyAdded(classSchema.name, let property) where Self.fills(property):
-                guard let property = classSchema.property(named: property.name),
-                    let value = property.defaultValue
-                else { continue }
+                guard let property = take(property), let value = property.defaultValue else {
+                    continue
+                }
                 try forEach { try writer.set(property, of: $0, in: classSchema, to: value) }
             case .madeRequired(classSchema.name, let property)
             where property.isSingle && property.defaultValue != nil:
-                guard let property = classSchema.property(named: property.name),
-                    let value = property.defaultValue
-                else { continue }
+                guard let property = take(property), let value = property.defaultValue else {
+                    continue
+                }
                 try forEach { key in
                     guard try rows.isNull(property.column, key) else { return }
                     try writer.set(property, of: key, in: classSchema, to: value)
                 }
             case .typeChanged(classSchema.name, let from, let to)
             where !from.isBacklinks && !to.isBacklinks:
-                // Needed because the difference contains the requested property, without its column.
-                guard let to = classSchema.property(named: to.name) else { continue }
+                guard let to = take(to) else { continue }
                 let conversion = Conversion(
                     oldClass: stored, newClass: classSchema, old: from, new: to)
                 try convert(conversion, from: old, with: writer, forEach: forEach)
             default: continue
             }
-        }
-    }
-
-    /// Sets the values of a renamed property in existing objects if its elements are now required.
-    ///
-    /// Other renamed properties keep their columns.
-    func carryRenamed(_ name: String, in className: String, from old: StoreView) throws {
-        guard let classSchema = migration.schemas.new.find(className),
-            let stored = old.schema.find(table: classSchema.table)
-        else { return }
-        for case .typeChanged(classSchema.name, let from, let to) in migration.differences
-        where to.name == name && !from.isBacklinks {
-            guard let to = classSchema.property(named: name) else { continue }
-            let writer = try migration.store.writer(changing: "'\(classSchema.name)'")
-            let conversion = Conversion(oldClass: stored, newClass: classSchema, old: from, new: to)
-            try convert(conversion, from: old, with: writer) { try old.forEachKey(of: stored, $0) }
         }
     }
 

@@ -236,20 +236,19 @@ extension Migration {
         }
         let renames = schemaMigration.circumstances.renames
         let subject = "'\(className).\(name)' cannot be renamed to '\(newName)'"
-        let known = oldClass.properties.map { renames.newProperty(of: $0.name, in: oldClass.name) }
-        guard known.contains(name), let original = renames.oldProperty(of: name, in: oldClass.name),
+        guard let original = renames.propertyToRename(name, in: oldClass),
             let old = oldClass.property(named: original), !old.isBacklinks
         else {
+            let known = oldClass.properties.map {
+                renames.newProperty(of: $0.name, in: oldClass.name)
+            }
             throw StoreError(
                 .invalidSchema,
                 "\(subject): the file has no property with this name"
                     + NearestName.hint(for: name, among: known))
         }
-        guard !known.contains(newName) else {
-            throw StoreError(
-                .invalidSchema,
-                "\(subject): the file has a property '\(newName)' whose values would be lost"
-            )
+        if let other = renames.properties[oldClass.name]?[newName] {
+            throw StoreError(.invalidSchema, "\(subject): '\(other)' was renamed to it")
         }
         let wanted = schemaMigration.wantedClass(renames.newClass(of: oldClass.name))
         if let target = wanted?.property(named: newName) {
@@ -262,9 +261,8 @@ extension Migration {
             }
         }
         try schemaMigration.update {
-            $0.renames.renameProperty(name, to: newName, in: oldClass.name)
+            $0.renames.renameProperty(name, to: newName, in: oldClass)
         }
-        try schemaMigration.carryRenamed(newName, in: oldClass.name)
     }
 
     /// Renames a class and keeps its objects; the new schema must declare only the new name.
@@ -276,28 +274,27 @@ extension Migration {
     public func renameClass(_ name: String, to newName: String) throws {
         try check()
         let renames = schemaMigration.circumstances.renames
-        let known = old.schema.classes.map { renames.newClass(of: $0.name) }
+        let stored = Set(old.schema.classes.map(\.name))
         let subject = "class '\(name)' cannot be renamed to '\(newName)'"
-        guard known.contains(name),
-            !schemaMigration.circumstances.removed.contains(renames.oldClass(of: name) ?? name)
+        guard let original = renames.classToRename(name, among: stored),
+            !schemaMigration.circumstances.removed.contains(original)
         else {
+            let known = old.schema.classes.map { renames.newClass(of: $0.name) }
             throw StoreError(
                 .invalidSchema,
                 "\(subject): the file has no class with this name"
                     + NearestName.hint(for: name, among: known))
         }
-        guard !known.contains(newName) else {
-            throw StoreError(
-                .invalidSchema, "\(subject): the file already has a class '\(newName)'")
+        if let other = renames.classes[newName] {
+            throw StoreError(.invalidSchema, "\(subject): '\(other)' was renamed to it")
         }
-        guard schemaMigration.wantedClass(name) == nil else {
-            throw StoreError(.invalidSchema, "\(subject): the new schema still declares '\(name)'")
-        }
-        if let made = store.view.schema.find(newName), try store.view.table(made).count > 0 {
+        if let made = store.view.schema.find(newName), old.schema.find(table: made.table) == nil,
+            try store.view.table(made).count > 0
+        {
             throw StoreError(
                 .invalidSchema, "\(subject): it already has objects; rename it before creating any")
         }
-        try schemaMigration.update { $0.renames.renameClass(name, to: newName) }
+        try schemaMigration.update { $0.renames.renameClass(name, to: newName, among: stored) }
     }
 
     /// Declares that a property, which the new schema does not have, is removed with its values.

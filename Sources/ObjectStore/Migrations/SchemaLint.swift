@@ -61,7 +61,10 @@ package struct SchemaLint {
         from schema: Schema, to classes: [ClassSchema], renamed: [String: String] = [:]
     ) throws -> [SchemaDifference] {
         var circumstances = SchemaChange.Circumstances()
-        for (name, newName) in renamed { circumstances.renames.renameClass(name, to: newName) }
+        let stored = Set(schema.classes.map(\.name))
+        for (name, newName) in renamed {
+            circumstances.renames.renameClass(name, to: newName, among: stored)
+        }
         circumstances.removed = Set(schema.classes.map(\.name))
             .subtracting(classes.map(\.name)).subtracting(renamed.keys)
         return try SchemaChange(

@@ -226,16 +226,8 @@ package final class SchemaMigration {
         self.change = try SchemaChange(
             from: before, to: wanted, version: version, allowing: .newVersion, circumstances)
         try define(keepingOldColumns: true)
-        if isClean { cleanGeneration = store.view.generation }
-    }
-
-    /// Converts the values of a renamed property if their stored form differs; an interrupted run has already done
-    /// this.
-    func carryRenamed(_ name: String, in oldClass: String) throws {
-        guard resumed == nil, !hasCommitted else { return }
-        let isClean = store.view.generation == cleanGeneration
-        let className = circumstances.renames.newClass(of: oldClass)
-        try carried.carryRenamed(name, in: className, from: oldView())
+        // An interrupted run has already set the values.
+        if resumed == nil, !hasCommitted { try carried.carry(from: oldView()) }
         if isClean { cleanGeneration = store.view.generation }
     }
 
@@ -307,10 +299,12 @@ package final class SchemaMigration {
         try store.writeCatalog(bytes, session)
     }
 
-    /// Checks that no property was renamed to a name outside the schema, because its values would be dropped silently.
+    /// Checks the renames of the migration as a whole: each leads to a name that the schema declares and that no other
+    /// property or class of the file keeps.
     private func checkRenames() throws {
-        for (oldClass, names) in circumstances.renames.properties {
-            let className = circumstances.renames.newClass(of: oldClass)
+        let renames = circumstances.renames
+        for (oldClass, names) in renames.properties {
+            let className = renames.newClass(of: oldClass)
             for (name, old) in names {
                 let subject = "'\(className).\(old)' was renamed to '\(name)'"
                 guard let wanted = wantedClass(className) else {
@@ -318,8 +312,16 @@ package final class SchemaMigration {
                         .invalidSchema, "\(subject), but the schema does not declare '\(className)'"
                     )
                 }
-                let isTaken = names.values.contains(old) && names[old] == nil
-                guard !isTaken || wanted.property(named: old) == nil else {
+                guard
+                    names.values.contains(name)
+                        || before.find(oldClass)?.property(named: name) == nil
+                else {
+                    throw StoreError(
+                        .invalidSchema,
+                        "'\(className).\(old)' cannot be renamed to '\(name)': the file has a property "
+                            + "'\(name)' whose values would be lost; rename that one too")
+                }
+                guard names[old] != nil || wanted.property(named: old) == nil else {
                     throw StoreError(
                         .invalidSchema,
                         "\(subject), and the new schema still declares '\(old)'; declare only one of them"
@@ -333,11 +335,24 @@ package final class SchemaMigration {
                 }
             }
         }
-        for (name, old) in circumstances.renames.classes where wantedClass(name) == nil {
-            throw StoreError(
-                .invalidSchema,
-                "class '\(old)' was renamed to '\(name)', which the schema does not declare"
-                    + NearestName.hint(for: name, among: wanted.map(\.name)))
+        for (name, old) in renames.classes {
+            let subject = "class '\(old)' cannot be renamed to '\(name)'"
+            let isKept = before.find(name) != nil && !circumstances.removed.contains(name)
+            guard renames.classes.values.contains(name) || !isKept else {
+                throw StoreError(
+                    .invalidSchema,
+                    "\(subject): the file already has a class '\(name)'; rename that one too")
+            }
+            guard renames.classes[old] != nil || wantedClass(old) == nil else {
+                throw StoreError(
+                    .invalidSchema, "\(subject): the new schema still declares '\(old)'")
+            }
+            guard wantedClass(name) != nil else {
+                throw StoreError(
+                    .invalidSchema,
+                    "class '\(old)' was renamed to '\(name)', which the schema does not declare"
+                        + NearestName.hint(for: name, among: wanted.map(\.name)))
+            }
         }
     }
 

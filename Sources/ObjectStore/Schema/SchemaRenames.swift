@@ -1,6 +1,7 @@
 /// The names that a migration has changed.
 ///
-/// Old names are those of the file before the migration. A new name may be renamed again.
+/// Old names are those of the file before the migration. A name means what had it in the file, unless that was renamed;
+/// a new name may be renamed again. All renames together are judged at the end, so names can be exchanged in any order.
 struct SchemaRenames {
     /// The old names of renamed classes, by their new names.
     private(set) var classes: [String: String] = [:]
@@ -33,13 +34,44 @@ struct SchemaRenames {
         properties[oldClass]?[name] != nil
     }
 
-    mutating func renameClass(_ name: String, to newName: String) {
-        let old = classes.removeValue(forKey: name) ?? name
-        if old != newName { classes[newName] = old }
+    /// Renames the class that had a name in the file; otherwise the one that has it now.
+    mutating func renameClass(_ name: String, to newName: String, among stored: Set<String>) {
+        Self.rename(name, to: newName, among: stored, in: &classes)
     }
 
-    mutating func renameProperty(_ name: String, to newName: String, in oldClass: String) {
-        let old = properties[oldClass]?.removeValue(forKey: name) ?? name
-        if old != newName { properties[oldClass, default: [:]][newName] = old }
+    /// Renames the property that had a name in the file; otherwise the one that has it now.
+    mutating func renameProperty(
+        _ name: String, to newName: String, in oldClass: ClassSchema
+    ) {
+        Self.rename(
+            name, to: newName, among: Set(oldClass.properties.map(\.name)),
+            in: &properties[oldClass.name, default: [:]])
+    }
+
+    /// Returns the old name of the class that a rename of a name concerns.
+    func classToRename(_ name: String, among stored: Set<String>) -> String? {
+        Self.original(of: name, among: stored, in: classes)
+    }
+
+    /// Returns the old name of the property that a rename of a name concerns.
+    func propertyToRename(_ name: String, in oldClass: ClassSchema) -> String? {
+        Self.original(
+            of: name, among: Set(oldClass.properties.map(\.name)),
+            in: properties[oldClass.name] ?? [:])
+    }
+
+    private static func original(
+        of name: String, among stored: Set<String>, in names: [String: String]
+    ) -> String? {
+        stored.contains(name) && !names.values.contains(name) ? name : names[name]
+    }
+
+    private static func rename(
+        _ name: String, to newName: String, among stored: Set<String>,
+        in names: inout [String: String]
+    ) {
+        guard let old = original(of: name, among: stored, in: names) else { return }
+        if names[name] == old { names[name] = nil }
+        names[newName] = old == newName ? nil : old
     }
 }

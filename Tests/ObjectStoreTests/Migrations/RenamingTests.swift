@@ -291,4 +291,142 @@ import Testing
         }
         #expect(try store.objects("Animal").count() == 0)
     }
+
+    /// Names of properties or classes are exchanged at random, by renames in a random order.
+    @Test(arguments: 1...30) func `renames are one permutation of names`(seed: UInt64) throws {
+        var random = SplitMix(seed: seed)
+        let names = ["a", "b", "c", "d", "e"]
+        let classNames = ["A", "B", "C"]
+        let classes = classNames.map { name in
+            ClassSchema(
+                name,
+                names.map { Property($0, .string, defaultValue: .string("new")) }
+                    + [Property("next", .object, target: name)])
+        }
+        let store = try Store.temporary(classes)
+        try store.write {
+            for name in classNames {
+                let object = try store.create(
+                    name,
+                    .dictionary(
+                        Dictionary(
+                            uniqueKeysWithValues: names.map { ($0, .string("\(name).\($0)")) })))
+                try object.set("next", .object(object.reference))
+            }
+        }
+        // Each old name leads to a new one, which is another old name or a name outside of the file.
+        let targets = Array((names + ["x", "y"]).shuffled(using: &random).prefix(names.count))
+        let classTargets = Array((classNames + ["X"]).shuffled(using: &random).prefix(3))
+        let after = zip(classNames, classTargets).map { _, name in
+            ClassSchema(
+                name,
+                targets.map { Property($0, .string) } + [Property("next", .object, target: name)])
+        }
+        let classesFirst = Bool.random(using: &random)
+        try store.redefine(after) { migration in
+            func renameClasses() throws {
+                for kind in (0..<3).shuffled(using: &random)
+                where classNames[kind] != classTargets[kind] {
+                    try migration.renameClass(classNames[kind], to: classTargets[kind])
+                }
+            }
+            if classesFirst { try renameClasses() }
+            for kind in (0..<3).shuffled(using: &random) {
+                for index in names.indices.shuffled(using: &random)
+                where names[index] != targets[index] {
+                    try migration.renameProperty(
+                        classesFirst ? classTargets[kind] : classNames[kind], from: names[index],
+                        to: targets[index])
+                }
+            }
+            if !classesFirst { try renameClasses() }
+        }
+        for (old, name) in zip(classNames, classTargets) {
+            let object = try #require(try store.objects(name).first())
+            #expect(try store.objects(name).count() == 1)
+            for (property, target) in zip(names, targets) {
+                #expect(try object.value(target) == .string("\(old).\(property)"))
+            }
+            #expect(try object.value("next") == .object(object.reference))
+        }
+        #expect(try store.verify().isEmpty)
+    }
+
+    @Test func `a name that stays in use is refused at the end`() throws {
+        let store = try Store.temporary([
+            ClassSchema("A", [Property("a", .int), Property("b", .int)]),
+            ClassSchema("B", [Property("a", .int)]),
+        ])
+        func refused(_ classes: [ClassSchema], _ body: @escaping (Migration) throws -> Void)
+            -> String
+        {
+            storeError(.invalidSchema) { try store.redefine(classes, migration: body) }?.message
+                ?? ""
+        }
+        let only = ClassSchema("A", [Property("b", .int)])
+        #expect(
+            refused([only]) { try $0.renameProperty("A", from: "a", to: "b") }
+                .contains(
+                    "'A.a' cannot be renamed to 'b': the file has a property 'b' whose values"))
+        let both = ClassSchema("A", [Property("x", .int)])
+        #expect(
+            refused([both]) {
+                try $0.renameProperty("A", from: "a", to: "x")
+                try $0.renameProperty("A", from: "b", to: "x")
+            }.contains("'A.b' cannot be renamed to 'x': 'a' was renamed to it"))
+        #expect(
+            refused([ClassSchema("B", [Property("a", .int), Property("b", .int)])]) {
+                try $0.renameClass("A", to: "B")
+            }.contains("the file already has a class 'B'; rename that one too"))
+        #expect(Set(store.schema.classes.map(\.name)) == ["A", "B"])
+    }
+
+    /// The rules for properties are the same whether or not their class is renamed, before or after.
+    @Test(arguments: [nil, true, false] as [Bool?])
+    func `conversions and defaults apply to renamed classes`(renamesFirst: Bool?) throws {
+        let store = try Store.temporary([
+            ClassSchema(
+                "A",
+                [
+                    Property("id", .int, isPrimary: true), Property("text", .int),
+                    Property("number", .string), Property("maybe", .int, isOptional: true),
+                    Property("list", .int, collection: .list), Property("old", .int),
+                ])
+        ])
+        try store.write {
+            for id in Int64(1)...3 {
+                try store.create(
+                    "A",
+                    .dictionary([
+                        "id": .int(id), "text": .int(id), "number": .string("\(id)"),
+                        "maybe": id == 2 ? .null : .int(id), "list": .list([.int(id)]),
+                        "old": .int(-id),
+                    ]))
+            }
+        }
+        let name = renamesFirst == nil ? "A" : "B"
+        let after = ClassSchema(
+            name,
+            [
+                Property("id", .int, isPrimary: true), Property("text", .string),
+                Property("number", .int), Property("maybe", .int, defaultValue: .int(7)),
+                Property("list", .string, collection: .list), Property("new", .int),
+                Property("added", .string, defaultValue: .string("x")),
+            ])
+        try store.redefine([after]) { migration in
+            if renamesFirst == true { try migration.renameClass("A", to: "B") }
+            try migration.renameProperty("A", from: "old", to: "new")
+            if renamesFirst == false { try migration.renameClass("A", to: "B") }
+        }
+        for id in Int64(1)...3 {
+            let object = try #require(try store.object(name, primaryKey: .int(id)))
+            #expect(try object.value("text") == .string("\(id)"))
+            #expect(try object.value("number") == .int(id))
+            #expect(try object.value("maybe") == .int(id == 2 ? 7 : id))
+            #expect(try object.value("list") == .list([.string("\(id)")]))
+            #expect(try object.value("new") == .int(-id))
+            #expect(try object.value("added") == .string("x"))
+        }
+        #expect(try store.verify().isEmpty)
+    }
 }
