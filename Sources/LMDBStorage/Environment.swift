@@ -127,6 +127,10 @@ package final class Environment: Sendable {
     /// The size of the open write.
     let openWrite: OpenWrite
     let undo = UndoLog()
+    /// A number that identifies the file in this process, also when it is opened again: the hash of its path. A file that
+    /// no other process can find has a number of its own.
+    package let fileNumber: UInt64
+    private static let privateFiles = Atomic<UInt64>(0)
     let writeQueue = WriteLockQueue()
     let readers = Mutex(ReaderBook())
     /// The checksums of all values.
@@ -157,6 +161,10 @@ package final class Environment: Sendable {
     ) throws(StorageError) {
         self.location = location
         let path = location.path
+        fileNumber =
+            isPrivate
+            ? Self.privateFiles.add(1, ordering: .relaxed).newValue
+            : Array(path.utf8).withUnsafeBytes { ValueSeal.hash($0) } | 1 << 63
         self.options = options
         self.isReadOnly = options.readOnly
         let sizeBefore = Platform.size(of: path)
@@ -216,6 +224,7 @@ package final class Environment: Sendable {
     /// Opens the file of another environment for writes that are rolled back.
     init(scratchOf live: Environment, tables names: [TableName]) throws(StorageError) {
         location = live.location
+        fileNumber = live.fileNumber
         seals = ValueSeals(tables: names.map(\.name))
         options = live.options
         isReadOnly = false

@@ -105,10 +105,10 @@ extension ObjectID: ScriptConvertible where M: Model {
     }
     /// Returns the object in the script's store with the class.
     ///
-    /// Throws `invalid_argument` if no store or several stores of the script have the class.
+    /// Throws `invalid_object` if the script does not have the object's file open.
     public func toScript(in conversion: ScriptConversion) throws -> ScriptOperand {
         ScriptOperand(
-            try conversion.context.storeModule.luaValue(of: keyForHosts, ofClass: M.className))
+            try conversion.context.storeModule.luaValue(of: key, ofClass: M.className, in: file))
     }
 }
 
@@ -177,21 +177,23 @@ extension Mixed: ScriptValue {
         ) { value in
             if let plain = module.plainValue(value) { return Mixed(plain) }
             guard case .object(let object)? = module.inspect(value) else { return nil }
-            return .object(AnyObjectID(object.reference, object.classSchema.name))
+            return .object(
+                AnyObjectID(
+                    object.reference, object.classSchema.name, in: object.source.view.fileNumber))
         }
     }
     /// Returns the value.
     ///
     /// A link becomes the object in the script's store with its class.
     ///
-    /// Throws `invalid_argument` for a link if no store or several stores of the script have its class.
+    /// Throws `invalid_object` for a link if the script does not have the file of its object open.
     public func toScript(in conversion: ScriptConversion) throws -> ScriptOperand {
         let context = conversion.context
         switch self {
         case .object(let id):
             return ScriptOperand(
                 try context.storeModule.luaValue(
-                    of: id.reference.key, ofClass: id.className ?? ""))
+                    of: id.reference.key, ofClass: id.className ?? "", in: id.file))
         case .list(let elements): return try elements.toScript(in: conversion)
         case .map(let elements): return try elements.toScript(in: conversion)
         default: return ScriptOperand(context.storeModule.luaValue(plain: engineValue))

@@ -94,14 +94,22 @@ extension StoreModule {
         return try handle(of: .store(store)).frozenSpace(of: view).userdata(object.reference)
     }
 
-    /// Returns the Lua value of the object with this class and key.
+    /// Returns the Lua value of the object with this class and key; `file` is the number of its file.
     ///
-    /// Throws `invalid_argument` unless exactly one of the script's stores has the class.
-    package func luaValue(of key: ObjectKey, ofClass name: String) throws -> LuaValue {
-        let candidates = handles.filter { $0.store.schema.find(name) != nil }
-        guard candidates.count == 1, let handle = candidates.first,
-            let classSchema = handle.store.schema.find(name)
-        else {
+    /// Throws `invalid_object` if no store of the script has the file and the class, and `invalid_argument` for an
+    /// unknown file (0) if several have the class.
+    package func luaValue(
+        of key: ObjectKey, ofClass name: String, in file: UInt64
+    ) throws -> LuaValue {
+        let candidates = handles.filter { handle in
+            (file == 0 || handle.store.view.fileNumber == file)
+                && handle.store.schema.find(name) != nil
+        }
+        guard let handle = candidates.first, let classSchema = handle.store.schema.find(name) else {
+            throw StoreError(
+                .invalidObject, "this '\(name)' belongs to a store that the script has not opened")
+        }
+        guard candidates.count == 1 || file != 0 else {
             throw StoreError(
                 .invalidArgument,
                 "\(candidates.count) stores of the script have the class '\(name)'; an identifier needs exactly one"

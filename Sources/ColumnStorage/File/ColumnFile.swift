@@ -76,6 +76,8 @@ package final class ColumnFile: Sendable {
     package let isReadOnly: Bool
     /// The identity of the open file, which all openings of it in this process share.
     package let identity: ObjectIdentifier
+    /// A number that identifies the file in this process, also when it is opened again.
+    package let number: UInt64
     package let tables: FileTables
     private let held: Mutex<EnvironmentLease?>
 
@@ -88,6 +90,7 @@ package final class ColumnFile: Sendable {
         self.isInMemory = isInMemory
         isReadOnly = options.isReadOnly || lease.environment.isReadOnly
         identity = ObjectIdentifier(lease.environment)
+        number = lease.environment.fileNumber
         tables = FileTables(lease.environment)
         try FileFormat.check(self)
     }

@@ -46,12 +46,12 @@ public struct BacklinkElement<Origin: ObjectModel>: StoredValue {
     public static var storedType: StoredType { StoredType(.object, target: Origin.self) }
     /// The object's ID.
     public var stored: Mixed {
-        .object(AnyObjectID(ObjectReference(table: .unassigned, key: id.key), Origin.className))
+        .object(AnyObjectID(id))
     }
     /// Creates the element from an ID.
     public init(stored: Mixed) throws {
         guard case .object(let id) = stored else { throw stored.mismatch(expected: "an object") }
-        self.id = ObjectID(id.reference.key)
+        self.id = ObjectID(id.reference.key, in: id.file)
     }
     /// Returns the object.
     public static func _live(
@@ -71,7 +71,8 @@ public struct BacklinkElement<Origin: ObjectModel>: StoredValue {
     public static func _element(
         of live: Live<Origin>, in context: StoredContext
     ) throws -> StoredElement {
-        StoredElement(
+        try context.context.requireOwn(live.modelTable.context.fileNumber, Origin.className)
+        return StoredElement(
             .object(ObjectReference(table: live.modelTable.classSchema.table, key: live.objectKey)))
     }
 }

@@ -88,8 +88,7 @@ extension Link: StoredValue {
     /// The object's ID; null for a link that is not resolved.
     public var stored: Mixed {
         switch content {
-        case .id(let id):
-            .object(AnyObjectID(ObjectReference(table: .unassigned, key: id.key), M.className))
+        case .id(let id): .object(AnyObjectID(id))
         case .primaryKey(let key): key
         case .new: .null
         }
@@ -99,7 +98,7 @@ extension Link: StoredValue {
         guard case .object(let id) = stored, id.className == M.className else {
             throw stored.mismatch(expected: "a link to '\(M.className)'")
         }
-        content = .id(ObjectID(id.reference.key))
+        content = .id(ObjectID(id.reference.key, in: id.file))
     }
     /// Reads the column.
     public static func _read(_ cell: StoredCell) -> Live<M>? {
@@ -124,7 +123,8 @@ extension Link: StoredValue {
     }
     /// Returns the link.
     public static func _plain(_ element: StoredElement, in context: StoredContext) throws -> Link {
-        var link = Link(ObjectID(try reference(element).key))
+        var link = Link(
+            ObjectID(try reference(element).key, in: context.context.fileNumber))
         link.knownKey = try context.context.table(M.self).primaryKey(
             of: try reference(element).key)
         return link
@@ -140,8 +140,11 @@ extension Link: StoredValue {
     /// Returns the linked object's row, or the values of a new object.
     public func _element(in context: StoredContext) throws -> StoredElement {
         switch content {
+        case .id(let id) where !context.context.owns(id.file) && knownKey != nil:
+            return try Link(.primaryKey(knownKey ?? .null))._element(in: context)
         case .id(let id):
             let table = try context.context.table(M.self)
+            try context.context.requireOwn(id.file, M.className)
             guard try table.rows.isPresent(id.key) else {
                 throw StoreError(
                     .invalidObject, "the linked '\(M.className)' does not exist in this store")
@@ -165,7 +168,8 @@ extension Link: StoredValue {
     public static func _element(
         of live: Live<M>, in context: StoredContext
     ) throws -> StoredElement {
-        StoredElement(
+        try context.context.requireOwn(live.modelTable.context.fileNumber, M.className)
+        return StoredElement(
             .object(
                 ObjectReference(table: live.modelTable.classSchema.table, key: live.objectKey)))
     }
@@ -178,17 +182,31 @@ extension Link: Codable {
         if (try? ModelRegistry.description(of: M.self).fields.contains { $0.isPrimary }) == true {
             content = .primaryKey(try Self.primaryKey(container))
         } else {
-            content = .id(ObjectID(ObjectKey(rawValue: try container.decode(Int64.self))))
+            content = .id(
+                ObjectID(ObjectKey(rawValue: try container.decode(Int64.self)), in: 0))
         }
     }
 
     private static func primaryKey(_ container: any SingleValueDecodingContainer) throws -> Mixed {
         let field = try ModelRegistry.description(of: M.self).fields.first { $0.isPrimary }
+        // A key in the form of a mixed value has the name of its type.
+        if let key = try? container.decode(Mixed.self), case .uuid = key { return key }
+        if let key = try? container.decode(Mixed.self), case .objectID = key { return key }
         return switch field?.storedType.type {
         case .string: .string(try container.decode(String.self))
         case .uuid: .uuid(try container.decode(UUIDValue.self))
         case .objectID: .objectID(try container.decode(ObjectIDValue.self))
         default: .int(try container.decode(Int.self))
+        }
+    }
+
+    private static func encode(
+        _ key: Mixed, to container: inout any SingleValueEncodingContainer
+    ) throws {
+        switch key {
+        case .uuid(let identifier): try container.encode(identifier)
+        case .objectID(let identifier): try container.encode(identifier)
+        default: try container.encode(key)
         }
     }
 
@@ -198,10 +216,10 @@ extension Link: Codable {
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         switch content {
-        case .primaryKey(let key): try container.encode(key)
+        case .primaryKey(let key): try Self.encode(key, to: &container)
         case .id(let id):
             if let key = knownKey {
-                try container.encode(key)
+                try Self.encode(key, to: &container)
             } else {
                 try container.encode(id.key.rawValue)
             }

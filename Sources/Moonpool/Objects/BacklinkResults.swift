@@ -33,7 +33,10 @@ public struct BacklinkResults<M: ObjectModel>: Sequence {
     public subscript(index: Int) -> Live<M> { read { Live(table, try $0.object(at: index).key) } }
     /// Returns whether an object links to the object.
     public func contains(_ object: Live<M>) -> Bool {
-        read { try $0.contains(object.modelTable.liveObject(object.objectKey)) }
+        guard object.modelTable.context.source.isSame(as: table.context.source) else {
+            return false
+        }
+        return read { try $0.contains(object.modelTable.liveObject(object.objectKey)) }
     }
     /// Whether the linked object exists.
     public var isValid: Bool { content.isValid }

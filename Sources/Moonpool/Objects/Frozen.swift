@@ -59,7 +59,7 @@ public struct Frozen<M: ObjectModel>: Sendable {
     }
 
     /// The identity of the object.
-    public var objectID: ObjectID<M> { ObjectID(objectKey) }
+    public var objectID: ObjectID<M> { ObjectID(objectKey, in: frozenVersion.file) }
 
     /// Returns the plain value with all properties.
     ///

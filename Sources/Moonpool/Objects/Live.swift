@@ -136,7 +136,7 @@ public struct Live<M: ObjectModel> {
     public var isValid: Bool { isPresent }
 
     /// The identity of the object, for any thread and any store of the file.
-    public var objectID: ObjectID<M> { ObjectID(objectKey) }
+    public var objectID: ObjectID<M> { ObjectID(objectKey, in: modelTable.context.fileNumber) }
 
     /// The store that the object belongs to.
     public var objectStore: Store { Store(modelTable.context) }

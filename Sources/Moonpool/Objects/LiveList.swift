@@ -47,7 +47,7 @@ public struct LiveList<Element: StoredValue>: ExpressibleByArrayLiteral {
 
     func engineValues(in context: StoredContext) throws -> [Value] {
         switch content {
-        case .stored(let list, _): try list.values()
+        case .stored(let list, let own): try context.context.received(list.values(), from: own)
         case .values(let values): try values.map { try $0._element(in: context).value }
         }
     }

@@ -44,9 +44,11 @@ public struct LiveMap<Element: StoredValue>: ExpressibleByDictionaryLiteral {
 
     func engineValues(in context: StoredContext) throws -> [String: EngineValue] {
         switch content {
-        case .stored(let map, _):
+        case .stored(let map, let own):
             Dictionary(
-                try map.entries().map { ($0.key, $0.value) }, uniquingKeysWith: { $1 })
+                try map.entries().map {
+                    ($0.key, try context.context.received([$0.value], from: own)[0])
+                }, uniquingKeysWith: { $1 })
         case .values(let values): try values.mapValues { try $0._element(in: context).value }
         }
     }

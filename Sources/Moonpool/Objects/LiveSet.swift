@@ -43,7 +43,7 @@ public struct LiveSet<Element: StoredValue>: ExpressibleByArrayLiteral {
 
     func engineValues(in context: StoredContext) throws -> [Value] {
         switch content {
-        case .stored(let set, _): try set.values()
+        case .stored(let set, let own): try context.context.received(set.values(), from: own)
         case .values(let values): try values.map { try $0._element(in: context).value }
         }
     }
@@ -67,7 +67,12 @@ public struct LiveSet<Element: StoredValue>: ExpressibleByArrayLiteral {
     public var isEmpty: Bool { count == 0 }
     /// Returns whether the set contains an element.
     public func contains(_ element: Element.LiveForm) -> Bool {
-        read { try $0.contains(Element._element(of: element, in: StoredContext($1)).value) }
+        read { set, context in
+            // An object of another store is in no set of this one.
+            guard let element = try? Element._element(of: element, in: StoredContext(context))
+            else { return false }
+            return try set.contains(element.value)
+        }
     }
     /// Whether the set's owner exists.
     public var isValid: Bool { (try? engine.isValid) ?? false }

@@ -122,7 +122,8 @@ public struct Results<M: Model>: Sequence {
     }
     /// Returns the first index of an object; nil if it is not among the results.
     public func firstIndex(of object: Live<M>) -> Int? {
-        read { try $0.index(of: object.modelTable.liveObject(object.objectKey)) }
+        guard object.modelTable.context.source.isSame(as: table.context.source) else { return nil }
+        return read { try $0.index(of: object.modelTable.liveObject(object.objectKey)) }
     }
     /// Returns whether an object is among the results.
     public func contains(_ object: Live<M>) -> Bool { firstIndex(of: object) != nil }

@@ -45,7 +45,10 @@ public struct FrozenStore: Sendable {
 
     /// Returns the object with an ID; nil if it does not exist in this version.
     public subscript<M>(id: ObjectID<M>) -> Frozen<M>? {
-        let isPresent = (try? frozen.read { try $0.table(M.self).rows.isPresent(id.key) }) ?? false
+        let isPresent =
+            (try? frozen.read { context in
+                try context.owns(id.file) && context.table(M.self).rows.isPresent(id.key)
+            }) ?? false
         return isPresent ? Frozen(frozen, id.key) : nil
     }
 }

@@ -11,13 +11,14 @@ package final class FrozenVersion: Sendable {
 
     private let state: Mutex<Unchecked<State>>
     private let hold: FileHold
-    private let identity: ObjectIdentifier
+    /// The number of the file.
+    let file: UInt64
     let number: UInt64
 
     private init(_ view: StoreView, _ hold: FileHold) {
         number = view.version
         self.hold = hold
-        identity = hold.identity
+        file = view.fileNumber
         let context = ModelContext(.frozen(view), scheduling: nil)
         state = Mutex(Unchecked(State(context: context)))
         context.belong(to: self)
@@ -66,10 +67,10 @@ package final class FrozenVersion: Sendable {
     }
 
     func belongs(to engine: ObjectStore.Store) -> Bool {
-        (try? engine.fileHold().identity) == identity
+        engine.view.fileNumber == file
     }
 
     func isSame(as other: FrozenVersion) -> Bool {
-        self === other || (identity == other.identity && number == other.number)
+        self === other || (file == other.file && number == other.number)
     }
 }

@@ -73,11 +73,40 @@ package final class ModelContext {
     /// Removes a table when it is released.
     func forgetTable(of model: ObjectIdentifier) { tables[model] = nil }
 
+    /// The number of the file.
+    var fileNumber: UInt64 { source.view.fileNumber }
+
+    /// Returns whether an identity with the number of a file may belong to this store.
+    func owns(_ file: UInt64) -> Bool { file == 0 || file == fileNumber }
+
+    /// Throws `invalid_object` for an object of another file.
+    ///
+    /// Every object that a store receives passes here.
+    func requireOwn(_ file: UInt64, _ className: @autoclosure () -> String) throws {
+        guard !owns(file) else { return }
+        throw StoreError(
+            .invalidObject,
+            "this '\(className())' belongs to another store; insert a copy of it (detached), or link to "
+                + "it by its primary key")
+    }
+
+    /// Returns the stored values of a collection of another context.
+    ///
+    /// Throws `invalid_object` if they contain objects of another file.
+    func received(_ values: [Value], from other: ModelContext) throws -> [Value] {
+        guard !owns(other.fileNumber) else { return values }
+        return try values.map { try resolved(other.mixed($0)) }
+    }
+
     /// Returns the value with the class names that its links need outside of the store.
     func mixed(_ value: Value) -> Mixed {
         switch value {
         case .object(let reference):
-            .object(AnyObjectID(reference, source.view.schema.find(table: reference.table)?.name))
+            .object(
+                AnyObjectID(
+                    reference, source.view.schema.find(table: reference.table)?.name, in: fileNumber
+                )
+            )
         case .list(let values): .list(values.map(mixed))
         case .dictionary(let values): .map(values.mapValues(mixed))
         default: Mixed(value)
@@ -87,7 +116,9 @@ package final class ModelContext {
     /// Returns the engine's value; its links refer to tables of this store.
     func resolved(_ value: Mixed) throws -> Value {
         switch value {
-        case .object(let identifier) where identifier.reference.table == .unassigned:
+        case .object(let identifier):
+            try requireOwn(identifier.file, identifier.className ?? "object")
+            guard identifier.reference.table == .unassigned else { return value.engineValue }
             let classSchema = try source.view.schema.require(identifier.className ?? "")
             return .object(
                 ObjectReference(table: classSchema.table, key: identifier.reference.key))

@@ -145,7 +145,7 @@ extension LiveMap {
 
 extension ObjectID {
     /// The identifier of an engine's object.
-    package init(of object: LiveObject) { self.init(object.key) }
-    /// The engine's key.
-    package var keyForHosts: ObjectKey { key }
+    package init(of object: LiveObject) {
+        self.init(object.key, in: object.source.view.fileNumber)
+    }
 }

@@ -158,10 +158,11 @@ public final class Store {
         }
     }
 
-    /// Returns the object with an ID; nil if it was deleted.
+    /// Returns the object with an ID; nil if it was deleted, or is an object of another file.
     public subscript<M>(id: ObjectID<M>) -> Live<M>? {
         do {
             try engine.check()
+            guard context.owns(id.file) else { return nil }
             let table = try table(M.self)
             let object = Live<M>(table, id.key)
             return object.isValid ? object : nil

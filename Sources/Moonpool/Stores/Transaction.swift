@@ -136,9 +136,10 @@ public final class Transaction {
 
     /// Deletes the objects of results.
     ///
-    /// Throws `not_in_write`, `closed`.
+    /// Throws `not_in_write`, `closed`, `invalid_object` for results of another file.
     public func delete<M: Model>(_ results: Results<M>) throws {
         try check()
+        try store.context.requireOwn(results.table.context.fileNumber, M.className)
         try store.engine.delete(
             try results.engine().keys().array, of: results.table.currentClass)
     }

@@ -78,7 +78,7 @@ extension Mixed {
         case .uuid(let identifier): self = .uuid(identifier)
         case .objectID(let identifier): self = .objectID(identifier)
         case .decimal(let number): self = .decimal(number)
-        case .object(let reference): self = .object(AnyObjectID(reference))
+        case .object(let reference): self = .object(AnyObjectID(reference, nil, in: 0))
         case .list(let values): self = .list(values.map(Mixed.init(_:)))
         case .dictionary(let values): self = .map(values.mapValues(Mixed.init(_:)))
         }

@@ -152,7 +152,7 @@ extension StoredValue {
     }
     /// Returns the stored form.
     public func _element(in context: StoredContext) throws -> StoredElement {
-        StoredElement(stored.engineValue)
+        StoredElement(try context.context.resolved(stored))
     }
 }
 

@@ -212,16 +212,17 @@ public final class Migration {
 }
 
 extension Migration {
-    /// Renames a property and keeps its values; the new schema must declare only the new name.
+    /// Renames a property and keeps its values.
     ///
-    /// A property can be renamed several times, for example to swap the names of two properties by way of a third name.
+    /// The renames of a migration are judged together at its end, so properties can exchange their names in any order:
+    /// `name` means the property that had it in the file, unless that one was renamed; a new name may be renamed again.
     /// A required property can replace an optional one; at the end, none of its values may be nil. A collection of
     /// required elements can also replace one of optional elements; a nil element at the end is an error. `className`
     /// may be the old or the new name of the class.
     ///
-    /// Throws `invalid_schema` if the class does not exist, if it does not have the property, if it has a property with
-    /// the new name that was not renamed before, or if the types differ. The migration throws at its end if the new
-    /// schema still declares the old name.
+    /// Throws `invalid_schema` if the class does not exist, if it does not have the property, if another one was renamed
+    /// to the new name, or if the types differ. The migration throws at its end if the new schema still declares the old
+    /// name, or if another property of the file keeps the new name.
     public func renameProperty(_ className: String, from name: String, to newName: String) throws {
         try check()
         let counterpart: ClassSchema?
@@ -265,12 +266,14 @@ extension Migration {
         }
     }
 
-    /// Renames a class and keeps its objects; the new schema must declare only the new name.
+    /// Renames a class and keeps its objects.
     ///
-    /// Links remain valid. A class can be renamed several times, before objects of the new class are created.
+    /// Links remain valid. Like properties, classes can exchange their names. Rename a class before you create objects
+    /// of the new one. The rules for new, changed and removed properties are those of a class that keeps its name.
     ///
-    /// Throws `invalid_schema` if the new schema still declares the old name, if the file already has a class with the
-    /// new name, if the new class already has objects, or if the file does not have the class.
+    /// Throws `invalid_schema` if the file does not have the class, if another one was renamed to the new name, or if
+    /// the new class already has objects. The migration throws at its end if the new schema still declares the old name,
+    /// or if another class of the file keeps the new name.
     public func renameClass(_ name: String, to newName: String) throws {
         try check()
         let renames = schemaMigration.circumstances.renames

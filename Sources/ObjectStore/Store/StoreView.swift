@@ -58,6 +58,9 @@ package final class StoreView {
         snapshot.close()
     }
 
+    /// A number that identifies the file in this process, also when it is opened again.
+    package var fileNumber: UInt64 { snapshot.file.number }
+
     /// The version of the view; an open write transaction changes data on top of it.
     package var version: UInt64 { originalVersion ?? snapshot.version }
 
