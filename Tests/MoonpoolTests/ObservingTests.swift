@@ -74,6 +74,48 @@ private actor Reader {
         for try await title in book.values(of: \.title) { seen.append(title) }
         seen.append("end")
     }
+    /// Adds a book with collections, and observes it and all of them.
+    func observeAll(_ isbn: Int) async throws -> ObjectID<Book> {
+        let book = try await opened().write { tx in
+            try tx.insert(
+                Book(
+                    isbn: isbn, title: "Dune", tags: ["a", "b"], marks: [1, 2],
+                    notes: ["x": "y"], copies: [Shelf()]))
+        }
+        func note<Rows>(_ name: String) -> (Result<CollectionChange<Rows>, any Error>) -> Void {
+            { result in
+                switch result {
+                case .success(.initial): self.initials += 1
+                case .success(.update(_, let deletions, let insertions, _)):
+                    self.seen.append("\(name) -\(deletions) +\(insertions)")
+                case .failure(let error): self.seen.append("\(name) \(error)")
+                }
+            }
+        }
+        func note(_ name: String) -> (Result<ObjectChange<Book>, any Error>) -> Void {
+            { result in
+                switch result {
+                case .success(.change): self.seen.append("\(name) changed")
+                case .success(.deleted): self.seen.append("\(name) deleted")
+                case .failure(let error): self.seen.append("\(name) \(error)")
+                }
+            }
+        }
+        let object = note("object") as (Result<ObjectChange<Book>, any Error>) -> Void
+        let title = note("title") as (Result<ObjectChange<Book>, any Error>) -> Void
+        tokens.append(try book.observe { object($0) })
+        tokens.append(try book.observe(\.title) { title($0) })
+        let marks: (Result<CollectionChange<[Int]>, any Error>) -> Void = note("marks")
+        tokens.append(try book.marks.observe { marks($0) })
+        let tags: (Result<CollectionChange<[String]>, any Error>) -> Void = note("tags")
+        tokens.append(try book.tags.observe { tags($0) })
+        let copies: (Result<CollectionChange<[Frozen<Shelf>]>, any Error>) -> Void = note("copies")
+        tokens.append(try book.copies.observe { copies($0) })
+        return book.objectID
+    }
+    private var initials = 0
+    func hasDelivered() -> Bool { initials == 3 }
+    var validTokens: Int { tokens.count { $0.isValid } }
     func close() {
         tokens = []
         store?.close()
@@ -98,6 +140,29 @@ private actor Reader {
         #expect(try await wait(reader, for: 3).last == "[\"Dune II\"] [] [] [0]")
         try await writer.delete(id)
         #expect(try await wait(reader, for: 4).last == "[] [0] [] []")
+        await reader.close()
+        await writer.close()
+    }
+
+    @Test(arguments: [true, false])
+    func `handlers receive the last change of a deleted object and its collections`(
+        isOwn: Bool
+    ) async throws {
+        let reader = Reader(.memory("last \(isOwn)"))
+        let writer = isOwn ? reader : Reader(.memory("last \(isOwn)"))
+        let id = try await reader.observeAll(1)
+        if !isOwn { _ = try await writer.add(2, "opens the store") }
+        // Commits before the first delivery are not reported.
+        _ = try await eventually { await reader.hasDelivered() }
+        try await writer.rename(id, to: "Emma")
+        #expect(try await wait(reader, for: 2).sorted() == ["object changed", "title changed"])
+        try await writer.delete(id)
+        #expect(
+            try await Set(wait(reader, for: 7).dropFirst(2)) == [
+                "object deleted", "title deleted", "marks -[0, 1] +[]", "tags -[0, 1] +[]",
+                "copies -[0] +[]",
+            ])
+        #expect(await reader.validTokens == 0)
         await reader.close()
         await writer.close()
     }

@@ -36,7 +36,7 @@ struct ChangeSource<Change: Sendable> {
         }
         let token = NotificationToken(signal: scheduling.signal)
         let engineToken = try register(keyPaths) { [weak token] change, _ in
-            guard let change, let token, token.isValid else { return }
+            guard let change, let token, token.mayCall else { return }
             handler(change)
         }
         token.hold(engineToken, of: context)

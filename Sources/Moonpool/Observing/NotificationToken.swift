@@ -24,7 +24,10 @@ public final class NotificationToken: Sendable {
     }
 
     private let state: Mutex<State>
-    private let flag = Atomic(true)
+    /// Whether the engine's observer still exists; it ends before its last change is delivered.
+    private let isObserving = Atomic(true)
+    /// Whether the token was invalidated, so that the handler must not be called any more.
+    private let isReleased = Atomic(false)
 
     init(signal: StoreSignal?) {
         state = Mutex(State(actor: signal?.actor))
@@ -33,7 +36,7 @@ public final class NotificationToken: Sendable {
     func hold(_ token: ObjectStore.NotificationToken, of context: ModelContext) {
         let boxed = Unchecked(Observation(token: token, context: context))
         state.withLock { $0.observation = boxed }
-        token.endHandler = { [weak self] in self?.flag.store(false, ordering: .releasing) }
+        token.endHandler = { [weak self] in self?.isObserving.store(false, ordering: .releasing) }
     }
 
     /// Calls a handler when the token is invalidated or released.
@@ -51,7 +54,10 @@ public final class NotificationToken: Sendable {
     }
 
     /// Whether the handler can still be called.
-    public var isValid: Bool { flag.load(ordering: .acquiring) }
+    public var isValid: Bool { mayCall && isObserving.load(ordering: .acquiring) }
+
+    /// Whether the handler may be called, also with the last change of an observer that has ended.
+    var mayCall: Bool { !isReleased.load(ordering: .acquiring) }
 
     /// The engine's token while the observation lasts, for the store's own actor.
     var engineToken: ObjectStore.NotificationToken? {
@@ -59,7 +65,7 @@ public final class NotificationToken: Sendable {
     }
 
     private func release() {
-        flag.store(false, ordering: .releasing)
+        isReleased.store(true, ordering: .releasing)
         let (observation, actor, endHandler) = state.withLock { state in
             (state.observation.take(), state.actor, state.endHandler.take())
         }
