@@ -89,6 +89,33 @@ private struct MoodNumbers: Model {
         #expect(live.sensor?.name == "roof")
     }
 
+    @Test func `a link decodes from what it encodes, for every type of key`() throws {
+        func expectSame<M: Model>(_ link: Link<M>) throws {
+            let data = try JSONEncoder().encode([link])
+            #expect(
+                try JSONDecoder().decode([Link<M>].self, from: data) == [link],
+                "\(String(decoding: data, as: UTF8.self))")
+        }
+        let store = try Store(
+            .memory("keys"), models: IntKey.self, TextKey.self, UUIDKey.self, ValueKey.self,
+            ObjectKey.self, NoKey.self, on: nil)
+        defer { store.close() }
+        try store.writeNow { tx in
+            let id = UUID()
+            try expectSame(Link<IntKey>(primaryKey: 1))
+            try expectSame(Link<TextKey>(primaryKey: "a"))
+            try expectSame(Link<UUIDKey>(primaryKey: id))
+            try expectSame(Link<ValueKey>(primaryKey: UUIDValue.random()))
+            try expectSame(Link<ObjectKey>(primaryKey: ObjectIDValue.generate()))
+            try expectSame(Link(try tx.insert(NoKey())))
+            // The form of the key itself is accepted as well.
+            let plain = Data("[\"\(id.uuidString)\"]".utf8)
+            #expect(
+                try JSONDecoder().decode([Link<UUIDKey>].self, from: plain)
+                    == [Link(primaryKey: id)])
+        }
+    }
+
     @Test func `an optional raw value without a case reads as nil`() throws {
         let numbers = try Store(.memory("moods"), models: MoodNumbers.self, on: nil)
         defer { numbers.close() }
@@ -182,3 +209,25 @@ private actor Migrator {
         return store.all(NewMood.self).map(\.total)
     }
 }
+
+private struct IntKey: Model {
+    var id = 1
+    static let options = ModelOptions<IntKey>(primaryKey: \.id)
+}
+private struct TextKey: Model {
+    var id = "a"
+    static let options = ModelOptions<TextKey>(primaryKey: \.id)
+}
+private struct UUIDKey: Model {
+    var id = UUID()
+    static let options = ModelOptions<UUIDKey>(primaryKey: \.id)
+}
+private struct ValueKey: Model {
+    var id = UUIDValue.random()
+    static let options = ModelOptions<ValueKey>(primaryKey: \.id)
+}
+private struct ObjectKey: Model {
+    var id = ObjectIDValue.generate()
+    static let options = ModelOptions<ObjectKey>(primaryKey: \.id)
+}
+private struct NoKey: Model { var id = 1 }

@@ -35,6 +35,46 @@ import Testing
         #expect(session.holds == 0)
     }
 
+    @Test
+    func `An effect follows what a computed value depends on, also while the value stays equal`() {
+        session.expect(
+            """
+            for _, reads in ipairs { "never", "before", "after" } do
+              local s <close> = moonpool.open {
+                in_memory = "follow " .. reads,
+                schema = { P = { id = "int primary", i = "int", s = "string" } },
+              }
+              local other <close> = moonpool.open { in_memory = "other " .. reads, schema = { Q = { n = "int" } } }
+              local q = other:write(function() return other:create("Q", { n = 1 }) end)
+              local one, two = s:write(function()
+                return s:create("P", { id = 1, i = 1, s = "b" }), s:create("P", { id = 2, i = 2, s = "b" })
+              end)
+              local inner = moonpool.computed(function()
+                local last = s:objects "P":sorted "i":last()
+                return last.id == 1 and one.i > 5 and q.n > 1 and "q" .. q.n or last.s
+              end)
+              local outer = moonpool.computed(function() return inner() .. "!" end)
+              local seen = {}
+              local effect <close> = moonpool.effect(function() seen[#seen + 1] = outer() end)
+              local function change(store, body, wanted)
+                store:write(body)
+                if reads == "before" then inner() end
+                turn()
+                if reads == "after" then outer() end
+                assert(seen[#seen] == wanted, reads .. ": " .. seen[#seen] .. ", not " .. wanted)
+              end
+              change(s, function() one.i = 3 end, "b!")
+              change(s, function() one.s = "c" end, "c!")
+              change(s, function() one.i = 9 end, "c!")
+              change(other, function() q.n = 2 end, "q2!")
+              change(s, function() one.i = 0 end, "b!")
+              change(s, function() two.s = "d" end, "d!")
+              change(s, function() one.s = "x" end, "d!")
+              assert(#seen == 5, #seen)
+            end
+            """)
+    }
+
     @Test func `An effect keeps the script running until it ends`() {
         session.expect("rex = dog() effect = moonpool.effect(function() return rex.age end)")
         #expect(session.holds == 1)

@@ -19,7 +19,10 @@ extension LiveCollection {
     /// Whether the owner exists in the version that the handle reads, and still has the property.
     package var isValid: Bool {
         guard source.isOpen else { return false }
-        source.noteRead(classSchema, owner, property.column)
+        if let (store, reader) = source.tracked {
+            reader.noteRead(
+                of: store, existenceOf: ObjectReference(table: classSchema.table, key: owner))
+        }
         guard let rows = try? source.view.table(classSchema), (try? rows.isPresent(owner)) == true
         else { return false }
         return rows.kind(of: property.column) == .list

@@ -8,6 +8,9 @@ package final class Computed: Reaction {
     /// Whether the kept value was computed inside a write that may be rolled back.
     private var isProvisional = false
     private var failure: (any Error)?
+    /// The reactions that have read the value, and observe the data that it depends on.
+    private var readers: [ObjectIdentifier: Reader] = [:]
+    private struct Reader { weak var reaction: Reaction? }
     /// The number of different values so far, including errors.
     private(set) var revision = 0
 
@@ -44,6 +47,7 @@ package final class Computed: Reaction {
         if !isStale { catchUp() }
         guard isStale || !hasDependencies else { return }
         let watch = Stopwatch()
+        let interests = interestsRevision
         isStale = false
         do {
             let isAnother = try record(evaluate)
@@ -54,7 +58,25 @@ package final class Computed: Reaction {
             failure = error
             revision += 1
         }
+        // An equal value may depend on other data than before.
+        if interestsRevision != interests { updateReaders() }
         statistics.handling.add(watch.microseconds)
+    }
+
+    func add(reader: Reaction) {
+        readers = readers.filter { $0.value.reaction != nil }
+        readers[ObjectIdentifier(reader)] = Reader(reaction: reader)
+    }
+
+    func remove(reader: Reaction) { readers[ObjectIdentifier(reader)] = nil }
+
+    private func updateReaders() {
+        for reader in readers.values { reader.reaction?.computedDependsOnOtherData() }
+    }
+
+    override func computedDependsOnOtherData() {
+        super.computedDependsOnOtherData()
+        updateReaders()
     }
 
     override func didChange() -> Observer.Call? {

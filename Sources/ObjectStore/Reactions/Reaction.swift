@@ -13,6 +13,8 @@ package class Reaction: ReadRecorder {
     private var recording: Recording?
     /// The computed values that the last run read, with their revisions.
     private var computed: [ObjectIdentifier: (value: Computed, revision: Int)] = [:]
+    /// A counter that is incremented when the observed data has become other data.
+    private(set) var interestsRevision = 0
     /// The effects that the last run created, which end before the next run.
     private var children: [Effect] = []
     /// Whether the reaction has ended.
@@ -41,6 +43,7 @@ package class Reaction: ReadRecorder {
         endChildren()
         for observer in observers.values { observer.end() }
         observers = [:]
+        for entry in computed.values { entry.value.remove(reader: self) }
         computed = [:]
     }
 
@@ -91,19 +94,23 @@ package class Reaction: ReadRecorder {
     }
 
     private func watch(_ recording: Recording) {
+        for (id, entry) in computed where recording.computed[id] == nil {
+            entry.value.remove(reader: self)
+            interestsRevision += 1
+        }
+        for (id, entry) in recording.computed where computed[id] == nil {
+            entry.value.add(reader: self)
+            interestsRevision += 1
+        }
         computed = recording.computed
         var stores = recording.stores
-        for entry in computed.values {
-            for observer in entry.value.observers.values {
-                guard let store = observer.dispatcher?.store else { continue }
-                if stores[ObjectIdentifier(store)] == nil {
-                    stores[ObjectIdentifier(store)] = (store, StoreReads(), store.version)
-                }
-            }
+        for store in storesOfComputed where stores[ObjectIdentifier(store)] == nil {
+            stores[ObjectIdentifier(store)] = (store, StoreReads(), store.version)
         }
         for (id, observer) in observers where stores[id] == nil {
             observer.end()
             observers[id] = nil
+            interestsRevision += 1
         }
         for (id, entry) in stores where !entry.store.isClosed {
             let (store, reads) = (entry.store, entry.reads)
@@ -112,15 +119,36 @@ package class Reaction: ReadRecorder {
                 store.version != entry.version && observers[id]?.isTracked != true
                 && reads.hasChanged(since: entry.version, in: store)
             if let observer = observers[id], observer.isActive, !isStale {
-                observer.watch(reads)
+                if observer.watch(reads) { interestsRevision += 1 }
                 continue
             }
+            interestsRevision += 1
             let last = observers[id]
             let observer = ReactionObserver(self, reads, store.notifications)
             observers[id] = observer
             store.notifications.enter(observer, seen: isStale ? nil : store.version)
             last?.end()
         }
+    }
+
+    /// The stores that the computed values depend on.
+    private var storesOfComputed: [Store] {
+        computed.values.flatMap { entry in
+            entry.value.observers.values.compactMap { $0.dispatcher?.store }
+        }
+    }
+
+    /// Observes other data, because a computed value that was read depends on other data now.
+    func computedDependsOnOtherData() {
+        guard !isDisposed, !isRunning else { return }
+        interestsRevision += 1
+        for store in storesOfComputed
+        where observers[ObjectIdentifier(store)] == nil && !store.isClosed {
+            let observer = ReactionObserver(self, StoreReads(), store.notifications)
+            observers[ObjectIdentifier(store)] = observer
+            store.notifications.enter(observer, seen: store.version)
+        }
+        for observer in observers.values { observer.refile() }
     }
 
     package override func noteRead(
@@ -238,13 +266,16 @@ final class ReactionObserver: Observer {
         return reaction.interests(in: store, reads)
     }
 
-    /// Observes the data that the last run has read.
-    func watch(_ next: StoreReads) {
+    /// Observes the data that the last run has read; returns whether it is other data than before.
+    func watch(_ next: StoreReads) -> Bool {
         let isSame = reads.hasSameInterests(as: next)
         reads = next
         // The dependencies of computed values are not compared here.
-        if !isSame || reaction?.readsComputed == true { dispatcher?.file(self) }
+        if !isSame || reaction?.readsComputed == true { refile() }
+        return !isSame
     }
+
+    func refile() { dispatcher?.file(self) }
 
     override func release() {
         reads = StoreReads()

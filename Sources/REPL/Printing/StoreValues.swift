@@ -102,13 +102,17 @@ struct StoreValues {
         -> Cell
     {
         if property.isBacklinks {
-            let count = try object.source.view.backlinks(property, of: object.key).count
+            let count = try Results(backlinks: property, of: object).count()
             let name = property.origin?.className ?? "object"
             return Cell(text: ValueText.count(count, name, name), role: .dim)
         }
         if let collection = property.collection {
-            let rows = try object.source.view.table(object.classSchema)
-            let count = try rows.listCount(property.column, object.key)
+            let count =
+                switch collection {
+                case .list: try object.list(property.name).count()
+                case .set: try object.set(property.name).count()
+                case .map: try object.map(property.name).count()
+                }
             if property.type == .object || count > 6 {
                 let name = property.target ?? property.type.rawValue
                 return Cell(text: ValueText.count(count, name, name), role: .dim)
