@@ -127,8 +127,9 @@ package final class Environment: Sendable {
     /// The size of the open write.
     let openWrite: OpenWrite
     let undo = UndoLog()
-    /// A number that identifies the file in this process, also when it is opened again: the hash of its path. A file that
-    /// no other process can find has a number of its own.
+    /// A number that identifies the file in this process, also when it is opened again: the hash of its path.
+    ///
+    /// A file that no other process can find has a number of its own.
     package let fileNumber: UInt64
     private static let privateFiles = Atomic<UInt64>(0)
     let writeQueue = WriteLockQueue()

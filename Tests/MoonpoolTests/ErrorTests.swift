@@ -14,6 +14,7 @@ private struct OtherTwin: Model {
     static let options = ModelOptions<OtherTwin>(primaryKey: \.id)
 }
 private final class Reference: Model {}
+private struct Keyless: Model { var id = 0 }
 private struct Failed: Error {}
 
 @Suite struct ErrorTests {
@@ -89,6 +90,29 @@ private struct Failed: Error {}
         }
         let three = try store.writeNow { tx in try tx.insert(Twin(id: 3, text: "g")) }
         #expect(lost.filter(\.isValid).isEmpty && lost.allSatisfy { $0 != three })
+    }
+
+    @Test func `an upsert sets only what is given`() throws {
+        let store = try Store(.memory("partial"), models: Twin.self, Keyless.self, on: nil)
+        defer { store.close() }
+        try store.writeNow { tx in
+            try tx.insert(Twin(id: 1, text: "kept"))
+            let one = try tx.upsert(Twin.self, key: 1) { _ in }
+            #expect(one.text == "kept")
+            let two = try tx.upsert(Twin.self, key: 2) { $0.text += "new" }
+            #expect(two.id == 2 && two.text == "new")
+            try tx.upsert(Twin.self, key: 2) { $0.text += "er" }
+            #expect(two.text == "newer" && store.all(Twin.self).count == 2)
+            #expect(try tx.findOrInsert(Twin(id: 1, text: "other")) == one && one.text == "kept")
+            let three = try tx.findOrInsert(Twin(id: 3, text: "third"))
+            #expect(three.text == "third")
+            #expect(code { try tx.upsert(Twin.self, key: "x") { _ in } } == .typeMismatch)
+            #expect(code { try tx.upsert(Keyless.self, key: 1) { _ in } } == .invalidArgument)
+            #expect(code { try tx.findOrInsert(Keyless()) } == .invalidArgument)
+            try tx.delete([one, three])
+            #expect(store.all(Twin.self).map(\.id) == [2])
+            #expect(code { try tx.delete([two, one]) } == .invalidObject)
+        }
     }
 
     @Test func `messages contain names of Swift functions and no Lua terms`() throws {

@@ -14,7 +14,7 @@ import Testing
         let shown = try session.run(
             """
             store = moonpool.open {
-              in_memory = "printed",
+              in_memory = tostring(moonpool.uuid()),
               schema = {
                 P = {
                   id = "int primary", i = "int?", p = "P", l = "P[]", st = "P<>", ints = "int[]",

@@ -75,6 +75,27 @@ package final class TypedDescription<M: ObjectModel>: ModelDescription {
     typealias Stage = (StructFields, StagedModel) throws -> Void
     typealias Assign = (inout M, StoredElement, StoredContext) throws -> Void
 
+    /// Returns the value with the defaults and a primary key.
+    func value(withKey key: Mixed) throws -> M {
+        var value = M()
+        try assignsStored[primaryIndex](&value, key)
+        return value
+    }
+
+    /// Returns the primary key of a value.
+    func key(of value: borrowing M) throws -> Mixed { stored[try primaryIndex](value) }
+
+    private var primaryIndex: Int {
+        get throws {
+            guard let index = fields.firstIndex(where: \.isPrimary) else {
+                throw StoreError(
+                    .invalidArgument,
+                    "'\(className)' has no primary key; declare one with ModelOptions(primaryKey:)")
+            }
+            return index
+        }
+    }
+
     let layout: StructLayout<M>
     /// For each field, a closure that passes the value to an inserter.
     let stages: [Stage]

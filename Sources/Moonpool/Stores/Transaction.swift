@@ -74,6 +74,42 @@ public final class Transaction {
         for value in values { try inserter.insert(value, mode) }
     }
 
+    /// Changes the object with a primary key, and creates it before with the defaults of the model if there is none.
+    ///
+    /// Only the properties that `change` sets are changed; an insertion with ``InsertMode/updating`` assigns all of them.
+    ///
+    /// ```swift
+    /// try tx.upsert(Person.self, key: "Ann") { $0.visits += 1 }
+    /// ```
+    ///
+    /// Throws `invalid_argument` for a model without a primary key, `type_mismatch` for a key of another type,
+    /// `not_in_write`, and the errors of `change`.
+    @discardableResult  // because many objects are found again by a query
+    public func upsert<M: Model>(
+        _ type: M.Type, key: some StoredValue & Hashable, _ change: (Live<M>) throws -> Void
+    ) throws -> Live<M> {
+        try check()
+        let object =
+            try store.find(type, key)
+            ?? insert(ModelRegistry.description(of: type).value(withKey: key.stored))
+        try change(object)
+        return object
+    }
+
+    /// Returns the object with the primary key of a value; inserts the value if there is none.
+    ///
+    /// An existing object is not changed. Throws the errors of ``insert(_:_:)``, and `invalid_argument` for a model
+    /// without a primary key.
+    @discardableResult  // because many objects are found again by a query
+    public func findOrInsert<M: Model>(_ value: M) throws -> Live<M> {
+        try check()
+        let key = try ModelRegistry.description(of: M.self).key(of: value)
+        let known = try store.engine.object(
+            M.className, primaryKey: store.context.resolved(key))
+        if let known { return Live(try store.table(M.self), known.key) }
+        return try insert(value)
+    }
+
     /// Returns the inserter of a model, with its class and its properties.
     @usableFromInline
     func inserter<M: Model>(of type: M.Type) throws -> ModelInserter<M> {
@@ -132,6 +168,13 @@ public final class Transaction {
     public func delete<M: Model>(_ object: Live<M>) throws {
         try check()
         try store.engine.delete(object.modelTable.liveObject(object.objectKey))
+    }
+
+    /// Deletes objects and their embedded objects.
+    ///
+    /// Throws the errors of ``delete(_:)-(Live<M>)`` at the first object that cannot be deleted.
+    public func delete<M: Model>(_ objects: some Sequence<Live<M>>) throws {
+        for object in Array(objects) { try delete(object) }
     }
 
     /// Deletes the objects of results.
