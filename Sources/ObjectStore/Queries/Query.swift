@@ -234,9 +234,8 @@ package struct Query: Sendable {
 
     /// The steps in the order in which they run.
     ///
-    /// Filters come first and are combined, and adjacent sorts are combined, if the result stays the same. A filter
-    /// after `distinct` runs before it: otherwise, excluding the first object of a combination would also exclude the
-    /// later objects with the same values. No step moves before a limit.
+    /// Filters come first and are combined, and adjacent sorts are combined, if the result stays the same. No step moves
+    /// before a limit, and no filter before `distinct`.
     var plannedSteps: [Step] {
         var planned: [Step] = []
         for step in steps {
@@ -244,7 +243,7 @@ package struct Query: Sendable {
             case .filter(let predicate):
                 var index = planned.count
                 while index > 0 {
-                    if case .limit = planned[index - 1] { break }
+                    if planned[index - 1].selectsRows { break }
                     index -= 1
                 }
                 if index < planned.count, case .filter(let first) = planned[index] {
@@ -269,5 +268,15 @@ package struct Query: Sendable {
             }
         }
         return planned
+    }
+}
+
+extension Query.Step {
+    /// Whether the step selects rows by those before it, so that no filter may move before it.
+    var selectsRows: Bool {
+        switch self {
+        case .limit, .distinct: true
+        case .filter, .sort: false
+        }
     }
 }

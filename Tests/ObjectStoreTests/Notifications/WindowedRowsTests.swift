@@ -230,7 +230,7 @@ import Testing
         let token = try observed(
             best.filtered("value != 14").sorted([("text", true), ("value", true)]),
             "reads only objects that a commit changes; runs the query again when no more of the "
-                + "258 rows after the limit are left; after the limit reads only objects that a "
+                + "258 rows after the limit are left; then reads only objects that a "
                 + "commit changes, and searches for their positions")
         // The first four are 18, 16, 14 and 12, of which 12, 16 and 18 remain.
         #expect(

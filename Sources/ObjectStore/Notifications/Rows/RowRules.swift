@@ -61,8 +61,9 @@ struct RowRules {
         )
     }
 
-    /// Returns the rules of a query after its first limit: one for the steps from each limit to the next.
-    static func afterLimits(of query: Query) -> [RowRules] {
+    /// Returns the rules of a query's later stages: the steps after its first limit, or after `distinct` and from the
+    /// next filter on.
+    static func laterStages(of query: Query) -> [RowRules] {
         query.plannedSteps.stages.dropFirst().map {
             RowRules(query, steps: $0, sequence: .rows)
         }
@@ -140,14 +141,18 @@ struct RowRules {
 }
 
 extension [Query.Step] {
-    /// The steps from each limit to the next, each with its limit as the last step; at least one stage.
+    /// The steps up to each limit, or up to a filter after `distinct`; at least one stage.
     fileprivate var stages: [ArraySlice<Query.Step>] {
         var stages: [ArraySlice<Query.Step>] = []
         var start = startIndex
         for (index, step) in enumerated() {
-            guard case .limit = step else { continue }
-            stages.append(self[start...index])
-            start = index + 1
+            if case .filter = step, index > start {
+                stages.append(self[start..<index])
+                start = index
+            } else if case .limit = step {
+                stages.append(self[start...index])
+                start = index + 1
+            }
         }
         if start < endIndex || stages.isEmpty { stages.append(self[start...]) }
         return stages

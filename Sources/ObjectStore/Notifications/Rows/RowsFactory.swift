@@ -12,14 +12,14 @@ enum RowsFactory {
         }
         guard let rules = RowRules(query, schema: view.schema) else { return EmptyRows() }
         var rows = try first(rules, query, in: view)
-        for later in RowRules.afterLimits(of: query) {
+        for later in RowRules.laterStages(of: query) {
             let staged = try WindowedRows(later, after: rows, in: view)
             rows = later.limit.map { LimitedRows(staged, $0) } ?? staged
         }
         return rows
     }
 
-    /// Returns the rows up to the first limit.
+    /// Returns the rows of the first stage.
     private static func first(
         _ rules: RowRules, _ query: Query, in view: StoreView
     ) throws -> any OrderedRows {
@@ -51,7 +51,7 @@ enum RowsFactory {
     static func cost(of query: Query, schema: Schema) -> String {
         if isSequence(query, schema) { return ListRows.cost }
         guard let rules = RowRules(query, schema: schema) else { return EmptyRows().cost }
-        let later = RowRules.afterLimits(of: query).map(WindowedRows.costAfterLimit)
+        let later = RowRules.laterStages(of: query).map(WindowedRows.costOfLaterStage)
         return ([firstCost(rules)] + later).joined(separator: "; ")
     }
 

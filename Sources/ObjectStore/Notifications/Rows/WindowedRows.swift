@@ -2,13 +2,13 @@ import ColumnStorage
 
 /// The rows of a query over a sequence in which a row may occur several times, or which has its own order.
 ///
-/// The sequence is a list, set or map, backlinks through lists, or the rows before a limit. The rows may be filtered,
+/// The sequence is a list, set or map, backlinks through lists, or the rows of an earlier stage. The rows may be filtered,
 /// sorted or distinct.
 struct WindowedRows: OrderedRows {
     private let rules: RowRules
-    /// The query that starts with a sequence; nil after a limit.
+    /// The query that starts with a sequence; nil for a later stage.
     private let query: Query?
-    /// The rows before the limit, from which these are computed.
+    /// The rows of the stage before, from which these are computed.
     private var preceding: (any OrderedRows)?
     private let sequence: ObservedSequence
     private var arranged: ArrangedRows
@@ -26,7 +26,7 @@ struct WindowedRows: OrderedRows {
             in: view)
     }
 
-    /// Creates the rows of the operations after a limit, from the rows before it.
+    /// Creates the rows of a later stage, from the rows of the stage before.
     init(_ rules: RowRules, after rows: any OrderedRows, in view: StoreView) throws {
         let sequence = ObservedSequence(.rows, (0..<rows.count).map(rows.key))
         let admits = try rules.membership(in: view)
@@ -59,15 +59,15 @@ struct WindowedRows: OrderedRows {
         return "follows the edits of the \(name), \(rules.isPlain ? "and " : "")\(rows)"
     }
 
-    /// Returns a description of the cost in addition to that of the rows before a limit.
-    static func costAfterLimit(_ rules: RowRules) -> String {
-        "after the limit "
+    /// Returns a description of the cost in addition to that of the preceding rows.
+    static func costOfLaterStage(_ rules: RowRules) -> String {
+        "then "
             + (rules.isPlain ? UnsortedRows.cost : SortedRows.cost(rules))
     }
 
     var cost: String {
         guard let preceding else { return Self.cost(rules, sequence.source) }
-        return "\(preceding.cost); \(Self.costAfterLimit(rules))"
+        return "\(preceding.cost); \(Self.costOfLaterStage(rules))"
     }
 
     func key(at position: Int) -> ObjectKey { sequence.object(arranged.row(at: position)) }
