@@ -161,7 +161,11 @@ final class BoxDispatch<Object: AnyObject>: LuaLiveClass {
         if slot >= 0 { return try declaration.properties[slot].get(object, result) }
         let name = result.state.value(at: 2, on: result.L)
         if let other = declaration.other, try other(object, name, result) { return }
-        throw LuaUnknownMember(name, of: declaration.name, members: declaration.members)
+        let ours = name.text.flatMap {
+            result.state.memberOfOtherLibraries?(declaration.name, $0)
+        }
+        throw LuaUnknownMember(
+            name, of: declaration.name, members: declaration.members, ours: ours)
     }
 
     override func set(_ key: Int64, _ slot: Int, _ value: borrowing LuaField) throws {
@@ -202,10 +206,13 @@ struct LuaUnknownMember: ScriptError {
     let scriptCode = "unknown_property"
     let scriptMessage: String
 
-    init(_ key: LuaValue, of type: String, members: [LuaMember]) {
+    /// `ours` is the name of the member that the script most likely means, if it is known.
+    init(_ key: LuaValue, of type: String, members: [LuaMember], ours: String? = nil) {
         let shown = key.text.map { "'\($0)'" } ?? "a \(key.typeName) key"
         var message = "\(type) has no member \(shown)"
-        if let text = key.text, let near = nearestName(to: text, in: members.map(\.name)) {
+        if let text = key.text,
+            let near = ours ?? nearestName(to: text, in: members.map(\.name))
+        {
             message += ", did you mean '\(near)'?"
         }
         scriptMessage = message
@@ -272,7 +279,7 @@ extension LuaState {
             shim_class_add_method(L, pointer, method.name, method.name.utf8.count)
         }
         for method in type.metamethods {
-            push(function(for: method, of: type, pointer), on: L)
+            push(function(for: method, of: type, pointer, isMetamethod: true), on: L)
             shim_class_add_metamethod(L, pointer, method.name)
         }
         setProperties(type.properties.enumerated().map { ($1.name, $0) }, of: pointer, on: L)
@@ -280,16 +287,19 @@ extension LuaState {
     }
 
     private func function<Object: AnyObject>(
-        for method: LuaMethod<Object>, of type: LuaClass<Object>, _ pointer: OpaquePointer
+        for method: LuaMethod<Object>, of type: LuaClass<Object>, _ pointer: OpaquePointer,
+        isMetamethod: Bool = false
     ) -> FunctionBox {
         if let free = method.free {
             return FunctionBox(home: home, name: method.name, isMethod: true, body: free)
         }
+        let surplus = SurplusArguments(type.name, method.name)
         return FunctionBox(home: home, name: method.name, isMethod: true) { call in
             var cls: OpaquePointer?
             guard call.count > 0, let object = shim_to_box(call.L, 1, &cls), cls == pointer else {
                 throw call.badReceiver(type.name)
             }
+            if !isMetamethod { try surplus.check(call) }
             // The object is retained, because the method can call code that empties the box, such as its finalizer.
             let target = Unmanaged<Object>.fromOpaque(object).takeUnretainedValue()
             return try withExtendedLifetime(target) { try method.body(target, call) }

@@ -34,6 +34,10 @@ package final class LuaState {
     /// The owner of the state, from which the functions of classes obtain their host, because class declarations belong
     /// to no state.
     package weak var host: AnyObject?
+    /// Returns the usage of a method of a class, by their names; nil if it is unknown.
+    package var methodUsage: ((_ type: String, _ method: String) -> LuaMethodUsage?)?
+    /// Returns our name for a member that other libraries have under another name, by the names of class and member.
+    package var memberOfOtherLibraries: ((_ type: String, _ name: String) -> String?)?
     /// The files that the functions given to the script may access.
     package var files = FileRights.all
     /// Returns the code and the message of an error of the host that is not a ``ScriptError``; nil for one without a

@@ -3,6 +3,7 @@ import Logging
 import LuaHost
 import MemoryAccounts
 import ObjectStore
+import Reference
 import StoreBindings
 
 /// A running script on its own thread: its state, its loop, and the functions that call its code.
@@ -84,6 +85,8 @@ package final class ScriptContext {
             isConfined: configuration.rights.isConfined,
             ignoresEnvironment: !configuration.usesEnvironment, account: MemoryAccount.current)
         self.state = state
+        state.methodUsage = HelpCatalog.usage
+        state.memberOfOtherLibraries = HelpCatalog.memberOfOtherLibraries
         loadFile = state.globals["loadfile"].function ?? Self.makeLoadFile(state)
         surroundings = seat.map { ScriptSurroundings($0, state, signals) }
         stores = StoreConnection(

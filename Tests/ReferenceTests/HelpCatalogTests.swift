@@ -129,6 +129,11 @@ import Testing
                     ["object", "projection"].contains(type.name)
                     ? members.subtracting(properties) : members
             }
+            if value.table == nil {
+                for name in try ignoringSurplus(value, type, found.intersection(wanted), context) {
+                    problems.append("\(type.name).\(name) ignores surplus arguments")
+                }
+            }
             let isModule = type == HelpCatalog.type(named: "moonpool")
             for name in found.subtracting(wanted) {
                 // Every method is a function of the module too.
@@ -144,6 +149,31 @@ import Testing
             }
         }
         return problems
+    }
+
+    /// Returns the methods that do not refuse more arguments than their signatures have.
+    private static func ignoringSurplus(
+        _ value: LuaValue, _ type: HelpType, _ names: Set<String>, _ context: ScriptContext
+    ) throws -> [String] {
+        let check = try context.state.run(
+            """
+            return function(value, name, count)
+              local arguments = {}
+              for i = 1, count do arguments[i] = true end
+              local ok, err = pcall(function() return value[name](value, table.unpack(arguments)) end)
+              return not ok and tostring(err):find(" takes ", 1, true) ~= nil
+            end
+            """
+        ).first?.function
+        return try names.sorted().filter { name in
+            guard let most = HelpCatalog.usage(of: type.name, name)?.mostArguments else {
+                return false
+            }
+            let results = try check?.call([
+                value, .text(name), .integer(Int64(most + 1)),
+            ])
+            return results?.first != .boolean(true)
+        }
     }
 
     /// Types of tables and globals, which do not declare their names.

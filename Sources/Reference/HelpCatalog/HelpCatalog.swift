@@ -1,3 +1,5 @@
+import LuaHost
+
 // The single description of the Lua API. Help, editor annotations and the reference page are generated from it.
 //
 // Each name has one entry with its signatures, a summary, the errors that it can raise, and an example that a test
@@ -44,6 +46,28 @@ package enum HelpCatalog {
     /// Returns the entries of a type, without those of its parent.
     package static func entries(of type: HelpType) -> [HelpEntry] {
         entries.filter { $0.owners.contains(type) }
+    }
+
+    /// Returns how a method of a type is called; nil for an unknown one.
+    package static func usage(of typeName: String, _ method: String) -> LuaMethodUsage? {
+        var owner = type(named: typeName)
+        while let type = owner {
+            let entry = entries.first {
+                $0.name == method && $0.kind == .method && $0.owners.contains(type)
+            }
+            if let entry, let signature = entry.signatures.first {
+                let counts = entry.signatures.map { signature in
+                    signature.parameters.contains { $0.name == "..." }
+                        ? nil : signature.parameters.count
+                }
+                let names = signature.parameters.map { $0.name + ($0.isOptional ? "?" : "") }
+                return LuaMethodUsage(
+                    mostArguments: counts.contains(nil) ? nil : counts.compactMap(\.self).max(),
+                    text: "\(typeName):\(method)(\(names.joined(separator: ", ")))")
+            }
+            owner = type.parent.flatMap(HelpCatalog.type(named:))
+        }
+        return nil
     }
 
     /// Returns the type with a name, ignoring case.

@@ -74,20 +74,15 @@ package struct Signature: Sendable, Hashable {
 
     /// The text of the signature.
     package let text: String
-    /// The parameters in order.
-    package let parameters: [Parameter]
-    /// The types of the results.
-    package let results: [String]
 
-    /// Parses a signature.
+    /// Creates a signature.
     ///
     /// An invalid text has no parameters; a test checks that every entry of the catalog is valid.
-    package init(_ text: String) {
-        self.text = text
-        let pieces = Self.close(of: text).map { close in
-            (text[text.index(after: text.startIndex)..<close], text[text.index(after: close)...])
-        }
-        parameters = Self.split(pieces?.0 ?? "").compactMap { part in
+    package init(_ text: String) { self.text = text }
+
+    /// The parameters in order.
+    package var parameters: [Parameter] {
+        Self.split(pieces?.parameters ?? "").compactMap { part in
             guard let colon = part.firstIndex(of: ":") else { return nil }
             var name = part[..<colon]
             let isOptional = name.last == "?"
@@ -96,9 +91,19 @@ package struct Signature: Sendable, Hashable {
                 name: String(name), type: Self.trimmed(part[part.index(after: colon)...]),
                 isOptional: isOptional)
         }
-        var rest = Self.trimmed(pieces?.1 ?? "")[...]
+    }
+
+    /// The types of the results.
+    package var results: [String] {
+        var rest = Self.trimmed(pieces?.results ?? "")[...]
         if rest.first == ":" { rest = rest.dropFirst() }
-        results = Self.split(rest)
+        return Self.split(rest)
+    }
+
+    private var pieces: (parameters: Substring, results: Substring)? {
+        Self.close(of: text).map { close in
+            (text[text.index(after: text.startIndex)..<close], text[text.index(after: close)...])
+        }
     }
 
     /// The text of the parameters, with their parentheses.

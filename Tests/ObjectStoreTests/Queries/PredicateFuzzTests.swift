@@ -26,9 +26,15 @@ import Testing
         "all buddy.items.owners.height <= $2 and photo.@size == 0 and @links.@count <> 2",
     ]
 
+    /// The values of `$1` and `$2`, as far as a text uses them.
+    private func values(for text: String) -> [Value] {
+        let all: [Value] = [.int(1), .double(2)]
+        return Array(all.prefix(text.contains("$2") ? 2 : text.contains("$1") ? 1 : 0))
+    }
+
     private func check(_ text: String) {
         do {
-            _ = try world.all().filtered(text, [.int(1), .double(2)]).count()
+            _ = try world.all().filtered(text, values(for: text)).count()
         } catch let error as StoreError {
             #expect(
                 [.invalidQuery, .unknownProperty].contains(error.code),
@@ -75,7 +81,7 @@ import Testing
 
     @Test func `the unchanged predicates are valid`() throws {
         for text in Self.valid {
-            _ = try world.all().filtered(text, [.int(1), .double(2)]).keys()
+            _ = try world.all().filtered(text, values(for: text)).keys()
         }
     }
 
@@ -96,5 +102,20 @@ import Testing
                 check(text)
             }
         }
+    }
+
+    @Test func `a value that the text does not use is an error`() throws {
+        for (text, wanted) in [
+            ("age > 3", "2 values are given, and the text has no $1"),
+            ("age > $1", "2 values are given, and the text has only $1"),
+            ("name == '$2'", "2 values are given, and the text has no $1"),
+        ] {
+            let error = #expect(throws: StoreError.self) {
+                try world.all().filtered(text, [.int(1), .int(2)])
+            }
+            #expect(error?.code == .invalidQuery)
+            #expect(error?.message.contains(wanted) == true, "\(error?.message ?? "")")
+        }
+        #expect(try world.all().filtered("age > $2 or age < $1", [.int(1), .int(2)]).isValid)
     }
 }

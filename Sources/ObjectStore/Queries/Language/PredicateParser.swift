@@ -17,6 +17,21 @@ struct PredicateParser {
         return try parser.parseQuery()
     }
 
+    /// Throws if a valid text is given more values than it uses.
+    static func requireUse(ofValues count: Int, in text: String) throws(QueryFault) {
+        var most = 0
+        for token in try QueryLexer.tokens(of: text) {
+            if case .argument(let position) = token.kind { most = max(most, position) }
+        }
+        guard count <= most else {
+            let values = count == 1 ? "1 value is" : "\(count) values are"
+            let used = most == 0 ? "no $1" : "only $1\(most > 1 ? " to $\(most)" : "")"
+            let end = text.utf8.count
+            throw QueryFault(
+                "\(values) given, and the text has \(used)", at: max(0, end - 1)..<end)
+        }
+    }
+
     /// Parses a text that is only a path, such as a sort key.
     static func parsePath(_ text: String) throws(QueryFault) -> PathSyntax {
         var parser = PredicateParser(tokens: try QueryLexer.tokens(of: text))

@@ -9,9 +9,13 @@ package enum QueryText {
     ) throws -> [Query.Step] {
         do throws(QueryFault) {
             let syntax = try PredicateParser.parse(text)
-            return try QueryTextCompiler(
+            let steps = try QueryTextCompiler(
                 text: text, arguments: arguments, classSchema: classSchema, schema: schema
             ).steps(of: syntax)
+            if !arguments.isEmpty {
+                try PredicateParser.requireUse(ofValues: arguments.count, in: text)
+            }
+            return steps
         } catch {
             throw error.rendered(in: text)
         }
