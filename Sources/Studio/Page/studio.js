@@ -6,7 +6,7 @@ import "/grid.js"
 
 const keys = [
   ["↑ ↓ ← →", "Move to a cell"], ["Home, End", "First, last column"], ["Page Up, Page Down", "Move by a page"],
-  ["Ctrl-Home, Ctrl-End", "First, last row"], ["Enter", "Follow the link in a cell"], ["Ctrl-G", "Go to row"],
+  ["Ctrl-Home, Ctrl-End", "First, last row"], ["Enter", "Follow the link in a cell"], ["Ctrl-G", "Go to row"], ["Ctrl-C", "Copy the object"],
   ["/", "Filter"], ["Escape", "Close a dialog or the completions"], ["Alt-←", "Back"], ["?", "This list"],
 ]
 
@@ -23,6 +23,7 @@ class StudioApp extends HTMLElement {
   #trail = []
   #place = null
   #typing = 0
+  #selected = null // the selected object
 
   connectedCallback() {
     this.#build()
@@ -58,6 +59,14 @@ class StudioApp extends HTMLElement {
       "onselect-object": (event) => this.#inspect(this.#place.class, event.detail.ref),
     })
     this.grid.addEventListener("click", (event) => this.#followed(event))
+    this.grid.addEventListener("keydown", (event) => {
+      if (!event.ctrlKey || event.key.toLowerCase() !== "c" || !getSelection().isCollapsed || this.copy.disabled) return
+      event.preventDefault()
+      this.#chooseCopy(this.grid)
+    })
+    this.copy = make("button", { "aria-haspopup": "menu", "aria-expanded": "false", disabled: true, onclick: () => this.#chooseCopy(this.copy) }, "Copy as")
+    this.copies = make("div", { class: "menu" }, this.copy)
+    this.copied = make("span", { role: "status", "aria-label": "Copy", class: "dim" })
     this.inspector = make("aside", { "aria-label": "Object", class: "inspector" })
     this.inspector.addEventListener("click", (event) => this.#followed(event))
     const tab = make("button", { role: "tab", id: "tab-data", "aria-selected": "true", "aria-controls": "panel-data" }, "Data")
@@ -73,9 +82,10 @@ class StudioApp extends HTMLElement {
           make("div", { class: "bar" }, this.back, make("div", { class: "filter" }, this.filter, this.completions),
             make("button", { onclick: () => this.#chooseColumns() }, "Columns"),
             make("button", { onclick: () => this.#goToRow() }, "Go to row"),
+            this.copies,
             make("button", { onclick: () => this.#export() }, "Export")),
           this.filterError, this.grid,
-          make("footer", {}, this.rowsStatus, this.change))),
+          make("footer", {}, this.rowsStatus, this.copied, this.change))),
       this.inspector)
     this.#showObject(null)
   }
@@ -303,6 +313,8 @@ class StudioApp extends HTMLElement {
   // The inspector -----------------------------------------------------------------------------------------------------
 
   async #inspect(name, ref) {
+    this.#selected = ref === null || ref === undefined ? null : { class: name, ref }
+    this.copy.disabled = !this.#selected
     if (this.inspected === `${name} ${ref}` && this.#object) return
     this.inspected = `${name} ${ref}`
     if (this.#object) this.connection.end(this.#object)
@@ -367,6 +379,42 @@ class StudioApp extends HTMLElement {
     }), name))
     const dialog = openDialog("Columns", make("div", { class: "choices" }, ...boxes),
       make("div", { class: "buttons" }, make("button", { class: "primary", onclick: () => dialog.close() }, "Done")))
+  }
+
+  #chooseCopy(opener) {
+    this.copies.querySelector("[role=menu]")?.remove()
+    const items = [["lua", "Lua"], ["json", "JSON"], ["csv", "CSV"]].map(([format, name]) =>
+      make("button", { role: "menuitem", tabindex: "-1", onclick: () => this.#copy(format, name, opener) }, name))
+    const move = (event) => {
+      const index = items.indexOf(document.activeElement)
+      const to = { ArrowDown: index + 1, ArrowUp: index - 1 + items.length, Home: 0, End: items.length - 1 }[event.key]
+        ?? items.findIndex((item) => item.textContent.toLowerCase().startsWith(event.key.toLowerCase()))
+      if (event.key === "Escape") opener.focus()
+      else if (to >= 0) items[to % items.length].focus()
+      else return
+      event.preventDefault()
+    }
+    const close = (event) => {
+      if (menu.contains(event.relatedTarget)) return
+      menu.remove()
+      this.copy.setAttribute("aria-expanded", "false")
+    }
+    const menu = make("div", { role: "menu", "aria-label": "Copy as", onkeydown: move, onfocusout: close }, ...items)
+    this.copies.append(menu)
+    this.copy.setAttribute("aria-expanded", "true")
+    items[0].focus()
+  }
+
+  async #copy(format, name, opener) {
+    const { class: owner, ref } = this.#selected
+    opener.focus()
+    try {
+      const { text } = await this.connection.request("copy", { class: owner, ref, format })
+      await navigator.clipboard.writeText(text)
+      this.copied.textContent = `1 object copied as ${name}`
+    } catch (error) {
+      this.copied.textContent = error.name === "AbortError" ? "" : error.message
+    }
   }
 
   #goToRow() {

@@ -160,6 +160,71 @@ local function row_of(object, class)
   return { ref = moonpool.id_of(object), name = name_of(object), values = values }
 end
 
+-- Copies ----------------------------------------------------------------------------------------------------------------
+
+local literal
+
+local function table_literal(object)
+  local fields = {}
+  for _, property in ipairs(classes[moonpool.class_of(object)].properties) do
+    local name = property.name
+    if property.form ~= "backlinks" and object[name] ~= nil then
+      local is_name = name:find("^[%a_][%w_]*$") and load("local " .. name)
+      fields[#fields + 1] = (is_name and name or ("[%q]"):format(name)) .. " = " .. literal(object, name)
+    end
+  end
+  return fields[1] and "{ " .. table.concat(fields, ", ") .. " }" or "{}"
+end
+
+-- Returns the Lua code of a value in an object, list, set or map.
+function literal(container, key)
+  local value, kind = container[key], moonpool.type_of(container, key)
+  if kind == "nil" then return "moonpool.null" end
+  if kind == "object" then
+    local class = classes[moonpool.class_of(value)]
+    if class.embedded then return table_literal(value) end
+    if class.key then return ("store:object(%q, %s)"):format(class.name, literal(value, class.key)) end
+    return ("store:objects(%q)[%d]"):format(class.name, store:objects(class.name):index_of(value))
+  end
+  if kind == "list" or kind == "set" or kind == "map" then
+    local items = {}
+    if kind == "map" then
+      for name in pairs(value) do items[#items + 1] = ("[%q] = %s"):format(name, literal(value, name)) end
+    else
+      for i = 1, #value do items[i] = literal(value, i) end
+    end
+    return items[1] and "{ " .. table.concat(items, ", ") .. " }" or kind == "map" and "moonpool.json.empty_object" or "{}"
+  end
+  if math.type(value) == "float" and value - value == 0 then
+    local text = encode_json(value)
+    return kind == "float" and "moonpool.float(" .. text .. ")" or text
+  end
+  if kind == "int" or kind == "double" or kind == "float" or kind == "bool" then return ("%q"):format(value) end
+  local text = ("%q"):format(tostring(value)):gsub("\\\n", "\\n")
+  return kind == "string" and text or "moonpool." .. kind .. "(" .. text .. ")"
+end
+
+local function csv_field(text)
+  return (text == "" or text:find('[",\r\n]')) and '"' .. text:gsub('"', '""') .. '"' or text
+end
+
+local copies = { json = encode_json }
+
+function copies.lua(object) return ("store:create(%q, %s)"):format(moonpool.class_of(object), table_literal(object)) end
+
+function copies.csv(object)
+  local names, fields, values = {}, {}, moonpool.json.decode(encode_json(object))
+  for _, property in ipairs(classes[moonpool.class_of(object)].properties) do
+    if property.form ~= "backlinks" then
+      local value = values[property.name]
+      local is_nil = value == nil or value == null
+      names[#names + 1] = csv_field(property.name)
+      fields[#fields + 1] = is_nil and "" or csv_field(type(value) == "string" and value or encode_json(value))
+    end
+  end
+  return table.concat(names, ",") .. "\r\n" .. table.concat(fields, ",") .. "\r\n"
+end
+
 -- Messages --------------------------------------------------------------------------------------------------------------
 
 local pages = {} -- by number: { subscriptions by id, is_welcome }
@@ -436,6 +501,12 @@ end
 
 function requests.backlinks(page, id, request)
   reply(page, id, { links = object_content { class = class_named(request.class), ref = request.ref }.links or {} })
+end
+
+function requests.copy(page, id, request)
+  local copy = copies[request.format] or error("unknown format '" .. tostring(request.format) .. "'; use lua, json or csv", 0)
+  class_named(request.class)
+  reply(page, id, { text = copy(object_of(request.class, request.ref) or error("the object was deleted", 0)) })
 end
 
 local extensions = { csv = "csv", json = "json", jsonl = "jsonl", sqlite = "sqlite", lua = "lua" }

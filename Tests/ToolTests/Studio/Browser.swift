@@ -147,6 +147,7 @@ final class Browser {
 
     static let enter = "\u{E007}"
     static let down = "\u{E015}"
+    static let escape = "\u{E00C}"
     static let end = "\u{E010}"
     static let control = "\u{E009}"
 }

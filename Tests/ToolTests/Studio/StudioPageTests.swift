@@ -233,6 +233,47 @@ struct StudioPageTests {
         }
     }
 
+    @Test func `the selected object is copied with the keyboard`() throws {
+        let folder = try TemporaryFolder()
+        try makeZoo(folder, 3)
+        let (studio, browser) = try open(["zoo.moonpool", "--open-to", "Dog"], in: folder)
+        attempt(studio, browser) {
+            try browser.run("one('grid').focus()")
+            try browser.type(Browser.down)
+            try browser.expect("text('complementary', 'Object').startsWith('Dog 2')", "true")
+            try browser.type("c", holding: Browser.control)
+            try browser.expect("one('menu', 'Copy as') !== undefined", "true")
+            try browser.expect("one('button', 'Copy as').ariaExpanded", "true")
+            try browser.expect("all('menuitem').map(nameOf)", "Lua,JSON,CSV")
+            try browser.type(Browser.down)
+            try browser.expect("document.activeElement.textContent", "JSON")
+            try browser.type(Browser.escape)
+            try browser.expect("all('menu').length", "0")
+            try browser.expect("document.activeElement.role", "grid")
+            for (format, key, start) in [
+                ("Lua", "l", "store:create(\"Dog\", { id = 2, name = "),
+                ("JSON", "j", "{\"id\":2,"),
+                ("CSV", "c", "id,name,age"),
+            ] {
+                try browser.run("one('button', 'Copy as').focus()")
+                try browser.type(Browser.enter)
+                try browser.expect("all('menu', 'Copy as').length", "1")
+                try browser.type(key + Browser.enter)
+                try browser.expect("text('status', 'Copy')", "1 object copied as \(format)")
+                try browser.expect("document.activeElement === one('button', 'Copy as')", "true")
+                // Pasting shows what the clipboard has.
+                try browser.run("one('button', 'Go to row').click()")
+                try browser.run(
+                    "const place = document.createElement('textarea'); place.id = 'place'; one('dialog', 'Go to row').append(place); place.focus()"
+                )
+                try browser.type("v", holding: Browser.control)
+                try browser.expect(
+                    "document.querySelector('#place').value.startsWith(`\(start)`)", "true")
+                try browser.run("one('dialog', 'Go to row').close()")
+            }
+        }
+    }
+
     @Test func `a page can reach each of many rows with few elements`() throws {
         let folder = try TemporaryFolder()
         try change(folder, "for i = 1, 300000 do store:create('Toy', { label = 'toy ' .. i }) end")

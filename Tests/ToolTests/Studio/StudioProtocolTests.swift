@@ -208,6 +208,52 @@ import Testing
         }
     }
 
+    @Test func `copied Lua code creates the object again, and other formats have its values`()
+        throws
+    {
+        let folder = try TemporaryFolder()
+        try change(
+            folder,
+            #"""
+            local ann = store:create("Person", { name = 'An"n' })
+            store:create("Dog", { id = 1, name = "Rex,\n\0é", owner = ann })
+            store:create("Any", { value = { 1, 1.0, store:object("Dog", 1), { "and" }, moonpool.json.empty_object, true, math.mininteger, 1 / 0,
+              moonpool.null, moonpool.uuid("00000000-0000-0000-0000-000000000001"), moonpool.float(0.5) }, data = "a\0b", float = 0.1,
+              money = moonpool.decimal("1.50"), when = moonpool.date(0.25), list = { 1, 2 }, set = { "b", "a" },
+              map = { ["end"] = 1, b = { c = "x" } } })
+            store:create("Any", { value = "text" })
+            """#)
+        let studio = try StudioProgram(["zoo.moonpool"], in: folder.path)
+        let page = try studio.welcome()
+        func copy(_ name: String, _ format: String, ref: Int = 0) throws -> String {
+            let request =
+                ["do": "copy", "class": name, "ref": ref, "format": format] as [String: Any]
+            return try #require(ok(page.request(request))["text"] as? String)
+        }
+        #expect(
+            try copy("Dog", "lua") == #"""
+                store:create("Dog", { id = 1, name = "Rex,\n\0é", owner = store:object("Person", "An\"n") })
+                """#)
+        #expect(try copy("Dog", "csv") == "id,name,age,owner\r\n1,\"Rex,\n\0é\",,\"An\"\"n\"\r\n")
+        #expect(
+            try copy("Dog", "json")
+                == #"{"id":1,"name":"Rex,\n\u0000é","age":null,"owner":"An\"n"}"#)
+        #expect(try copy("Any", "csv", ref: 1).hasSuffix("\r\ntext,,,,,[],[],{}\r\n"))
+        let code = try copy("Any", "lua")
+        try change(
+            folder,
+            "\(code) local any = store:objects('Any') assert(moonpool.json.encode(any[1]) == moonpool.json.encode(any[3]), moonpool.json.encode(any[3]))"
+        )
+        for wrong in [
+            ["class": "Dog", "ref": 0, "format": "exe"],
+            ["class": "Dog", "ref": 9, "format": "lua"],
+            ["class": "Dgo", "ref": 0, "format": "lua"], ["class": "Dog", "format": "lua"],
+        ] as [[String: Any]] {
+            let reply = try page.request(wrong.merging(["do": "copy"]) { old, _ in old })
+            #expect(reply["error"] != nil, "\(wrong) \(reply)")
+        }
+    }
+
     @Test(arguments: [SIGINT, SIGTERM, SIGHUP])
     func `a signal ends the studio with the exit code 0`(signal: Int32) throws {
         let studio = try StudioProgram([])
