@@ -2,7 +2,7 @@
 -- `host` has the options of the command line and send(page, text), offer(path, name), folder, pid.
 local host = ...
 local null, encode_json = moonpool.null, moonpool.json.encode
-local most_rows, longest_text, most_ranges, most_queued = 500, 200, 1000, 100
+local most_rows, longest_text, most_ranges, most_values = 500, 200, 1000, 12
 
 -- The target ------------------------------------------------------------------------------------------------------------
 
@@ -243,26 +243,70 @@ local function report(page, id, err)
   host.send(page, encode_json { id = id, error = shown })
 end
 
--- A subscription has at most one event that the page has not seen; later ones wait, and too many become a reset.
+-- A subscription has at most one event that the page has not seen.
 local function send_event(page, subscription, event)
   event.on, event.version = subscription.id, store.version
   subscription.unseen = true
   host.send(page, encode_json(event))
 end
 
+-- Changes ---------------------------------------------------------------------------------------------------------------
+
+-- Changes that the page has not received are merged in pieces: the present rows in order, as ranges of the rows that the
+-- page has ({ first, count, is_modified }) and of inserted rows ({ count }).
+
+local function add_range(list, first, count)
+  local last = list[#list]
+  if last and last[1] + last[2] == first then last[2] = last[2] + count else list[#list + 1] = { first, count } end
+end
+
 local function ranges(indexes)
   local result = {}
-  local first, last
-  for _, index in ipairs(indexes) do
-    if last and index == last + 1 then
-      last = index
-      result[#result][2] = last - first + 1
-    else
-      first, last = index, index
-      result[#result + 1] = { index - 1, 1 }
+  for _, index in ipairs(indexes) do add_range(result, index - 1, 1) end
+  return result
+end
+
+-- Returns the pieces after one kind of change.
+local function changed_pieces(pieces, kind, changed)
+  local result, number, offset, index = {}, 1, 0, 0
+  local function take(count, action)
+    while count > 0 and pieces[number] do
+      local piece = pieces[number]
+      local taken = math.min(count, piece.count - offset)
+      if action ~= "deletions" then
+        local first = piece.first and piece.first + offset
+        result[#result + 1] = { first = first, count = taken, is_modified = piece.is_modified or action == "modifications" }
+      end
+      count, offset = count - taken, offset + taken
+      if offset == piece.count then number, offset = number + 1, 0 end
     end
   end
+  for _, range in ipairs(changed) do
+    take(range[1] - index)
+    if kind == "insertions" then result[#result + 1] = { count = range[2] } else take(range[2], kind) end
+    index = range[1] + range[2]
+  end
+  take(math.huge)
   return result
+end
+
+-- Returns the change set from `total` rows to the pieces.
+local function change_of(pieces, total)
+  local change = { deletions = {}, insertions = {}, modifications = {} }
+  local old, new = 0, 0
+  for _, piece in ipairs(pieces) do
+    if piece.first then
+      if piece.first > old then add_range(change.deletions, old, piece.first - old) end
+      if piece.is_modified then add_range(change.modifications, piece.first, piece.count) end
+      old = piece.first + piece.count
+    else
+      add_range(change.insertions, new, piece.count)
+    end
+    new = new + piece.count
+  end
+  if old < total then add_range(change.deletions, old, total - old) end
+  change.total = new
+  return change
 end
 
 -- The grid --------------------------------------------------------------------------------------------------------------
@@ -308,27 +352,27 @@ local function window_of(subscription)
   }
 end
 
--- Sends the next change set; only the last one has rows, because rows are those of the newest version.
+-- Sends what has changed since the last event: one change set with the rows of the window, or a reset.
 local function send_change(page, subscription)
-  local event = table.remove(subscription.queue, 1)
-  if not event then return end
-  event.total, event.all = event.reset and #subscription.results or event.total, #store:objects(subscription.class.name)
-  if #subscription.queue == 0 and not event.reset then
-    local rows, first = {}, subscription.first
-    local has_moved = subscription.was_queued or event.deletions[1] or event.insertions[1]
-    local function add(index)
-      local object = subscription.results[index + 1]
-      if object then rows[tostring(index)] = row_of(object, subscription.class) end
-    end
-    if has_moved then
-      for index = first, first + subscription.count - 1 do add(index) end
-    else
-      for _, range in ipairs(event.modifications) do
-        for index = math.max(range[1], first), math.min(range[1] + range[2], first + subscription.count) - 1 do add(index) end
+  local pieces, first = subscription.pieces, subscription.first
+  if not pieces then return end
+  local event = pieces.reset and { reset = true, total = #subscription.results } or change_of(pieces, subscription.total)
+  event.all = #store:objects(subscription.class.name)
+  subscription.pieces, subscription.total = nil, event.total
+  if not event.reset then
+    local rows = {}
+    local function add(from, to)
+      for index = math.max(from, first), math.min(to, first + subscription.count) - 1 do
+        local object = subscription.results[index + 1]
+        if object then rows[tostring(index)] = row_of(object, subscription.class) end
       end
     end
+    if event.deletions[1] or event.insertions[1] then
+      add(0, math.huge)
+    else
+      for _, range in ipairs(event.modifications) do add(range[1], range[1] + range[2]) end
+    end
     event.rows = next(rows) and rows or moonpool.json.empty_object
-    subscription.was_queued = nil
   end
   send_event(page, subscription, event)
 end
@@ -338,6 +382,7 @@ local function observe_rows(page, id, request, subscription)
     if change.type == "error" then return report(page, id, change.error) end
     if change.type == "initial" then
       local answer = window_of(subscription)
+      subscription.total = answer.total
       answer.columns = subscription.class.properties
       if request.reveal then
         local object = object_of(request.class, request.reveal)
@@ -345,16 +390,18 @@ local function observe_rows(page, id, request, subscription)
       end
       return reply(page, id, answer)
     end
-    local event = {
-      total = #subscription.results, deletions = ranges(change.deletions), insertions = ranges(change.insertions),
-      modifications = ranges(change.modifications),
-    }
-    local queue = subscription.queue
-    queue[#queue + 1] = event
-    if #event.deletions + #event.insertions + #event.modifications > most_ranges or #queue > most_queued or (queue[1].reset and queue[2]) then
-      subscription.queue = { { reset = true } }
+    local pieces = subscription.pieces or { { first = 0, count = subscription.total } }
+    if not pieces.reset then
+      local count = 0
+      for _, kind in ipairs { "modifications", "deletions", "insertions" } do
+        local changed = ranges(change[kind])
+        count = count + #changed
+        if count <= most_ranges then pieces = changed_pieces(pieces, kind, changed) end
+      end
+      if count > most_ranges or #pieces > 2 * most_ranges then pieces = { reset = true } end
     end
-    if subscription.unseen then subscription.was_queued = true else send_change(page, subscription) end
+    subscription.pieces = pieces
+    if not subscription.unseen then send_change(page, subscription) end
   end, { keypaths = subscription.class.keypaths, name = "studio grid" })
 end
 
@@ -448,7 +495,7 @@ end
 function requests.schema(page, id) subscribe_content(page, id, { id = id }, schema_of) end
 
 function requests.rows(page, id, request)
-  local subscription = { id = id, class = class_named(request.class), results = results_of(request), queue = {} }
+  local subscription = { id = id, class = class_named(request.class), results = results_of(request) }
   set_window(subscription, request)
   subscription.token = observe_rows(page, id, request, subscription)
   pages[page].subscriptions[id] = subscription
@@ -457,8 +504,8 @@ end
 function requests.window(page, id, request)
   local subscription = subscription_of(page, request)
   set_window(subscription, request)
-  if #subscription.queue > 0 then -- the page has not received all changes, so it starts again
-    subscription.queue = { { reset = true } }
+  if subscription.pieces then -- the page has not received all changes, so it starts again
+    subscription.pieces = { reset = true }
     if not subscription.unseen then send_change(page, subscription) end
     return reply(page, id, { stale = true })
   end
@@ -470,7 +517,7 @@ function requests.seen(page, _, request)
   if not subscription then return end
   subscription.unseen = nil
   if subscription.is_late then follow(page, subscription) end
-  if subscription.queue then send_change(page, subscription) end
+  send_change(page, subscription)
 end
 
 local function finish(subscription)

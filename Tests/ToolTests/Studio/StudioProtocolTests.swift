@@ -90,6 +90,60 @@ import Testing
         #expect((window["rows"] as? [[String: Any]])?.count == 3)
     }
 
+    @Test func `changes that a page has not seen arrive as one`() throws {
+        let folder = try TemporaryFolder()
+        try change(folder, "for i = 1, 60 do store:create('Dog', { i, 'Dog ' .. i, i % 7 }) end")
+        let studio = try StudioProgram(["zoo.moonpool"], in: folder.path)
+        let query =
+            [
+                "do": "rows", "class": "Dog", "where": "age < 5",
+                "sort": [["age", "ascending"], ["name", "ascending"]], "count": 500,
+            ] as [String: Any]
+        func content(_ page: SocketClient) throws -> (names: [String], version: Int) {
+            let reply = try ok(page.request(query))
+            let rows = try #require(reply["rows"] as? [[String: Any]])
+            return (rows.map { SocketClient.text($0) }, try #require(reply["version"] as? Int))
+        }
+        let (page, other) = (try studio.welcome(), try studio.welcome())
+        var (names, version) = try content(page)
+        for seed in 1...4 {
+            let script = """
+                math.randomseed(\(seed))
+                for i = 1, 30 do
+                  store:write(function()
+                    local dogs = store:objects("Dog")
+                    for _ = 1, math.random(3) do store:create("Dog", { #dogs + math.random(1 << 40), "New " .. i, math.random(6) }) end
+                    for _ = 1, math.random(3) do store:delete(dogs[math.random(#dogs)]) end
+                    for _ = 1, math.random(3) do dogs[math.random(#dogs)].age = math.random(6) end
+                    for _ = 1, math.random(3) do dogs[math.random(#dogs)].name = "Dog " .. math.random(99) end
+                  end)
+                end
+                store:write(function() store:create("Dog", { -\(seed), "Last", 0 }) end)
+                """
+            let outcome = try Tool.run(["-e", Self.dogs + script], in: folder.path)
+            #expect(outcome.exitCode == 0, "\(outcome.error)")
+            let expected = try content(other)
+            var count = 0
+            while version < expected.version {
+                let event = try page.event()
+                for range in try #require(event["deletions"] as? [[Int]]).reversed() {
+                    names.removeSubrange(range[0]..<range[0] + range[1])
+                }
+                for range in try #require(event["insertions"] as? [[Int]]) {
+                    names.insert(contentsOf: Array(repeating: "", count: range[1]), at: range[0])
+                }
+                for (index, row) in try #require(event["rows"] as? [String: Any]) {
+                    names[try #require(Int(index))] = SocketClient.text(row)
+                }
+                #expect(event["total"] as? Int == names.count)
+                version = try #require(event["version"] as? Int)
+                page.seen(event)
+                count += 1
+            }
+            #expect(names == expected.names && count <= 2)
+        }
+    }
+
     @Test func `a query that is not valid is an error with its column`() throws {
         let folder = try TemporaryFolder()
         try change(folder, "")
