@@ -16,6 +16,13 @@ const operators = {
   other: ["==", "!=", "<", "<=", ">", ">=", "between", "in"],
 }
 
+// A path, an operator, and the value that is being typed.
+const comparison = new RegExp([
+  /(?<![\p{L}\p{N}_.@$\]])((?:[\p{L}_][\p{L}\p{N}_]*\.)*[\p{L}_][\p{L}\p{N}_]*)/u,
+  /(?:\s*(?:<>|==|!=|=<|=>|<=|>=|=|<|>)(?:\[[cd]+\])?|\s+(?:beginswith|endswith|contains|like)(?:\[[cd]+\])?|\s+(?:in|between)(?:\[[cd]+\])?\s*\{(?:[^{}]*,)?)/u,
+  /\s*('(?:[^'\\]|\\.)*|"(?:[^"\\]|\\.)*|[^\s'"(){}[\],]*)$/u,
+].map((part) => part.source).join(""), "iu")
+
 class StudioApp extends HTMLElement {
   #classes = new Map()
   #rows = null // the id of the grid's subscription
@@ -23,6 +30,8 @@ class StudioApp extends HTMLElement {
   #trail = []
   #place = null
   #typing = 0
+  #asking = 0
+  #values = null // the running request for values
   #selected = null // the selected object
 
   connectedCallback() {
@@ -260,7 +269,7 @@ class StudioApp extends HTMLElement {
       options[next].scrollIntoView({ block: "nearest" })
     } else if ((event.key === "Enter" || event.key === "Tab") && isOpen && index >= 0) {
       event.preventDefault()
-      this.#accept(options[index].textContent)
+      this.#accept(options[index])
     } else if (event.key === "Enter") {
       this.#closeCompletions()
       this.#applyFilter()
@@ -270,44 +279,75 @@ class StudioApp extends HTMLElement {
     }
   }
 
-  /** Completes the word before the cursor: properties along a path of links, or the operators of a property. */
+  /** Completes the text before the cursor: properties along a path of links, operators of a property, or its values. */
   #complete() {
+    this.#endCompletion()
     const before = this.filter.value.slice(0, this.filter.selectionStart)
     const path = /([\p{L}_][\p{L}\p{N}_]*\.)*[\p{L}_]?[\p{L}\p{N}_]*$/u.exec(before)[0]
     const parts = path.split(".")
     const word = parts.pop()
-    const follow = (names) => names.reduce((found, name) =>
+    const classAt = (names) => names.reduce((found, name) =>
       this.#classes.get(found?.properties.find((property) => property.name === name)?.base), this.#classes.get(this.#place?.class))
+    const find = (names) => {
+      const owner = classAt(names.slice(0, -1))
+      return { owner, property: owner?.properties.find((property) => property.name === names.at(-1)) }
+    }
+    const compared = comparison.exec(before)
+    const isQuoted = /^['"]/.test(compared?.[2] ?? "")
     let found = []
-    if (word || parts.length) {
-      found = (follow(parts)?.properties ?? []).map(({ name }) => name).filter((name) => name.startsWith(word) && name !== word)
-    } else {
+    if (!isQuoted && (word || parts.length)) {
+      found = (classAt(parts)?.properties ?? []).map(({ name }) => name).filter((name) => name.startsWith(word) && name !== word)
+    } else if (!isQuoted) {
       const last = /([\p{L}_][\p{L}\p{N}_.]*)\s+$/u.exec(before)?.[1].split(".")
-      const name = last?.pop()
-      const property = last && follow(last)?.properties.find((property) => property.name === name)
+      const property = last && find(last).property
       if (property) found = operators[property.base] ?? operators.other
     }
-    this.word = word
-    this.completions.replaceChildren(...found.slice(0, 12).map((text, index) =>
-      make("li", { role: "option", id: `completion-${index}`, "aria-selected": "false", onmousedown: (event) => {
-        event.preventDefault()
-        this.#accept(text)
-      } }, text)))
-    this.completions.hidden = !found.length
-    this.filter.setAttribute("aria-expanded", String(found.length > 0))
+    const options = found.map((text) => ({ text, replaced: word.length }))
+    this.#offer(options)
+    if (compared) this.#completeValue(find(compared[1].split(".")), compared[2], options)
+  }
+
+  /** Adds the values of a property that begin with the typed text. */
+  #completeValue({ owner, property }, typed, others) {
+    const offer = (values) => this.#offer([...values.filter((text) => text !== typed).map((text) => ({ text, replaced: typed.length })), ...others])
+    if (property?.form === "link") return offer(["nil"].filter((text) => text.startsWith(typed)))
+    if (property?.form !== "value" || ["data", "mixed"].includes(property.base)) return
+    if (property.base === "bool") return offer(["true", "false"].filter((text) => text.startsWith(typed)))
+    const text = typed.replace(/^['"]/, "").replace(/\\(.)/g, "$1")
+    this.#asking = setTimeout(async () => {
+      this.#values = this.connection.request("complete", { class: owner.name, property: property.name, text })
+      try { offer((await this.#values).values) } catch { /* Without values, the other completions stay. */ }
+    }, 150)
+  }
+
+  #offer(options) {
+    this.completions.replaceChildren(...options.slice(0, 12).map(({ text, replaced }, index) =>
+      make("li", { role: "option", id: `completion-${index}`, "aria-selected": "false", "data-replaced": replaced,
+        onmousedown: (event) => {
+          event.preventDefault()
+          this.#accept(event.target)
+        } }, text)))
+    this.completions.hidden = !options.length
+    this.filter.setAttribute("aria-expanded", String(options.length > 0))
     this.filter.removeAttribute("aria-activedescendant")
   }
 
-  #accept(text) {
+  #accept(option) {
     const end = this.filter.selectionStart
-    this.filter.setRangeText(text + " ", end - this.word.length, end, "end")
+    this.filter.setRangeText(option.textContent + " ", end - Number(option.dataset.replaced), end, "end")
     this.#closeCompletions()
     this.#typed()
   }
 
+  #endCompletion() {
+    clearTimeout(this.#asking)
+    if (this.#values) this.connection.end(this.#values.id)
+    this.#values = null
+  }
+
   #closeCompletions() {
-    this.completions.hidden = true
-    this.filter.setAttribute("aria-expanded", "false")
+    this.#endCompletion()
+    this.#offer([])
   }
 
   // The inspector -----------------------------------------------------------------------------------------------------

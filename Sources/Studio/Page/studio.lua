@@ -556,6 +556,16 @@ function requests.copy(page, id, request)
   reply(page, id, { text = copy(object_of(request.class, request.ref) or error("the object was deleted", 0)) })
 end
 
+-- Runs a function in a worker, which `end` stops. It posts whether it succeeded, and the result or a message for `finish`.
+local function start_worker(page, id, name, body, finish, ...)
+  local worker = moonpool.worker(name, body, ...)
+  pages[page].subscriptions[id] = { id = id, worker = worker }
+  worker:on_message(function(ok, result)
+    if pages[page] then pages[page].subscriptions[id] = nil end
+    if ok then finish(result) else report(page, id, result) end
+  end)
+end
+
 local extensions = { csv = "csv", json = "json", jsonl = "jsonl", sqlite = "sqlite", lua = "lua" }
 
 function requests.export(page, id, request)
@@ -563,18 +573,43 @@ function requests.export(page, id, request)
   if not extension then error("unknown format '" .. tostring(request.format) .. "'; use csv, json, jsonl, sqlite or lua", 0) end
   exports = exports + 1
   local path = host.folder .. "/" .. exports .. "." .. extension
-  local worker = moonpool.worker("studio export", function(results, file)
+  start_worker(page, id, "studio export", function(results, file)
     local ok, count = pcall(results.export, results, file)
     moonpool.post_to_parent(ok, ok and count or count.message or tostring(count))
-  end, results_of(request), path)
-  pages[page].subscriptions[id] = { id = id, worker = worker }
-  worker:on_message(function(ok, count)
+  end, function(count)
     if not pages[page] then return os.remove(path) end
-    pages[page].subscriptions[id] = nil
-    if not ok then return report(page, id, count) end
     local name = request.class .. "." .. extension
     reply(page, id, { count = count, name = name, download = host.offer(path, name) })
-  end)
+  end, results_of(request), path)
+end
+
+-- Replies with the values of a property that begin with a text, as literals of the predicate language.
+function requests.complete(page, id, request)
+  local base
+  for _, property in ipairs(class_named(request.class).properties) do
+    if property.name == request.property and property.form == "value" then base = property.base end
+  end
+  if not base or base == "data" or base == "mixed" then error("the property has no values to complete", 0) end
+  start_worker(page, id, "studio completion", function(objects, name, base, text, count)
+    local ok, result = pcall(function()
+      if base == "string" and text ~= "" then objects = objects:where("`" .. name .. "` beginswith[c] $1", text) end
+      local literals = {}
+      for object in objects:distinct(name):sorted(name):each() do
+        local value = object[name]
+        local shown = math.type(value) == "float" and moonpool.json.encode(value) or tostring(value)
+        local is_valid = value ~= nil and (base == "string" and #value <= 200 or base ~= "string" and shown:find(text, 1, true) == 1)
+        if is_valid then
+          local escapes = { ["\n"] = "\\n", ["\t"] = "\\t", ["\r"] = "\\r" }
+          literals[#literals + 1] = base == "string" and "'" .. value:gsub("[\\']", "\\%0"):gsub("[\n\t\r]", escapes) .. "'"
+            or base == "uuid" and "uuid(" .. shown .. ")" or base == "object_id" and "oid(" .. shown .. ")" or shown
+        end
+        if #literals == count then break end
+      end
+      return literals
+    end)
+    moonpool.post_to_parent(ok, ok and result or result.message or tostring(result))
+  end, function(values) reply(page, id, { values = values }) end,
+    store:objects(request.class), request.property, base, request.text or "", most_values)
 end
 
 -- The place of --open-to: data, or a class with a predicate.

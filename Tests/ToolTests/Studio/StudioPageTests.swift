@@ -166,6 +166,26 @@ struct StudioPageTests {
             )
             try browser.expect(
                 "new URLSearchParams(location.hash.split('?')[1]).get('sort')", "-age,name")
+            // Values of a property, also at the end of a path and in a list.
+            let options = "all('option').map(nameOf)"
+            try browser.run("one('combobox', 'Filter').focus(); one('combobox', 'Filter').select()")
+            try browser.type("owner.name == ")
+            try browser.expect(options, "'Ann','Ben','Cleo','Dan','Eva'")
+            try browser.type("b")
+            try browser.expect(options, "'Ben',born")
+            try browser.type(Browser.down + Browser.enter)
+            try browser.expect("one('combobox', 'Filter').value", "owner.name == 'Ben' ")
+            try browser.type("and age in {1, 1")
+            try browser.expect(options, "10,11,12,13,14,15,16")
+            try browser.type(Browser.escape)
+            try browser.expect("one('combobox', 'Filter').ariaExpanded", "false")
+            try browser.type("0} and any toys.label beginswith 'ball")
+            try browser.expect("all('option').length", "8")
+            try browser.type("'" + Browser.enter)
+            try browser.expect("text('status', 'Rows')", "1 of 812 objects")
+            try browser.expect("all('option').length", "0")
+            try browser.run("one('combobox', 'Filter').select()")
+            try browser.type("owner.name == 'Ann' and id < 30" + Browser.enter)
             // Reloading keeps the place.
             try browser.run("location.reload()")
             try browser.expect("rows().map((r) => cells(r)[2])", "15,10,8,5,3")

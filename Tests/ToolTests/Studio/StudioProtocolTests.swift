@@ -144,6 +144,41 @@ import Testing
         }
     }
 
+    @Test func `values of a property are completed as literals that select them`() throws {
+        let folder = try TemporaryFolder()
+        try change(
+            folder,
+            #"""
+            for i, name in ipairs { "O'Brien", "a\\b\n\"", "Ömer", "ömer", "Rex", "Rex" } do store:create("Dog", { i, name, i > 3 and i or nil }) end
+            store:create("Any", { float = 0.1, money = moonpool.decimal("1.50"), when = moonpool.date(0.25) })
+            """#)
+        let studio = try StudioProgram(["zoo.moonpool"], in: folder.path)
+        let page = try studio.welcome()
+        func complete(_ name: String, _ property: String, _ text: String = "") throws -> [String] {
+            let request = ["do": "complete", "class": name, "property": property, "text": text]
+            return try #require(ok(page.request(request))["values"] as? [String])
+        }
+        #expect(try complete("Dog", "name", "o") == ["'O\\'Brien'"])
+        #expect(try complete("Dog", "name", "Ö") == ["'Ömer'", "'ömer'"])
+        #expect(try complete("Dog", "age") == ["4", "5", "6"])
+        #expect(try complete("Any", "when", "1970-01") == ["1970-01-01T00:00:00.25Z"])
+        for (name, property) in [
+            ("Dog", "name"), ("Dog", "id"), ("Any", "float"), ("Any", "money"), ("Any", "when"),
+        ] {
+            let values = try complete(name, property)
+            #expect(values.count == (name == "Any" ? 1 : property == "id" ? 6 : 5))
+            for value in values {
+                let query = ["do": "rows", "class": name, "where": "\(property) == \(value)"]
+                let total = try ok(page.request(query))["total"] as? Int
+                #expect(total == (value == "'Rex'" ? 2 : 1), "\(property) == \(value)")
+            }
+        }
+        for property in ["owner", "nothing"] {
+            let request = ["do": "complete", "class": "Dog", "property": property]
+            #expect(try page.request(request)["error"] != nil)
+        }
+    }
+
     @Test func `a query that is not valid is an error with its column`() throws {
         let folder = try TemporaryFolder()
         try change(folder, "")
