@@ -396,7 +396,7 @@ local function observe_rows(page, id, request, subscription)
       for _, kind in ipairs { "modifications", "deletions", "insertions" } do
         local changed = ranges(change[kind])
         count = count + #changed
-        if count <= most_ranges then pieces = changed_pieces(pieces, kind, changed) end
+        if changed[1] and count <= most_ranges then pieces = changed_pieces(pieces, kind, changed) end
       end
       if count > most_ranges or #pieces > 2 * most_ranges then pieces = { reset = true } end
     end
