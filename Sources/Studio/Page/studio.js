@@ -423,8 +423,9 @@ class StudioApp extends HTMLElement {
 
   #chooseCopy(opener) {
     this.copies.querySelector("[role=menu]")?.remove()
+    const selected = this.#selected
     const items = [["lua", "Lua"], ["json", "JSON"], ["csv", "CSV"]].map(([format, name]) =>
-      make("button", { role: "menuitem", tabindex: "-1", onclick: () => this.#copy(format, name, opener) }, name))
+      make("button", { role: "menuitem", tabindex: "-1", onclick: () => this.#copy(selected, format, name, opener) }, name))
     const move = (event) => {
       const index = items.indexOf(document.activeElement)
       const to = { ArrowDown: index + 1, ArrowUp: index - 1 + items.length, Home: 0, End: items.length - 1 }[event.key]
@@ -445,11 +446,10 @@ class StudioApp extends HTMLElement {
     items[0].focus()
   }
 
-  async #copy(format, name, opener) {
-    const { class: owner, ref } = this.#selected
+  async #copy(selected, format, name, opener) {
     opener.focus()
     try {
-      const { text } = await this.connection.request("copy", { class: owner, ref, format })
+      const { text } = await this.connection.request("copy", { ...selected, format })
       await navigator.clipboard.writeText(text)
       this.copied.textContent = `1 object copied as ${name}`
     } catch (error) {
