@@ -102,57 +102,34 @@ local function text_value(text, whole)
   return { text = text:sub(1, utf8.offset(text, longest_text + 1) - 1), size = #text }
 end
 
-local value_of
-
-local function head_of(collection, property, count)
-  local head = {}
-  for i = 1, math.min(count, #collection) do head[i] = value_of(collection[i], property.base, "value") end
-  return head
-end
-
-local function collection_value(value, property, form, count)
-  if form == "backlinks" then return { backlinks = property.base, count = #value } end
-  if form ~= "map" then return { [form] = #value, head = head_of(value, property, count) } end
-  local head = {}
-  for key, element in pairs(value) do
-    if #head >= count then break end
-    head[#head + 1] = { key, value_of(element, property.base, "value") }
+-- Returns the form that a value of an object, list, set or map has in the protocol; base is its declared type.
+local function value_of(container, key, base, whole)
+  local value, kind = container[key], moonpool.type_of(container, key)
+  if kind == "nil" then return null end
+  if kind == "bool" then return value end
+  if kind == "string" then return text_value(value, whole) end
+  if kind == "int" then return -2 ^ 53 < value and value < 2 ^ 53 and value or { int = tostring(value) } end
+  if kind == "double" and value - value == 0 and (base == "double" or value % 1 ~= 0) then return value end
+  if kind == "object" then return { link = moonpool.class_of(value), ref = moonpool.id_of(value), text = name_of(value) } end
+  if kind == "backlinks" then return { backlinks = base, count = #value } end
+  if kind == "list" or kind == "set" or kind == "map" then
+    local head, count = {}, math.min(whole and most_rows or 5, #value)
+    if kind == "map" then
+      for name in pairs(value) do
+        if #head == count then break end
+        head[#head + 1] = { name, value_of(value, name, base) }
+      end
+    else
+      for i = 1, count do head[i] = value_of(value, i, base) end
+    end
+    return { [kind] = #value, head = head }
   end
-  return { map = #value, head = head }
-end
-
--- Returns the form of a value in the protocol; base is its type, or mixed.
-function value_of(value, base, form, whole)
-  local count = whole and most_rows or 5
-  if value == nil or value == null then return null end
-  if form == "list" or form == "set" or form == "map" or form == "backlinks" then
-    return collection_value(value, { base = base }, form, count)
-  end
-  local kind = math.type(value)
-  if kind == "integer" then return math.abs(value) < 2 ^ 53 and value or { int = tostring(value) } end
-  if kind == "float" then
-    if value ~= value or value == math.huge or value == -math.huge then return { double = tostring(value) } end
-    if base == "float" then return { float = tostring(value) } end
-    return (base ~= "double" and value % 1 == 0) and { double = tostring(value) } or value
-  end
-  if type(value) == "boolean" then return value end
-  if base == "data" then return { data = base64(whole and value or value:sub(1, 48)), size = #value } end
-  if type(value) == "string" then return text_value(value, whole) end
-  local is_object, class = pcall(moonpool.class_of, value)
-  if is_object then return { link = class, ref = moonpool.id_of(value), text = name_of(value) } end
-  local named = { date = true, uuid = true, object_id = true, decimal = true, float = true }
   local text = tostring(value)
-  if named[base] then return { [base] = text } end
-  if pcall(function() return value.keys end) and value.keys then return collection_value(value, { base = "mixed" }, "map", count) end
-  if pcall(function() return value.index_of end) and value.index_of then return collection_value(value, { base = "mixed" }, "list", count) end
-  local is_date = pcall(function() return value.year end)
-  if is_date then return { date = text } end
-  return { [text:find("^%x+%-%x+%-%x+%-%x+%-%x+$") and "uuid" or text:find("^%x+$") and #text == 24 and "object_id" or "decimal"] = text }
+  if kind == "data" then return { data = base64(whole and text or text:sub(1, 48)), size = #text } end
+  return { [kind] = text }
 end
 
-local function property_value(object, property, whole)
-  return value_of(object[property.name], property.base, property.form, whole)
-end
+local function property_value(object, property, whole) return value_of(object, property.name, property.base, whole) end
 
 local function row_of(object, class)
   local values = {}

@@ -220,6 +220,10 @@ import Testing
             store:create("Any", { value = ann })
             store:create("Any", { value = moonpool.uuid("00000000-0000-0000-0000-000000000001") })
             store:create("Any", { value = { 1, "x" } })
+            store:create("Any", { value = moonpool.data("a\\0b") })
+            store:create("Any", { value = moonpool.decimal("123456789012345678901234") })
+            store:create("Any", { value = moonpool.float(0.5) })
+            store:create("Any", { value = math.mininteger })
             """)
         let studio = try StudioProgram(["zoo.moonpool"], in: folder.path)
         let page = try studio.welcome()
@@ -244,6 +248,10 @@ import Testing
         #expect((any[3][0] as? [String: Any])?["text"] as? String == "Person Ann")
         #expect((any[4][0] as? [String: String])?["uuid"] == "00000000-0000-0000-0000-000000000001")
         #expect((any[5][0] as? [String: Any])?["list"] as? Int == 2)
+        #expect(
+            SocketClient.text(any[6...].map { $0[0] })
+                == #"[{"data":"YQBi","size":3},{"decimal":"123456789012345678901234"},{"float":"0.5"},{"int":"-9223372036854775808"}]"#
+        )
         let name = try values("Dog")[0][1] as? [String: Any]
         #expect((name?["text"] as? String)?.count == 200 && name?["size"] as? Int == 600)
         let whole = try ok(
