@@ -12,11 +12,11 @@ extension Optional: ScriptConvertible where Wrapped: ScriptConvertible {
         let wrapped = Wrapped.scriptAnnotation
         return wrapped == "any" || wrapped.hasSuffix("?") ? wrapped : wrapped + "?"
     }
-    /// Converts nil, or the value.
+    /// Converts nil or `moonpool.null`, or the value.
     public static func fromScript(_ operand: ScriptOperand, in conversion: ScriptConversion)
         throws(ScriptTypeMismatch) -> Wrapped?
     {
-        operand.lua.isNil ? nil : try Wrapped.fromScript(operand, in: conversion)
+        operand.lua.isNull ? nil : try Wrapped.fromScript(operand, in: conversion)
     }
     /// Returns nil, or the value.
     public func toScript(in conversion: ScriptConversion) throws -> ScriptOperand {
@@ -51,11 +51,16 @@ extension Array: ScriptConvertible where Element: ScriptConvertible {
         }
         return elements
     }
-    /// Returns a table with these elements.
+    /// Returns a table with these elements; nil becomes `moonpool.null`.
     public func toScript(in conversion: ScriptConversion) throws -> ScriptOperand {
         let context = conversion.context
         return ScriptOperand(
-            .table(context.state.makeTable(try map { try $0.toLua(in: context) })))
+            .table(
+                context.state.makeTable(
+                    try map {
+                        let element = try $0.toLua(in: context)
+                        return element.isNil ? context.storeModule.null : element
+                    })))
     }
 }
 
@@ -122,13 +127,13 @@ public indirect enum AnyScriptValue: ScriptValue, Hashable {
         throws(ScriptTypeMismatch) -> AnyScriptValue
     {
         switch value {
-        case .nil: return .none
+        case _ where value.isNull: return .none
         case .boolean(let flag): return .boolean(flag)
         case .integer(let number): return .integer(number)
         case .number(let number): return .number(number)
         case .string(let string): return .string(string)
         case .table(let table): return try copy(table, depth)
-        case .function, .thread, .userdata:
+        case .nil, .function, .thread, .userdata:
             throw ScriptTypeMismatch(expected: scriptTypeName, found: value)
         }
     }

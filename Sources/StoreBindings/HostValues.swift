@@ -54,15 +54,19 @@ extension StoreModule {
         case .uuid(let identifier): state.userdata(UUIDBox(identifier), UUIDBox.type)
         case .objectID(let identifier): state.userdata(ObjectIDBox(identifier), ObjectIDBox.type)
         case .decimal(let number): state.userdata(DecimalBox(number), DecimalBox.type)
-        case .list(let values): .table(state.makeTable(values.map { luaValue(plain: $0) }))
+        case .list(let values): .table(state.makeTable(values.map(copied)))
         case .dictionary(let values): .table(table(plain: values))
         }
     }
 
     private func table(plain values: [String: Value]) -> LuaTable {
         let table = state.makeTable(fields: values.count)
-        for (name, value) in values { table[name] = luaValue(plain: value) }
+        for (name, value) in values { table[name] = copied(value) }
         return table
+    }
+
+    private func copied(_ value: Value) -> LuaValue {
+        value == .null ? null : luaValue(plain: value)
     }
 
     private func handle(of source: ObjectSource) throws -> StoreHandle {

@@ -114,6 +114,12 @@ private struct Refused: Error, Equatable { let what: String }
             "return { name = 'Rex', tags = { 'a', true } }")
         #expect(
             any == .map(["name": .string("Rex"), "tags": .list([.string("a"), .boolean(true)])]))
+        #expect(try await engine.run("return { 1, moonpool.null, 3 }") == [1, nil, 3])
+        #expect(
+            try await engine.run("return { 1, moonpool.null }")
+                == AnyScriptValue.list([.integer(1), .none]))
+        try engine.register("holes()") { () -> [Int?] in [nil, 2, nil] }
+        #expect(try await engine.run("return moonpool.json.encode(holes())") == "[null,2,null]")
     }
 
     @Test(arguments: [

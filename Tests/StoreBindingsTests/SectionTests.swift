@@ -124,3 +124,85 @@ import Testing
             """)
     }
 }
+
+/// The keys of sections and groups are keys of tables, and find their section.
+@Suite struct SectionKeyTests {
+    private static let values = [
+        ("double?", "{ 0/0, 0/0, 1.5, 2, moonpool.null }"),
+        ("float?", "{ 0/0, 0/0, 1.5, 2, moonpool.null }"),
+        ("decimal?", "{ moonpool.decimal 'NaN', moonpool.decimal '1.0', moonpool.decimal '1.00' }"),
+        ("date?", "{ moonpool.date '2024-01-01', moonpool.date '2024-01-02', moonpool.null }"),
+        ("uuid?", "{ moonpool.uuid(), moonpool.uuid(), moonpool.null }"),
+        ("object_id?", "{ moonpool.object_id(), moonpool.object_id(), moonpool.null }"),
+        ("string?", "{ 'a', '', moonpool.null }"),
+        ("bool?", "{ true, false, moonpool.null }"),
+        ("int?", "{ 1, 2, moonpool.null }"),
+        (
+            "mixed",
+            """
+            { 0/0, 1, 1.0, moonpool.decimal '1', moonpool.decimal '0.1', moonpool.uuid(), moonpool.date '2024-01-01',
+                'a', moonpool.data 'a', moonpool.data '\\xff', true, { 1 }, { 1, 0/0 }, { k = 1 }, moonpool.null }
+            """
+        ),
+    ]
+
+    @Test(arguments: values) func `a key is one value, also for NaN, data and equal userdata`(
+        type: String, values: String
+    ) throws {
+        let session = try Session("A = { id = 'int primary', key = '\(type)', v = 'int' }")
+        session.expect(
+            """
+            local N = moonpool.null
+            store:write(function()
+                for i, key in ipairs(\(values)) do
+                    store:create("A", { id = 2 * i, key = key, v = 1 })
+                    store:create("A", { id = 2 * i + 1, key = key, v = 2 })
+                end
+            end)
+            local all = store:objects "A"
+            local sections, other = all:group_by "key", all:where("v > 0"):group_by("key", "desc")
+            local groups, sizes, calls = {}, {}, 0
+            local token <close> = sections:observe_aggregate("sum", "v", function(changes)
+                calls = calls + 1
+                for key, group in pairs(changes) do groups[key] = group.new end
+            end)
+            local changed
+            local observer <close> = sections:observe(function(change)
+                for _, section in ipairs(change.sections) do changed = section.key == nil and N or section.key end
+            end)
+            store:refresh()
+            for i, section in ipairs(sections) do
+                local key = section.key == nil and N or section.key
+                assert(rawequal(key, sections:keys()[i]) and sizes[key] == nil)
+                sizes[key] = #section.objects
+                assert(rawequal(key, other:keys()[#other + 1 - i]))
+                assert(groups[key] == section.objects:sum "v", tostring(key))
+                assert(sections:index_of(key) == i and #sections:objects(key) == #section.objects, tostring(key))
+                store:write(function() section.objects[1].v = 5 end)
+                store:refresh()
+                assert(groups[key] == section.objects:sum "v" and rawequal(changed, key), tostring(key))
+            end
+            local count = 0
+            for key in pairs(groups) do count = count + 1 end
+            assert(count == #sections and calls == count + 1)
+            """)
+    }
+
+    @Test func `objects as keys are one userdata in each version`() throws {
+        let session = try Session("A = { id = 'int primary', key = 'mixed' }")
+        session.expect(
+            """
+            local a = store:write(function()
+                local a = store:create("A", { id = 1 })
+                a.key = a
+                store:create("A", { id = 2, key = a })
+                return a
+            end)
+            local live = store:objects("A"):group_by "key"
+            local frozen = live:freeze()
+            assert(#live == 1 and rawequal(live[1].key, live:keys()[1]) and not live[1].key:is_frozen())
+            assert(rawequal(frozen[1].key, frozen:keys()[1]) and frozen[1].key:is_frozen())
+            assert(live:index_of(a) == 1 and live:index_of(live[1].key) == 1)
+            """)
+    }
+}

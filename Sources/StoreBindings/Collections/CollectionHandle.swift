@@ -19,6 +19,9 @@ protocol CollectionHandle: AnyObject, SendableMetatype {
 extension CollectionHandle {
     func lua(_ value: Value) -> LuaValue { ValueBridge(handle, frozen).lua(value) }
 
+    /// Converts an element of a copy of the collection.
+    func copied(_ value: Value) -> LuaValue { ValueBridge(handle, frozen).copied(value) }
+
     /// Converts an element from a script.
     func value(_ value: LuaValue) throws -> Value {
         try ValueBridge(handle, frozen)

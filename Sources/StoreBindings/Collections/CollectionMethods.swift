@@ -108,7 +108,8 @@ enum CollectionMethods {
                 let function = try call.function(2)
                 var made: [LuaValue] = []
                 try forEach(results) { object in
-                    made.append(try function.call([object]).first ?? .nil)
+                    let value = try function.call([object]).first ?? .nil
+                    made.append(value.isNil ? results.handle.null : value)
                     try call.state.checkMemory()
                 }
                 return call.answer(.table(call.state.makeTable(made)))

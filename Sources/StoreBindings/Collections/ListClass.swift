@@ -35,9 +35,7 @@ final class ListHandle: CollectionHandle {
         name: "list",
         methods: changing + reading + common + querying { try $0.results() } + observing,
         metamethods: commonMetamethods + [
-            LuaMethod("__pairs") { _, call in
-                try call.answer(call.state.call(call.state.globals["ipairs"], [call[1]]))
-            }
+            iterating
         ],
         index: { list, index, result in
             if list.collection.property.type == .mixed {
@@ -100,7 +98,7 @@ final class ListHandle: CollectionHandle {
         LuaMethod("to_table") { list, call in
             let values = try list.collection.values()
             guard !call.isNil(2) else {
-                return call.answer(.table(try call.state.makeTable(of: values, list.lua)))
+                return call.answer(.table(try call.state.makeTable(of: values, list.copied)))
             }
             var copy = TableCopy(list.handle, list.frozen)
             let depth = Int(clamping: try call.integer(2))

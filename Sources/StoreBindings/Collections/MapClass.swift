@@ -115,11 +115,8 @@ final class MapHandle: CollectionHandle {
             return call.answer(.table(try call.state.makeTable(of: keys, LuaValue.text)))
         },
         LuaMethod("values") { map, call in
-            let null = try map.handle.module.null
-            let values = try call.state.makeTable(of: map.collection.values()) {
-                $0 == .null ? null : map.lua($0)
-            }
-            return call.answer(.table(values))
+            let values = try map.collection.values()
+            return call.answer(.table(try call.state.makeTable(of: values, map.copied)))
         },
         LuaMethod("clear") { map, _ in
             try map.collection.removeAll()
@@ -130,7 +127,7 @@ final class MapHandle: CollectionHandle {
             let table = call.state.makeTable(fields: entries.count)
             for entry in entries {
                 try call.state.checkMemory()
-                table[entry.key] = map.lua(entry.value)
+                table[entry.key] = map.copied(entry.value)
             }
             return call.answer(.table(table))
         },

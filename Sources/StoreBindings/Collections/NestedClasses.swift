@@ -62,10 +62,7 @@ final class NestedHandle {
         methods: listMethods + ValueMethods.querying { $0.values() } + shared,
         metamethods: sharedMetamethods + [
             LuaMethod("__pairs") { list, call in
-                // Iterates over the current elements, because each read by index would traverse the value again.
-                let items = try call.state.makeTable(of: list.items(), list.bridge.lua)
-                return try call.answer(
-                    call.state.call(call.state.globals["ipairs"], [.table(items)]))
+                try call.answer(elements: list.items().map(list.bridge.lua))
             }
         ],
         index: { list, index, result in
@@ -184,7 +181,10 @@ final class NestedHandle {
             return call.answer(.table(call.state.makeTable(keys)))
         },
         LuaMethod("values") { map, call in
-            let values = try call.state.makeTable(of: map.items(), map.bridge.lua)
+            let values = try call.state.makeTable(of: map.items()) {
+                let value = map.bridge.lua($0)
+                return value.isNil ? map.handle.null : value
+            }
             return call.answer(.table(values))
         },
     ]

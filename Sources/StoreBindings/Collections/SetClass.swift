@@ -35,9 +35,7 @@ final class SetHandle: CollectionHandle {
         methods: changing + reading + algebra + common
             + querying { try $0.results() } + observing,
         metamethods: commonMetamethods + [
-            LuaMethod("__pairs") { _, call in
-                try call.answer(call.state.call(call.state.globals["ipairs"], [call[1]]))
-            }
+            iterating
         ],
         index: { set, index, result in
             guard index >= 1,
@@ -125,6 +123,6 @@ final class SetHandle: CollectionHandle {
     ]
 
     private func array(_ values: [Value], _ call: borrowing LuaCall) throws -> LuaAnswer {
-        call.answer(.table(try call.state.makeTable(of: values, lua)))
+        call.answer(.table(try call.state.makeTable(of: values, copied)))
     }
 }

@@ -17,8 +17,6 @@ final class ValuesHandle {
         ValuesHandle(values, handle, frozen)
     }
 
-    fileprivate func lua(_ value: Value) -> LuaValue { ValueBridge(handle, frozen).lua(value) }
-
     /// Returns the value at an index, converted for scripts; nil past the end.
     fileprivate func item(at position: Int) throws -> LuaValue {
         try values.item(at: position).map { ValueBridge(handle, frozen).lua($0) } ?? .nil
@@ -28,6 +26,11 @@ final class ValuesHandle {
     fileprivate func items() throws -> [LuaValue] {
         let bridge = ValueBridge(handle, frozen)
         return try values.items().map(bridge.lua)
+    }
+
+    /// Returns a plain array, in which nil becomes `moonpool.null`.
+    fileprivate func array(_ elements: [LuaValue]) -> LuaTable {
+        handle.state.makeTable(elements.map { $0.isNil ? handle.null : $0 })
     }
 
     static let type: LuaClass<ValuesHandle> = LuaClass(
@@ -43,8 +46,8 @@ final class ValuesHandle {
                 let count = try values.values.values().count
                 return call.answer(.text("Values of \(property.elementTypeName) (\(count))"))
             },
-            LuaMethod("__pairs") { _, call in
-                try call.answer(call.state.call(call.state.globals["ipairs"], [call[1]]))
+            LuaMethod("__pairs") { values, call in
+                try call.answer(elements: values.items())
             },
         ],
         index: { values, index, result in
@@ -80,7 +83,10 @@ final class ValuesHandle {
         },
         LuaMethod("to_table") { values, call in
             let all = try values.values.values()
-            return call.answer(.table(try call.state.makeTable(of: all, values.lua)))
+            return call.answer(
+                .table(
+                    try call.state.makeTable(
+                        of: all, ValueBridge(values.handle, values.frozen).copied)))
         },
         LuaMethod("is_valid") { values, call in call.answer(.boolean(values.values.isValid)) },
         LuaMethod("is_frozen") { values, call in call.answer(.boolean(values.frozen != nil)) },
@@ -105,7 +111,8 @@ enum ValueMethods {
         ) -> LuaMethod<Receiver> {
             LuaMethod(name) { receiver, call in
                 let values = try values(receiver)
-                return call.answer(values.lua(try compute(values.values)))
+                let bridge = ValueBridge(values.handle, values.frozen)
+                return call.answer(bridge.lua(try compute(values.values)))
             }
         }
         return [
@@ -161,16 +168,16 @@ enum ValueMethods {
                 return call.answer(try values.item(at: try values.values.count() - 1))
             },
             LuaMethod("each") { receiver, call in
-                let all = try values(receiver).items()
+                let values = try values(receiver)
+                let (all, null) = (try values.items(), values.handle.null)
                 var next = 0
                 return call.answer(
                     .function(
                         call.state.makeFunction("next") { call in
-                            // A nil value would end the loop, so nil values are skipped.
-                            while next < all.count, all[next].isNil { next += 1 }
                             guard next < all.count else { return call.answer(.nil) }
                             next += 1
-                            return call.answer(all[next - 1])
+                            // A nil would end the loop.
+                            return call.answer(all[next - 1].isNil ? null : all[next - 1])
                         }))
             },
             LuaMethod("filter") { receiver, call in
@@ -179,7 +186,7 @@ enum ValueMethods {
                 let kept = try values.items().filter {
                     try function.call([$0]).first?.isTruthy == true
                 }
-                return call.answer(.table(call.state.makeTable(kept)))
+                return call.answer(.table(values.array(kept)))
             },
             LuaMethod("map") { receiver, call in
                 let values = try values(receiver)
@@ -187,7 +194,7 @@ enum ValueMethods {
                 let made = try values.items().map {
                     try function.call([$0]).first ?? .nil
                 }
-                return call.answer(.table(call.state.makeTable(made)))
+                return call.answer(.table(values.array(made)))
             },
         ]
     }
@@ -200,6 +207,17 @@ extension CollectionHandle {
     }
 
     private var holdsValues: Bool { collection.property.type != .object }
+
+    /// The metamethod `__pairs` of lists and sets, which also iterates over nil values.
+    static var iterating: LuaMethod<Self> {
+        LuaMethod("__pairs") { handle, call in
+            let property = handle.collection.property
+            if property.isOptional || property.type == .mixed {
+                return try call.answer(elements: handle.values().items())
+            }
+            return try call.answer(call.state.call(call.state.globals["ipairs"], [call[1]]))
+        }
+    }
 
     /// Returns the methods of Results that collections of plain values implement separately.
     static func querying(
@@ -222,5 +240,19 @@ extension CollectionHandle {
             guard let other = values.first(where: { $0.name == method.name }) else { return method }
             return method.replaced(by: other) { $0.holdsValues }
         }
+    }
+}
+
+extension LuaCall {
+    /// Answers `__pairs` for the elements at the start of the loop, with their 1-based indexes; elements can be nil.
+    func answer(elements: [LuaValue]) throws -> LuaAnswer {
+        let receiver = self[1]
+        var next = 0
+        let step = state.makeFunction("next") { call in
+            guard next < elements.count else { return call.answer(.nil) }
+            next += 1
+            return call.answer(.integer(Int64(next)), elements[next - 1])
+        }
+        return try answer([.function(step), receiver, .nil])
     }
 }

@@ -31,7 +31,9 @@ struct TableCopy {
     /// Copies the elements of a list or of Results, which form the first level.
     mutating func array(_ values: [Value], _ source: ObjectSource, _ depth: Int) throws -> LuaTable
     {
-        let array = try handle.state.makeTable(of: values) { try copy($0, source, depth + 1) }
+        let array = try handle.state.makeTable(of: values) {
+            try element($0, source, depth + 1)
+        }
         (level, nextLevel) = (nextLevel, [])
         try fill(depth)
         return array
@@ -75,13 +77,20 @@ struct TableCopy {
             return .table(table)
         case .list(let elements):
             return .table(
-                try handle.state.makeTable(of: elements) { try copy($0, source, depth) })
+                try handle.state.makeTable(of: elements) { try element($0, source, depth) })
         case .dictionary(let entries):
             let table = handle.state.makeTable(fields: entries.count)
-            for (key, element) in entries { table[key] = try copy(element, source, depth) }
+            for (key, element) in entries { table[key] = try self.element(element, source, depth) }
             return .table(table)
         default: return ValueBridge(handle, frozen).lua(value)
         }
+    }
+
+    private mutating func element(
+        _ value: Value, _ source: ObjectSource, _ depth: Int
+    ) throws -> LuaValue {
+        let element = try copy(value, source, depth)
+        return element.isNil ? handle.null : element
     }
 
     private mutating func makeTable(_ object: LiveObject) -> LuaTable {

@@ -52,7 +52,6 @@ struct AggregateBinding {
     func observe(_ sections: SectionsHandle) throws -> LuaValue {
         let handle = sections.results.handle
         let bridge = ValueBridge(handle, nil)
-        let null = try handle.module.null
         return try handle.module.makeToken(
             name: name, subject: "\(subject) of \(sections.subject)", handle, function
         ) { call in
@@ -62,8 +61,7 @@ struct AggregateBinding {
                     let group = handle.state.makeTable(fields: 2)
                     group["new"] = change.new.map(bridge.lua) ?? .nil
                     group["old"] = change.old.map(bridge.lua) ?? .nil
-                    groups.setRaw(
-                        change.key == .null ? null : bridge.lua(change.key), .table(group))
+                    groups.setRaw(bridge.sectionKey(change.key), .table(group))
                 }
                 try call([.table(groups)])
             }

@@ -167,7 +167,7 @@ final class ChangeHandle {
         guard objects.isEmpty else {
             return try handle.state.makeTable(of: objects) { userdata($0, space) }
         }
-        return try handle.state.makeTable(of: values, ValueBridge(handle, space).lua)
+        return try handle.state.makeTable(of: values, ValueBridge(handle, space).copied)
     }
 
     /// Returns an element of the collection, either live or at the version before the change.

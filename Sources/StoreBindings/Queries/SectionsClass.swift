@@ -18,7 +18,8 @@ final class SectionsHandle {
     func table(_ position: Int, _ state: LuaState) throws -> LuaTable {
         let (key, objects) = try sections.section(at: position)
         let table = state.makeTable(fields: 2)
-        table["key"] = ValueBridge(results.handle, results.frozen).lua(key)
+        let bridge = ValueBridge(results.handle, results.frozen)
+        table["key"] = key == .null ? .nil : bridge.sectionKey(key)
         table["objects"] = state.userdata(results.refined(objects), ResultsHandle.type)
         return table
     }
@@ -39,11 +40,8 @@ final class SectionsHandle {
         methods: [
             LuaMethod("keys") { sections, call in
                 let bridge = ValueBridge(sections.results.handle, sections.results.frozen)
-                let null = try sections.results.handle.module.null
-                let keys = try call.state.makeTable(of: sections.sections.keys()) {
-                    $0 == .null ? null : bridge.lua($0)
-                }
-                return call.answer(.table(keys))
+                let keys = try sections.sections.keys()
+                return call.answer(.table(try call.state.makeTable(of: keys, bridge.sectionKey)))
             },
             LuaMethod("objects") { sections, call in
                 return call.answer(
@@ -133,7 +131,7 @@ struct SectionedChangeTable {
                 let entry = state.makeTable(fields: 7)
                 entry["section"] = .integer(Int64(rows.section + 1))
                 entry["section_before"] = .integer(Int64(rows.sectionBefore + 1))
-                entry["key"] = bridge.lua(rows.key)
+                entry["key"] = rows.key == .null ? .nil : bridge.sectionKey(rows.key)
                 entry["deletions"] = try indices(rows.deletions)
                 entry["insertions"] = try indices(rows.insertions)
                 entry["modifications"] = try indices(rows.modifications)

@@ -10,6 +10,10 @@ package final class StoreHandle {
     private weak var owner: StoreModule?
     unowned let state: LuaState  // a handle is usable only while its state runs
     let dates: DateClass
+    /// `moonpool.null`.
+    let null: LuaValue
+    /// The keys of sections that are userdata or tables, by their hash; weak, so that unused keys are released.
+    let sectionKeys: LuaTable
     /// The scope that records reads for the running effect or computed value.
     let readScope: ReadScope
     /// The functions that compute default values of new objects.
@@ -40,6 +44,8 @@ package final class StoreHandle {
         owner = module
         state = module.state
         dates = module.dates
+        null = module.null
+        sectionKeys = StoreModule.weakTable(state, "v")
         readScope = module.readScope
         store.readScope = module.readScope
         self.store = store

@@ -89,7 +89,8 @@ package final class StoreModule {
     let dates: DateClass
     /// The scope that records reads for the running effect or computed value.
     package let readScope = ReadScope()
-    let null: LuaValue
+    /// `moonpool.null`.
+    package let null: LuaValue
     private(set) lazy var changeMetatables = ChangeMetatables(state)
     // Maps numbers to token userdata (weakly), and token userdata to callbacks, so that a callback that refers to its
     // own token does not keep it alive.
@@ -258,7 +259,7 @@ package final class StoreModule {
             error, from: token?.title ?? "a queued write", token: token.map(userdata) ?? .nil)
     }
 
-    private static func weakTable(_ state: LuaState, _ mode: String) -> LuaTable {
+    static func weakTable(_ state: LuaState, _ mode: String) -> LuaTable {
         let table = state.makeTable()
         let metatable = state.makeTable(fields: 1)
         metatable["__mode"] = .text(mode)

@@ -100,6 +100,13 @@ final class NullMarker {
         metamethods: [LuaMethod("__tostring") { _, call in call.answer("null") }])
 }
 
+extension LuaValue {
+    /// Whether the value is nil or `moonpool.null`.
+    package var isNull: Bool {
+        isNil || userdata?.object(as: NullMarker.type) != nil
+    }
+}
+
 /// The metamethod of `a .. b`, which concatenates the texts of two values.
 let joinedTexts: @Sendable (borrowing LuaCall) throws -> LuaAnswer = { call in
     let left = try call.state.describe(call[1])

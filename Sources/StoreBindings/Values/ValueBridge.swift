@@ -19,7 +19,7 @@ struct ValueBridge {
 
     /// Converts a value for a script.
     ///
-    /// Lists become plain arrays.
+    /// Lists become plain arrays, whose nil elements are `moonpool.null`.
     func lua(_ value: Value) -> LuaValue {
         switch value {
         case .null: .nil
@@ -34,15 +34,43 @@ struct ValueBridge {
         case .objectID(let identifier): state.userdata(ObjectIDBox(identifier), ObjectIDBox.type)
         case .decimal(let number): state.userdata(DecimalBox(number), DecimalBox.type)
         case .object(let reference): frozen?.userdata(reference) ?? handle.userdata(reference)
-        case .list(let values): .table(state.makeTable(values.map(lua)))
+        case .list(let values): .table(state.makeTable(values.map(copied)))
         case .dictionary(let values): .table(table(values))
         }
     }
 
     private func table(_ values: [String: Value]) -> LuaTable {
         let table = state.makeTable(fields: values.count)
-        for (name, value) in values { table[name] = lua(value) }
+        for (name, value) in values { table[name] = copied(value) }
         return table
+    }
+
+    /// Converts an element of a copied collection, in which nil would be a gap: nil becomes `moonpool.null`.
+    func copied(_ value: Value) -> LuaValue { value == .null ? handle.null : lua(value) }
+
+    /// Converts the key of a section to a value that can be a key of a table.
+    ///
+    /// Equal keys are the same userdata while a script refers to it. NaN becomes the value of `moonpool.float(0/0)`,
+    /// data that of `moonpool.data`.
+    func sectionKey(_ value: Value) -> LuaValue {
+        let key: LuaValue
+        switch value {
+        case .null: return handle.null
+        case .double(let number) where number.isNaN: return sectionKey(.float(.nan))
+        case .float(let number) where number.isNaN:
+            key = state.userdata(FloatBox(number), FloatBox.type)
+        case .data(let bytes): key = state.userdata(DataBox(bytes), DataBox.type)
+        default: key = lua(value)
+        }
+        guard key.userdata != nil || key.table != nil else { return key }
+        var hasher = Hasher()
+        hasher.combine(value)
+        if value.firstObject != nil { hasher.combine(frozen.map(ObjectIdentifier.init)) }
+        let hash = LuaValue.integer(Int64(hasher.finalize()))
+        let known = handle.sectionKeys.raw(hash)
+        if !known.isNil, (try? mixed(known)) == value { return known }
+        handle.sectionKeys.setRaw(hash, key)
+        return key
     }
 
     /// Returns the list, set or map of a property.
@@ -286,7 +314,14 @@ struct ValueBridge {
     }
 
     /// Converts a value without a property that determines its type: an argument of a query, or a value to search for.
-    func plain(_ value: LuaValue, _ subject: @autoclosure () -> String) throws -> Value {
+    func plain(
+        _ value: LuaValue, _ subject: @autoclosure () -> String, depth: Int = 0
+    ) throws -> Value {
+        guard depth <= Self.deepest else {
+            throw StoreError(
+                .invalidArgument,
+                "\(subject()) is nested more than \(Self.deepest) tables deep, or contains itself")
+        }
         switch value {
         case .nil: return .null
         case .boolean(let flag): return .bool(flag)
@@ -320,12 +355,24 @@ struct ValueBridge {
             }
         case .table(let table):
             try table.requireSpace()
-            return .list(
-                try table.array.map {
-                    let value = try plain($0, subject())
-                    try handle.state.checkMemory()
-                    return value
-                })
+            func element(_ value: LuaValue) throws -> Value {
+                let value = try plain(value, subject(), depth: depth + 1)
+                try handle.state.checkMemory()
+                return value
+            }
+            guard table.count == 0, !table.isArray || LuaJSON.isObject(table) else {
+                return .list(try table.array.map(element))
+            }
+            var entries: [String: Value] = [:]
+            for (key, value) in table.pairs {
+                guard case .string = key, let name = key.text else {
+                    throw StoreError(
+                        .typeMismatch,
+                        "\(subject()) is neither an array nor a table with text as keys")
+                }
+                entries[name] = try element(value)
+            }
+            return .dictionary(entries)
         default: break
         }
         throw StoreError(.typeMismatch, "\(subject()) cannot be a \(value.typeName)")

@@ -116,6 +116,9 @@ extension PredicateCompiler {
                 form: .constant(member.value), type: member.type, description: "that element",
                 range: operands.list.range)
             try check(.equal, compared.folding, on: operands.path, compared.operatorRange)
+            if member.type.isMixed, !operands.path.type.isMixed {
+                throw mismatch(operands.path, operands.list, operands.list.range)
+            }
             tests.append(
                 try test(
                     operands.path, .equal, member.value, of: constant, folding: compared.folding))
@@ -259,7 +262,8 @@ extension PredicateCompiler {
             throw QueryFault(
                 "'between' is for numbers and dates, not for \(left.description)", at: left.range)
         }
-        for bound in bounds where !left.type.isComparable(with: bound.type) {
+        for bound in bounds
+        where bound.type.isMixed || !left.type.isComparable(with: bound.type) {
             throw QueryFault(
                 "\(left.description) cannot be between values of another type", at: right.range)
         }

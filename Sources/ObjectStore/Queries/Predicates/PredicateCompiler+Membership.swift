@@ -35,6 +35,7 @@ extension PredicateCompiler {
         _ compared: ComparedOperands, of members: [(value: Scalar, type: OperandType)]
     ) throws(QueryFault) -> any PredicateNode {
         let (left, folding) = (compared.left, compared.folding)
+        let members = left.type.isMixed ? members : members.filter { !$0.type.isMixed }
         if left.isBacklinks, members.contains(where: { $0.value == .null }) {
             throw QueryFault(
                 "\(left.description) is never nil; compare its '@count' with 0", at: left.range)

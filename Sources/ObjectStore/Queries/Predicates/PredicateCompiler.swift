@@ -168,14 +168,9 @@ struct PredicateCompiler {
             throw QueryFault("there is no argument $\(position): \(given)", at: range)
         }
         if case .list(let values) = arguments[position - 1] {
-            var members: [(value: Scalar, type: OperandType)] = []
-            for value in values {
-                guard let member = PredicateCompiler.constant(value) else {
-                    throw QueryFault(
-                        "argument $\(position) contains a \(value.typeName), which cannot be compared",
-                        at: range)
-                }
-                members.append(member)
+            // Lists and maps in the list are compared only with mixed values.
+            let members = values.map {
+                PredicateCompiler.constant($0) ?? (Scalar(mixed: $0), .value(.mixed))
             }
             return PredicateOperand(
                 form: .list(members), type: .null, description: "a list", range: range)

@@ -158,7 +158,7 @@ extension HelpCatalog {
                 """),
         .method(
             "values", of: [map, mixedMap], ["(): T[]"],
-            "Returns the values as a plain array, in the order of their keys.",
+            "Returns the values as a plain array, in the order of their keys. Nil values are moonpool.null.",
             example: """
                 print(rex.notes:values()[1])  --> fish
                 """),

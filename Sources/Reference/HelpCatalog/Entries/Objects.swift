@@ -61,7 +61,7 @@ extension HelpCatalog {
             "to_table",
             of: [object, results, list, set, map, valuesType, mixedList, mixedMap, date],
             ["(depth?: integer): table"],
-            "Returns a plain table copy. Follows links to other objects down to a depth.",
+            "Returns a plain table copy. Follows links to other objects down to a depth. Nil elements are moonpool.null.",
             errors: [.invalidObject],
             example: """
                 local copy = rex:to_table()

@@ -90,7 +90,7 @@ extension HelpCatalog {
                 """),
         .method(
             "each", of: [results, list, set, valuesType, mixedList], ["(): fun(): T?"],
-            "Iterates over a snapshot of the collection, so the loop may modify it.",
+            "Iterates over a snapshot of the collection, so the loop may modify it. Nil elements are moonpool.null.",
             example: """
                 store:write(function()
                   for dog in dogs:where("age > 2"):each() do dog.age = 1 end
@@ -107,7 +107,7 @@ extension HelpCatalog {
         .method(
             "map", of: [results, list, set, valuesType, mixedList],
             ["(transform: fun(element: T): any): any[]"],
-            "Returns a plain array of the results of a function for each element.",
+            "Returns a plain array of the results of a function for each element. Nil results are moonpool.null.",
             example: """
                 print(table.concat(dogs:map(function(dog) return dog.name end), " "))  --> Rex Max
                 """),

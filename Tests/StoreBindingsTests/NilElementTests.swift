@@ -1,0 +1,163 @@
+import Testing
+
+/// Nil inside collections is `moonpool.null` in every copy, at its position.
+@Suite struct NilElementTests {
+    private static let classes = """
+        A = {
+            id = "int primary", list = "int?[]", set = "int?<>", map = "int?{}", mixed = "mixed", any = "mixed[]",
+            entries = "mixed{}",
+        }
+        """
+
+    private func session() throws -> Session {
+        let session = try Session(Self.classes)
+        session.expect(
+            """
+            N = moonpool.null
+            a = store:write(function()
+                return store:create("A", {
+                    id = 1, list = { N, 1, N }, set = { N, 1 }, map = { k = N, j = 1 }, any = { N, { N }, N },
+                    mixed = { N, 1, { N, { k = N } }, { k = N, j = { N } }, N }, entries = { k = N, j = { N } },
+                })
+            end)
+            function same(x, y)
+                if type(x) ~= "table" or type(y) ~= "table" then return x == y end
+                for k, v in pairs(x) do if not same(v, y[k]) then return false end end
+                for k in pairs(y) do if x[k] == nil then return false end end
+                return true
+            end
+            """)
+        return session
+    }
+
+    private static let sequences = [
+        "list": "{ N, 1, N }", "set": "{ N, 1 }", "any": "{ N, { N }, N }",
+        "mixed": "{ N, 1, { N, { k = N } }, { k = N, j = { N } }, N }",
+        "mixed[3]": "{ N, { k = N } }",
+        "list:sorted()": "{ N, N, 1 }", "list:distinct()": "{ N, 1 }",
+    ]
+    private static let maps = [
+        "map": "{ j = 1, k = N }", "entries": "{ j = { N }, k = N }",
+        "mixed[4]": "{ j = { N }, k = N }", "mixed[3][2]": "{ k = N }",
+    ]
+
+    @Test(arguments: sequences) func `copies of sequences keep nil elements at their positions`(
+        path: String, expected: String
+    ) throws {
+        try session().expect(
+            """
+            for _, source in ipairs { a, a:freeze() } do
+                local c, expected = source.\(path), \(expected)
+                assert(same(c:to_table(), expected) and #c:to_table() == #expected)
+                local seen = {}
+                for v in c:each() do seen[#seen + 1] = type(v) == "userdata" and v ~= N and v:to_table() or v end
+                assert(same(seen, expected))
+                local count = 0
+                for i, v in pairs(c) do
+                    count = count + 1
+                    assert(i == count and (v == nil) == (expected[i] == N))
+                end
+                assert(count == #expected)
+                assert(#c:map(function(v) end) == #expected and c:map(function(v) return v or 0 end)[1] == 0)
+                assert(c:filter(function() return true end)[1] == N)
+                assert(c[1] == nil and c:first() == nil)
+            end
+            """)
+    }
+
+    @Test(arguments: maps) func `copies of maps keep nil values`(
+        path: String, expected: String
+    ) throws {
+        try session().expect(
+            """
+            for _, source in ipairs { a, a:freeze() } do
+                local c, expected = source.\(path), \(expected)
+                assert(same(c:to_table(), expected))
+                local values = c:values()
+                assert(#values == #c)
+                for i, key in ipairs(c:keys()) do
+                    local value = values[i]
+                    assert(same(type(value) == "userdata" and value ~= N and value:to_table() or value, expected[key]))
+                end
+                local count = 0
+                for k, v in pairs(c) do
+                    count = count + 1
+                    assert((v == nil) == (expected[k] == N))
+                end
+                assert(count == #c and c.k == nil and c:get("k") == nil)
+            end
+            """)
+    }
+
+    @Test func `a copy of an object becomes an equal object and the same JSON`() throws {
+        try session().expect(
+            """
+            for _, copy in ipairs { a:to_table(), a:to_table(3), a:project({ list = "list", set = "set", map = "map",
+                mixed = "mixed", any = "any", entries = "entries" }):to_table(), moonpool.json.decode(moonpool.json.encode(a)) }
+            do
+                copy.id = 2
+                local b = store:write(function() return store:create("A", copy, "all") end)
+                for _, name in ipairs { "list", "set", "map", "mixed", "any", "entries" } do
+                    assert(same(b[name]:to_table(), a[name]:to_table()), name)
+                    assert(moonpool.json.encode(b[name]) == moonpool.json.encode(copy[name]), name)
+                    assert(moonpool.json.encode(b[name]) == moonpool.json.encode(b[name]:to_table()), name)
+                end
+                assert(store:objects("A"):where("mixed == $1", a.mixed):count() == 2)
+            end
+            assert(store:objects("A"):where("any == $1", a.any):count() == 2)
+            assert(store:objects("A"):where("mixed in $1", { 1, a.mixed:to_table() }):count() == 2)
+            assert(store:objects("A"):where("id in $1", { 1, { 2 } }):count() == 1)
+            local loop = {} loop[1] = loop
+            assert(code(function() return store:objects("A"):where("mixed in $1", loop) end) == "invalid_argument")
+            for _, wrong in ipairs { "list == $1", "id between $1", "mixed between $1" } do
+                assert(code(function() return #store:objects("A"):where(wrong, { 1, { 2 } }) end) == "invalid_query", wrong)
+            end
+            assert(same(a.set:union { 2 }, { N, 1, 2 }) and same(a.set:intersection { N }, { N }))
+            """)
+    }
+
+    @Test(arguments: [
+        "list": "list", "set": "set", "map": "map", "any": "list", "entries": "map",
+        "mixed": "list", "mixed[3]": "list", "mixed[4]": "map",
+    ]) func `changes report one value for each index`(path: String, kind: String) throws {
+        let session = try session()
+        session.expect(
+            """
+            local c, kind = a.\(path), "\(kind)"
+            token = c:observe(function(change)
+                if change.type == "update" then
+                    last = { deleted = change:deleted(), inserted = change:inserted(), modified = change:modified() }
+                    count = { #change.deletions, #change.insertions, #change.modifications }
+                end
+            end)
+            store:refresh()
+            size, before = #c, c:to_table()
+            store:write(function() c:clear() end)
+            store:refresh()
+            assert(#last.deleted == size and count[1] == size, #last.deleted)
+            if #before > 0 then assert(same(last.deleted, before)) end
+            store:write(function()
+                if kind == "list" then c:append(N, 1, N) elseif kind == "set" then c:add(N, 1) else c:set("k", N) c:set("j", 1) end
+            end)
+            store:refresh()
+            assert(count[2] == #c and #last.inserted == #c, #last.inserted)
+            if kind == "list" then
+                store:write(function() c[2] = N end)
+                store:refresh()
+                assert(count[3] == 1 and last.modified[1] == N)
+            elseif kind == "map" then
+                store:write(function() c:set("j", N) end)
+                store:refresh()
+                assert(count[3] == 1 and last.modified[1] == N)
+            end
+            """)
+    }
+
+    @Test func `map of Results keeps the positions of nil results`() throws {
+        try session().expect(
+            """
+            local made = store:objects("A"):map(function(object) return object.mixed[1] end)
+            assert(#made == 1 and made[1] == N)
+            """)
+    }
+}
