@@ -156,6 +156,49 @@ import Testing
             """)
     }
 
+    @Test func `An observer follows a moved collection, and ends with an invalid one`() {
+        session.expect(
+            """
+            local cases = {
+                { function(list) list:move(1, 3) end, 3 }, { function(list) list:swap(1, 3) end, 3 },
+                { function(list) list:swap(1, 2) end, 2 }, { function(list) list:move(3, 1) end, 2 },
+                { function(list) list:insert(1, { 4 }) end, 2 }, { function(list) list:swap(2, 3) end, 1 },
+                { function(list) list:remove(1) end }, { function(list) list[1] = 5 end },
+                { function(list) list:clear() list:append({ 7 }, { 8 }) list:remove(1) list[1] = "x" end },
+            }
+            for _, location in ipairs(locations) do
+                local name, put, get = table.unpack(location)
+                for _, first in ipairs { { 9 }, {}, { a = 9 }, { { 9 } } } do
+                    for n, case in ipairs(cases) do
+                        change(function() put { first, { 1, 2 }, { 3 } } end)
+                        local _, token, observed = watch(get()[1])
+                        local _, _, sorted = watch(get()[1]:sorted())
+                        local function check(condition) assert(condition, name .. " " .. n .. " " .. show(first)) end
+                        local content = show(get()[1])
+                        change(function() case[1](get()) end)
+                        turn()
+                        check(token.is_valid == (case[2] ~= nil))
+                        if case[2] then
+                            local now = get()[case[2]]
+                            check(show(now) == content)
+                            change(function() if first.a then now:set("b", 0) else now:append(0) end end)
+                            turn()
+                            check(observed.last == now and show(observed.last) == show(now))
+                            check(#sorted.last == #now)
+                        else
+                            local last = observed.last
+                            check(not last:is_valid() and not sorted.last:is_valid())
+                            check(code(last.to_table, last) == "invalid_object" and code(function() return #last end) == "invalid_object")
+                            check(code(function() return #sorted.last end) == "invalid_object" and last ~= get()[1])
+                            store:write(function() check(code(last.clear, last) == "invalid_object") end)
+                        end
+                        token:invalidate()
+                    end
+                end
+            end
+            """)
+    }
+
     @Test func `Changes of a nested list convert its old content to its new content`() {
         session.expect(
             """

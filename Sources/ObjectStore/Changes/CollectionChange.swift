@@ -130,7 +130,7 @@ public struct CollectionChange {
     /// collections.
     ///
     /// Changes of the enclosing lists may move the collection.
-    package var nestedPath: [NestedCollection.Step]? { values?.nested?.path }
+    var nestedPath: [NestedCollection.Step]? { values?.nested?.path }
 
     /// The deleted elements, for ``CoalescedChanges``, which may report them when no readable version has them.
     var deletedDetails: [ElementDetail] {

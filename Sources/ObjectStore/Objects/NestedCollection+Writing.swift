@@ -106,7 +106,7 @@ extension NestedCollection {
     /// Decodes the outermost value, changes the collection in it and stores it again.
     private func change(_ body: (inout Value) throws -> Void) throws {
         try checkWritable()
-        guard let bytes = try Self.bytes(at: location) else { throw removedError() }
+        guard !isRemoved, let bytes = try Self.bytes(at: location) else { throw removedError() }
         var value = MixedCoding.decode(bytes)
         try descend(&value, path[...], body)
         switch location {

@@ -46,6 +46,8 @@ package struct NestedCollection {
     package let path: [Step]
     /// The kind of the collection when the handle was created.
     package let kind: Kind
+    /// Whether the collection was removed, even if its path leads to another one.
+    private(set) var isRemoved = false
 
     /// The value of an element; a collection is not decoded.
     package enum Item {
@@ -121,7 +123,8 @@ extension NestedCollection {
 
     /// Returns whether both handles refer to the same collection of the same store or frozen version.
     package func isSame(as other: NestedCollection) -> Bool {
-        address == other.address && source.isSame(as: other.source)
+        address == other.address && isRemoved == other.isRemoved
+            && source.isSame(as: other.source)
     }
 
     /// Returns the same collection in another version, such as a frozen one.
@@ -129,13 +132,22 @@ extension NestedCollection {
         let root = root
         let owner = LiveObject(source, root.owner.classSchema, root.owner.key)
         // The path is valid, because it is the path of this handle.
-        return NestedCollection(at: root.path, of: root.property, in: owner, kind: kind) ?? self
+        var moved =
+            NestedCollection(at: root.path, of: root.property, in: owner, kind: kind) ?? self
+        moved.isRemoved = isRemoved
+        return moved
     }
 
-    /// Returns the same collection at the end of another path from the value of the property.
-    package func moved(toPath path: [Step]) -> NestedCollection {
-        let root = root
-        return NestedCollection(at: path, of: root.property, in: root.owner, kind: kind) ?? self
+    /// Returns the same collection after a change that its observer received: at its new path, or invalid if it was
+    /// removed.
+    package func after(_ change: CollectionChange) -> NestedCollection {
+        let (root, path) = (root, change.nestedPath)
+        var moved =
+            path.flatMap {
+                NestedCollection(at: $0, of: root.property, in: root.owner, kind: kind)
+            } ?? self
+        moved.isRemoved = !change.isCollectionValid
+        return moved
     }
 
     /// Records the collection as a dependency of the running reaction.
@@ -226,7 +238,7 @@ extension NestedCollection {
 
     /// Returns a reader at the beginning of the collection.
     private func located() throws -> MixedReader {
-        guard let bytes = try Self.bytes(at: location) else { throw removedError() }
+        guard !isRemoved, let bytes = try Self.bytes(at: location) else { throw removedError() }
         var reader = MixedReader(bytes)
         for step in path {
             let tag = reader.tag()

@@ -25,10 +25,9 @@ final class NestedHandle {
         return "a \(name) in \(owner.classSchema.name).\(property.name)"
     }
 
-    /// Returns the same collection at another path, after it has moved.
-    func moved(toPath path: [NestedCollection.Step]) -> NestedHandle {
-        path == nested.root.path
-            ? self : NestedHandle(nested.moved(toPath: path), handle, frozen)
+    /// Returns the same collection after a change that its observer received.
+    func after(_ change: CollectionChange) -> NestedHandle {
+        NestedHandle(nested.after(change), handle, frozen)
     }
 
     fileprivate func values() -> ValuesHandle {

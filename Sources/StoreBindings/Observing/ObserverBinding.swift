@@ -261,10 +261,7 @@ struct ObserverBinding {
                 try observed.values.observe(keyPaths: keyPaths, name: name, pace: pace) {
                     [weak handle] change in
                     guard let handle else { return }
-                    var shown = observed
-                    if let path = change.nestedPath {
-                        shown = ValuesHandle(observed.values.moved(toPath: path), handle, nil)
-                    }
+                    let shown = ValuesHandle(observed.values.after(change), handle, nil)
                     try ChangeHandle(change, .values(shown)).pass(to: call, handle.state)
                 }
             })
@@ -279,9 +276,8 @@ struct ObserverBinding {
                 try observed.nested.observe(keyPaths: keyPaths, name: name, pace: pace) {
                     [weak handle] change in
                     guard let handle else { return }
-                    let shown = observed.moved(
-                        toPath: change.nestedPath ?? observed.nested.root.path)
-                    try ChangeHandle(change, .nested(shown)).pass(to: call, handle.state)
+                    try ChangeHandle(change, .nested(observed.after(change))).pass(
+                        to: call, handle.state)
                 }
             })
     }

@@ -1,11 +1,11 @@
 /// A mapping from the elements of a list to the same elements in another version, found by comparison.
 ///
-/// Equal elements are matched in order, as many as possible. Between two matches, a list is paired with a list, a map
-/// with a map, and every other element with one whose value was replaced. The remaining elements count as removed or
-/// inserted. A single change is therefore recognized exactly; only among equal adjacent elements, it is unknown which
-/// one changed.
+/// Equal elements are matched in order, as many as possible. A list or map without a match is paired with an equal one at
+/// any other position: it was moved. Between two matches, a remaining list is paired with a list, a map with a map, and
+/// every other element with one whose value was replaced. All other elements count as removed or inserted. A single
+/// change is therefore recognized exactly; only among equal elements, it is unknown which one changed.
 struct ElementAlignment {
-    /// The new position of the same element for each old position, ascending; nil for removed elements.
+    /// The new position of the same element for each old position; nil for removed elements.
     let newPositions: [Int?]
 
     /// The limit of exact comparison.
@@ -18,15 +18,39 @@ struct ElementAlignment {
         var found = [Int?](repeating: nil, count: old.count)
         let whole = Gap(old: old.indices, new: new.indices)
         let gaps = Self.match(old, new, in: whole, &found)
+        let taken = Self.matchMoved(old, new, &found)
         if !gaps.isEmpty {
-            let (oldShapes, newShapes) = (old.map(Shape.init), new.map(Shape.init))
+            let oldShapes = old.indices.map { found[$0] == nil ? Shape(old[$0]) : .matchedOld }
+            let newShapes = new.indices.map { taken.contains($0) ? .matchedNew : Shape(new[$0]) }
             for gap in gaps {
                 for rest in Self.match(oldShapes, newShapes, in: gap, &found) {
-                    for (old, new) in zip(rest.old, rest.new) { found[old] = new }
+                    let pairs = zip(
+                        rest.old.filter { oldShapes[$0] != .matchedOld },
+                        rest.new.filter { newShapes[$0] != .matchedNew })
+                    for (old, new) in pairs { found[old] = new }
                 }
             }
         }
         newPositions = found
+    }
+
+    /// Pairs lists and maps without a match with equal ones; returns all new positions that have a match.
+    private static func matchMoved(
+        _ old: [Value], _ new: [Value], _ found: inout [Int?]
+    ) -> Set<Int> {
+        var taken = Set(found.compactMap(\.self))
+        guard taken.count < min(old.count, new.count) else { return taken }
+        var positions: [Value: [Int]] = [:]
+        for position in new.indices.reversed()
+        where new[position].isCollection && !taken.contains(position) {
+            positions[new[position], default: []].append(position)
+        }
+        for position in old.indices where found[position] == nil {
+            guard let match = positions[old[position]]?.popLast() else { continue }
+            found[position] = match
+            taken.insert(match)
+        }
+        return taken
     }
 
     /// The ranges of positions between two matches in both versions.
@@ -38,6 +62,8 @@ struct ElementAlignment {
     /// The kind of an element, which stays the same when its content changes.
     private enum Shape: Hashable {
         case list, map, plain
+        /// An element that already has a match; the two cases are different, so that they do not match each other.
+        case matchedOld, matchedNew
 
         init(_ value: Value) {
             switch value {

@@ -248,10 +248,10 @@ package final class CollectionValues {
         }
     }
 
-    /// Returns the values of the same collection inside a mixed value at a new path.
-    package func moved(toPath path: [NestedCollection.Step]) -> CollectionValues {
+    /// Returns the values after a change that their observer received, as ``NestedCollection/after(_:)`` does.
+    package func after(_ change: CollectionChange) -> CollectionValues {
         guard case .nested(let nested) = origin else { return self }
-        return CollectionValues(.nested(nested.moved(toPath: path)), steps)
+        return CollectionValues(.nested(nested.after(change)), steps)
     }
 }
 
