@@ -190,6 +190,9 @@ import Testing
                             check(not last:is_valid() and not sorted.last:is_valid())
                             check(code(last.to_table, last) == "invalid_object" and code(function() return #last end) == "invalid_object")
                             check(code(function() return #sorted.last end) == "invalid_object" and last ~= get()[1])
+                            for _, gone in ipairs { last, sorted.last } do
+                                check(code(moonpool.reference, gone) == "invalid_object")
+                            end
                             store:write(function() check(code(last.clear, last) == "invalid_object") end)
                         end
                         token:invalidate()

@@ -9,12 +9,13 @@ extension Store {
     /// Results keep the current version readable until the reference is resolved or released; ``pins()`` names the
     /// holder.
     ///
-    /// Throws `invalid_object` for a deleted object, `already_in_write` for results over a collection that the open
+    /// Throws `invalid_object` for a deleted object or a removed collection, `already_in_write` for results over a collection that the open
     /// write has created, `invalid_argument` for a value of another store, `closed`, `wrong_thread`.
     package func reference(
         to value: ReferencedValue, for holder: VersionHolder = VersionHolder()
     ) throws -> ThreadSafeReference {
         try check()
+        if let nested = value.nested, nested.isRemoved { throw nested.removedError() }
         let view = try value.source.openView()
         let file = try StoreError.wrapping { () throws(StorageError) in
             try self.view.snapshot.file.hold()

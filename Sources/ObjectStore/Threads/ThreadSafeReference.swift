@@ -33,6 +33,17 @@ package enum ReferencedValue {
         case .results(let results): results.source
         }
     }
+
+    /// The list or map inside a mixed value to which the value belongs; nil for other values.
+    var nested: NestedCollection? {
+        switch self {
+        case .nested(let nested): return nested
+        case .values(let values):
+            guard case .nested(let nested) = values.origin else { return nil }
+            return nested
+        default: return nil
+        }
+    }
 }
 
 /// A reference that passes a value of a store to another thread.
