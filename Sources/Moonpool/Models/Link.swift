@@ -190,8 +190,12 @@ extension Link: Codable {
     private static func primaryKey(_ container: any SingleValueDecodingContainer) throws -> Mixed {
         let field = try ModelRegistry.description(of: M.self).fields.first { $0.isPrimary }
         // A key in the form of a mixed value has the name of its type.
-        if let key = try? container.decode(Mixed.self), case .uuid = key { return key }
-        if let key = try? container.decode(Mixed.self), case .objectID = key { return key }
+        if let key = try? container.decode(Mixed.self) {
+            switch key {
+            case .uuid, .objectID: return key
+            default: break
+            }
+        }
         return switch field?.storedType.type {
         case .string: .string(try container.decode(String.self))
         case .uuid: .uuid(try container.decode(UUIDValue.self))

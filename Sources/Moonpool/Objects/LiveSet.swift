@@ -68,10 +68,13 @@ public struct LiveSet<Element: StoredValue>: ExpressibleByArrayLiteral {
     /// Returns whether the set contains an element.
     public func contains(_ element: Element.LiveForm) -> Bool {
         read { set, context in
-            // An object of another store is in no set of this one.
-            guard let element = try? Element._element(of: element, in: StoredContext(context))
-            else { return false }
-            return try set.contains(element.value)
+            do {
+                return try set.contains(
+                    Element._element(of: element, in: StoredContext(context)).value)
+            } catch let error as StoreError where error.code == .invalidObject && set.isValid {
+                // An object of another store is in no set of this one.
+                return false
+            }
         }
     }
     /// Whether the set's owner exists.

@@ -119,8 +119,8 @@ extension Store {
     /// Runs `body` as a part of the open write transaction, and returns its result.
     ///
     /// An error in `body` rolls back what `body` has changed, and is rethrown unchanged; the transaction stays open.
-    /// Savepoints can be nested. Objects that `body` has created are then deleted for good: their handles are invalid,
-    /// and no other object gets their keys. Inside `body`, the transaction cannot be ended.
+    /// Savepoints can be nested. The handles of objects that `body` has created are then permanently invalid, and no
+    /// other object gets their keys. Inside `body`, the transaction cannot be ended.
     ///
     /// Takes time in proportion to the changes since the last savepoint, and a rollback in proportion to the changes of
     /// `body`. Throws `not_in_write`, `closed`, `wrong_thread`, and the errors of `body`.
