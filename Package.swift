@@ -187,7 +187,7 @@ let package = Package(
             dependencies: [
                 "ObjectStore", "ColumnStorage", "LMDBStorage", "MemoryAccounts", "TestThreads",
             ],
-            swiftSettings: unsafeZone),
+            exclude: ["Fixtures"], swiftSettings: unsafeZone),
         .testTarget(
             name: "EventLoopsTests", dependencies: ["EventLoops", "TestThreads"],
             swiftSettings: unsafeZone),

@@ -90,6 +90,26 @@ int64_t shim_live_array(lua_State *L, int32_t i, shim_class **c, int64_t *keys, 
     return seen == count && count > 0 ? count : -1;
 }
 
+int64_t shim_array(lua_State *L, int32_t i, shim_value *values, int64_t capacity) {
+    if (lua_type(L, i) != LUA_TTABLE || !lua_checkstack(L, 3)) return -1;
+    if (lua_getmetatable(L, i)) {
+        lua_pop(L, 1);
+        return -1;
+    }
+    int64_t count = (int64_t)lua_rawlen(L, i), seen = 0;
+    if (count > capacity) return -1;
+    for (lua_pushnil(L); lua_next(L, i); lua_pop(L, 1)) {
+        int64_t place = lua_isinteger(L, -2) ? lua_tointeger(L, -2) : 0;
+        if (place < 1 || place > count) {
+            lua_pop(L, 2);
+            return -1;
+        }
+        take_value(L, -1, &values[place - 1]);
+        seen++;
+    }
+    return seen == count ? count : -1;
+}
+
 // ---- declaration
 
 static int locked(lua_State *L, const char *name) {  // hides the metatable from scripts without the debug library

@@ -1,8 +1,9 @@
-// Creation from a table: reads its values in one pass and calls Swift once. Anything unusual goes to the general
-// function in upvalue 1 with the arguments unchanged.
+// Creation from a table: reads its values in one pass and calls Swift once. Values that are tables stay on the stack, so
+// that Swift can read their elements. Anything unusual goes to the general function in upvalue 1 with the arguments
+// unchanged.
 #include "class.h"
 
-enum { MOST_FIELDS = 64 };
+enum { MOST_FIELDS = 64, MOST_TABLES = 8 };  // the stack has space for so many tables
 
 int class_create_function(lua_State *L) {
     int top = lua_gettop(L);
@@ -15,7 +16,7 @@ int class_create_function(lua_State *L) {
         const char *name = lua_tolstring(L, 2, &length);
         shim_class *c = o->cls->calls.resolve(o->cls->context, L, o->payload, name, length);
         shim_value values[MOST_FIELDS];
-        int32_t n = 0;
+        int32_t n = 0, tables = 0;
         if (c) {
             lua_pushnil(L);
             while (lua_next(L, 3)) {
@@ -23,12 +24,18 @@ int class_create_function(lua_State *L) {
                 int32_t slot = find_key(L, -2, &c->shape);
                 if (slot < 0 || n == MOST_FIELDS - 1) break;
                 take_value(L, -1, v);
-                if (v->tag == SHIM_OTHER) break;
                 v->slot = slot;
+                if (v->tag == SHIM_OTHER) {
+                    if (!lua_istable(L, -1) || tables == MOST_TABLES) break;
+                    v->u.i = lua_gettop(L) - 1;
+                    lua_insert(L, -2);  // below the key
+                    tables++;
+                } else {
+                    lua_pop(L, 1);
+                }
                 n++;
-                lua_pop(L, 1);
             }
-            if (lua_gettop(L) == 3) {
+            if (lua_gettop(L) == 3 + tables) {
                 int64_t key = 0;
                 passage p = passage_to_swift(h, L);
                 int32_t failed = c->calls.create(c->context, L, values, n, &key);

@@ -189,12 +189,49 @@ private func kind(_ tag: Int32) -> LuaFieldKind {
         guard length > 0, let cls, let context = shim_class_context(cls) else { return nil }
         return (Unmanaged<LuaLiveClass>.fromOpaque(context).takeUnretainedValue(), keys)
     }
+    /// Passes the elements of a short array to the body; returns nil for other values, and for tables with a metatable,
+    /// other keys, gaps, or more than ``LuaElements/most`` elements.
+    package func withElements<R>(_ body: (borrowing LuaElements) throws -> R) rethrows -> R? {
+        guard value.pointee.tag == SHIM_OTHER, index != 0 else { return nil }
+        return try withUnsafeTemporaryAllocation(of: shim_value.self, capacity: LuaElements.most) {
+            // because: the allocation is not empty
+            let values = $0.baseAddress!
+            let count = shim_array(L, index, values, Int64(LuaElements.most))
+            return count < 0 ? nil : try body(LuaElements(values, Int(count), L))
+        }
+    }
     /// The value of any kind as a Lua value; `nil` for a box in the fields of a table (see `box`).
     package var luaValue: LuaValue {
         let state = state
         if index != 0 { return state.value(at: index, on: L) }
         shim_put(L, value)
         return state.pop(L)
+    }
+}
+
+/// The elements of an array.
+///
+/// Valid during the call. Read strings before any other use of Lua.
+@safe package struct LuaElements: ~Copyable {
+    /// The maximum number of elements.
+    package static let most = 64
+    // Safe because it exists only while the call that owns both pointers runs.
+    let values: UnsafePointer<shim_value>
+    let L: OpaquePointer
+    /// The number of elements.
+    package let count: Int
+
+    init(_ values: UnsafePointer<shim_value>, _ count: Int, _ L: OpaquePointer) {
+        self.values = values
+        self.count = count
+        self.L = L
+    }
+
+    /// Returns an element, borrowed during the call.
+    @inline(__always)
+    package func element(_ i: Int) -> LuaField {
+        precondition(i >= 0 && i < count)
+        return LuaField(values + i, L, index: 0)
     }
 }
 
@@ -226,6 +263,8 @@ private func kind(_ tag: Int32) -> LuaFieldKind {
     @inline(__always)
     package func field(_ i: Int) -> LuaField {
         precondition(i >= 0 && i < count)
-        return LuaField(values + i, L, index: 0)
+        // A table is on the stack.
+        let index = values[i].tag == SHIM_OTHER ? Int32(values[i].u.i) : 0
+        return LuaField(values + i, L, index: index)
     }
 }

@@ -24,7 +24,7 @@ enum { SHIM_TNIL = 0, SHIM_TBOOLEAN = 1, SHIM_TLIGHT = 2, SHIM_TNUMBER = 3, SHIM
 enum { SHIM_NIL, SHIM_BOOL, SHIM_INT, SHIM_NUM, SHIM_STR, SHIM_OBJECT, SHIM_BOX, SHIM_OTHER, SHIM_PUSHED };
 typedef struct {
     int32_t tag;
-    int32_t slot;  // property slot, or the stack index of a SHIM_OTHER
+    int32_t slot;  // property slot, or the stack index of a SHIM_OTHER; for a field of a table, u.i is the index
     union { int64_t i; double d; bool b; const char *bytes; } u;
     union { size_t length; shim_class *cls; } x;
 } shim_value;
@@ -195,6 +195,9 @@ typedef int32_t (*shim_keys)(const void *source, lua_State *L, int64_t position,
 // Returns the number of keys of an array that holds only live objects of one class, and writes at most capacity of
 // them; -1 for any other value. Cannot raise.
 int64_t shim_live_array(lua_State *L, int32_t index, shim_class **c, int64_t *keys, int64_t capacity);
+// Returns the number of elements of an array without a metatable, and writes them; -1 for any other value, for gaps, and
+// for more elements than capacity. Strings are valid as long as the table. The index is absolute. Cannot raise.
+int64_t shim_array(lua_State *L, int32_t index, shim_value *values, int64_t capacity);
 void shim_push_walk(lua_State *L, shim_class *c, const void *source, shim_keys keys);
 
 // ---- stopping

@@ -3,11 +3,15 @@ import LMDBStorage
 /// The number of the file format.
 enum FileFormat {
     /// The format that this version writes and the newest one that it can read.
-    static let current: UInt32 = 2
+    static let current: UInt32 = 3
+    /// The oldest format that can be read and written.
+    ///
+    /// It has no ``ColumnDefinition/contents``.
+    static let oldest: UInt32 = 2
     static let name = "format"
     static let magic: UInt32 = 0x4C4F_4F50
 
-    /// Throws unless the file has this format; writes the number to a new file.
+    /// Throws unless the format of the file is known; writes the number to a new file.
     static func check(_ file: ColumnFile) throws(StorageError) {
         let reader = try ReadTransaction(file.lease())
         let bytes = try stored(reader.handle, file)
@@ -26,11 +30,17 @@ enum FileFormat {
             throw StorageError(.notAStore, call: "format number", file: file.path)
         }
         let found = number(bytes, at: 4)
-        guard found == current else {
+        guard (oldest...current).contains(found) else {
             throw StorageError(
-                found < current ? .olderFormat : .newerFormat, call: "format number",
+                found < oldest ? .olderFormat : .newerFormat, call: "format number",
                 file: file.path)
         }
+    }
+
+    /// Raises the number of a file in an older format, because the write defines what that format does not have.
+    static func raise(_ handle: TransactionHandle, _ file: ColumnFile) throws(StorageError) {
+        guard let stored = try stored(handle, file), number(stored, at: 4) < current else { return }
+        try Metadata.write(name, bytes, in: handle, file.tables.meta)
     }
 
     /// Returns the number without its checksum, which earlier formats did not have.

@@ -76,7 +76,7 @@ extension WriteSession {
             let columns = overlay.reader.definition.columns
             writer.number(UInt64(columns.count))
             if !changed.deleted.isEmpty {
-                for column in columns where !column.isDropped {
+                for column in columns where column.hasOldValues {
                     try encoder.append(column, changed.deleted, nil, to: &writer)
                 }
             }
@@ -86,6 +86,12 @@ extension WriteSession {
             }
         }
     }
+}
+
+extension ColumnDefinition {
+    /// Whether the history keeps the values of deleted rows; the elements of collections belong to the column with their
+    /// count.
+    var hasOldValues: Bool { !isDropped && !isContents }
 }
 
 /// Encodes values of one table in one version.

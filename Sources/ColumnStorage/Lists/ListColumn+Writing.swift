@@ -13,6 +13,7 @@ extension ListColumn {
     /// Returns the list in the state of the write, with at least its last chunk loaded.
     func edit(_ owner: Int64, count: Int?) throws(StorageError) -> EditedList {
         if let list = edited[owner] { return list }
+        assert((try? isInline(owner)) != true, "a list in its owner's row is edited in chunks")
         try makeSpace()
         let list: EditedList
         if count == 0 {
@@ -37,6 +38,12 @@ extension ListColumn {
         let count = owner.flatMap { edited[$0]?.count }
         try flush()
         if let owner, let count { _ = try edit(owner, count: count) }
+    }
+
+    /// Returns whether the elements of a list, and the keys of a map, are in the row of the owner.
+    func isInline(_ owner: Int64) throws(StorageError) -> Bool {
+        if case .chunks = try place(owner) { return false }
+        return try keys?.isInline(owner) ?? true
     }
 
     private func lastChunk(_ owner: Int64) throws(StorageError) -> EditedList.Chunk? {
@@ -120,20 +127,36 @@ extension ListColumn {
 
     /// Removes all elements of a list, and its stored chunks.
     package func removeAll(_ owner: ObjectKey) throws(StorageError) {
+        let owner = owner.rawValue
+        let isRemoved: Void? = try changeInline(owner) { content in
+            let count = content.count
+            content.clear(words: holdsWords)
+            return ((), CollectionEdits.Edit.remove(at: 0, count: count))
+        }
+        if isRemoved == nil { try removeChunks(owner) }
+        try keys?.removeAll(ObjectKey(rawValue: owner))
+    }
+
+    /// Removes all elements of a long list, which is then a list in its owner's row.
+    private func removeChunks(_ owner: Int64) throws(StorageError) {
         let transaction = try pages.transaction()
         let cursor = try transaction.cursor(pages.table)
-        var entry = try cursor.setRange(
-            chunkKey(owner.rawValue, .min))
+        var entry = try cursor.setRange(chunkKey(owner, .min))
         while let found = entry, IndexKey.hasPrefix(found.key, prefix),
-            IntIndexKey.entry(found.key)?.value == owner.rawValue
+            IntIndexKey.entry(found.key)?.value == owner
         {
             try cursor.delete()
             entry = try cursor.next()
         }
         pages.invalidate()
-        let edits = edited[owner.rawValue]?.edits ?? CollectionEdits()
-        edited[owner.rawValue] = EditedList([], edits: edits)
-        try keys?.removeAll(owner)
+        let edits = edited[owner]?.edits ?? CollectionEdits()
+        guard let inline else {
+            edited[owner] = EditedList([], edits: edits)
+            return
+        }
+        recordedEdits.record(edits, of: owner, limit: bufferLimit)
+        edited[owner] = nil
+        inline.store(UnsafeRawBufferPointer(start: nil, count: 0), owner)
     }
 
     /// Removes every list of the column.
@@ -244,21 +267,20 @@ extension ListColumn {
     private func divide(_ list: EditedList) {
         var index = 0
         while index < list.chunks.count {
-            if list.chunks[index].isDirty, var content = list.chunks[index].content {
-                let fitting = content.fittingCount
-                if fitting < content.count {
-                    // In the middle, both parts keep free space; at the end, chunks are filled.
-                    let isLast = index == list.chunks.count - 1
-                    let cut = isLast ? fitting : Swift.min(fitting, (content.count + 1) / 2)
-                    let rest = content.split(at: cut)
-                    list.chunks[index].content = content
-                    list.chunks.insert(
-                        EditedList.Chunk(
-                            label: nil, storedCount: 0, content: rest, isDirty: true),
-                        at: index + 1)
-                }
+            guard list.chunks[index].isDirty, let content = list.chunks[index].content else {
+                index += 1
+                continue
             }
-            index += 1
+            // In the middle, both parts keep free space; at the end, chunks are filled.
+            let parts = content.divided(fillsChunks: index == list.chunks.count - 1)
+            if parts.count > 1 {
+                list.chunks[index].content = parts[0]
+                let added = parts.dropFirst().map {
+                    EditedList.Chunk(label: nil, storedCount: 0, content: $0, isDirty: true)
+                }
+                list.chunks.insert(contentsOf: added, at: index + 1)
+            }
+            index += parts.count
         }
     }
 
@@ -350,12 +372,5 @@ extension ListElement {
         // The array's header, rounding, and the reference to it, which may be stored twice while a list grows.
         if case .bytes(let bytes) = self { return 64 + bytes.count }
         return 16
-    }
-}
-
-extension UnpackedChunk {
-    /// The size in bytes of the elements, including the list.
-    var pendingBytes: Int {
-        256 + words.count * 16 + byteElements.reduce(0) { $0 + 64 + $1.count }
     }
 }

@@ -6,13 +6,14 @@ import LMDBStorage
 /// A set is a list that its owner keeps sorted. A map has its keys in a separate column, ``keys``, at the same
 /// positions as its values.
 ///
-/// A list is a sequence of chunks in the file's list table, under (table, column, owner, label); labels ascend with
-/// gaps, so a chunk can be divided without changes to the others. A list without elements takes no space.
+/// A short list is one chunk in the row of its owner; see ``InlineLists``. A long list is a sequence of chunks in the
+/// file's list table, under (table, column, owner, label); labels ascend with gaps, so a chunk can be divided without
+/// changes to the others. A list that has become long stays so until all of its elements are removed.
 ///
-/// Reads find chunks through directories. The directories of the lists that were read last are kept until the snapshot
-/// moves, and filled on demand. A write keeps changed lists in memory, where reads of the same snapshot see them. Call
-/// ``flush()`` before the commit, or ``cancel()`` to discard the changes. The object is not thread-safe; it belongs to
-/// its snapshot.
+/// Reads find the chunks of long lists through directories. The directories of the lists that were read last are kept
+/// until the snapshot moves, and filled on demand. A write keeps changed long lists in memory, where reads of the same
+/// snapshot see them. Call ``flush()`` before the commit, or ``cancel()`` to discard the changes. The object is not
+/// thread-safe; it belongs to its snapshot.
 package final class ListColumn {
     let pages: ListPages
     let prefix: UInt32
@@ -20,6 +21,13 @@ package final class ListColumn {
     let holdsWords: Bool
     /// The column of a map's keys, which are inserted and removed together with its values; nil for lists and sets.
     let keys: ListColumn?
+    /// The lists in the rows of their owners; nil if all lists are in chunks.
+    let inline: InlineLists?
+    /// The reader of the owners, which has this column; nil for a column without a table.
+    // because: each ListReader keeps it.
+    unowned(unsafe) let owners: TableReader?
+    /// The memory for the changes of a short list.
+    var scratch: UnpackedChunk
     /// The memory for keys of chunks.
     private let key: IntIndexKey
     var edited: [Int64: EditedList] = [:]
@@ -40,14 +48,17 @@ package final class ListColumn {
     /// Creates the lists of a column; reads near the end of a long list are faster if its length is known.
     package init(
         table: TableID, column: ColumnID, elementKind: ColumnKind, pages: ListPages,
-        keys: ListColumn? = nil,
+        keys: ListColumn? = nil, inline: InlineLists? = nil, owners: TableReader? = nil,
         length: ((ObjectKey) throws(StorageError) -> Int?)? = nil
     ) {
         self.length = length
         self.pages = pages
         self.keys = keys
+        self.inline = inline
+        self.owners = owners
         self.elementKind = elementKind
         holdsWords = elementKind.isStoredAsWord
+        scratch = UnpackedChunk(words: holdsWords)
         prefix = IndexKey.prefix(table, column)
         key = IntIndexKey(prefix: prefix)
         directories = (0..<8).map { _ in ListDirectory() }
@@ -74,7 +85,23 @@ package final class ListColumn {
         ListWriter(self, owner, count: count)
     }
 
-    /// Returns the directory of all stored chunks of a list.
+    /// Returns where the elements of a list are stored.
+    @inline(__always)
+    func place(_ owner: Int64) throws(StorageError) -> InlineLists.Place {
+        guard let inline else { return .chunks }
+        return try inline.place(owner, words: holdsWords)
+    }
+
+    /// Returns the stored chunks of a list.
+    func chunks(of owner: Int64) throws(StorageError) -> [ListDirectory.StoredChunk] {
+        switch try place(owner) {
+        case .nowhere: []
+        case .row(let chunk): [ListDirectory.StoredChunk(label: 0, first: 0, chunk: chunk)]
+        case .chunks: try directory(owner).chunks
+        }
+    }
+
+    /// Returns the directory of all chunks of a long list.
     func directory(_ owner: Int64) throws(StorageError) -> ListDirectory {
         let directory = known(owner)
         try extend(directory, owner, past: .max)

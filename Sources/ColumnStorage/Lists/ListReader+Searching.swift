@@ -15,12 +15,12 @@ extension ListReader {
         if let list = column.edited[owner] {
             return try column.partitioningIndex(list, owner, isInSecondPart)
         }
-        let directory = try column.directory(owner)
-        let chunks = try bisect(directory.chunks.count) { (index) throws(StorageError) in
-            try isInSecondPart(try element(directory.chunks[index].chunk, 0))
+        let all = try column.chunks(of: owner)
+        let chunks = try bisect(all.count) { (index) throws(StorageError) in
+            try isInSecondPart(try element(all[index].chunk, 0))
         }
         guard chunks > 0 else { return 0 }
-        let stored = directory.chunks[chunks - 1]
+        let stored = all[chunks - 1]
         return stored.first
             + (try bisect(stored.chunk.count) { (offset) throws(StorageError) in
                 try isInSecondPart(try element(stored.chunk, offset))

@@ -11,17 +11,24 @@ import LMDBStorage
 package struct ListReader {
     let column: ListColumn
     let owner: Int64
+    /// The reader of the owners, which the column does not keep.
+    private let rows: TableReader?
 
     init(_ column: ListColumn, _ owner: ObjectKey) {
         self.column = column
         self.owner = owner.rawValue
+        rows = column.owners
     }
 
     /// The number of elements.
     package var count: Int {
         get throws(StorageError) {
             if let list = column.edited[owner] { return list.count }
-            return try column.directory(owner).count
+            switch try column.place(owner) {
+            case .nowhere: return 0
+            case .row(let chunk): return chunk.count
+            case .chunks: return try column.directory(owner).count
+            }
         }
     }
 
@@ -108,7 +115,7 @@ package struct ListReader {
             }
             return
         }
-        for stored in try column.directory(owner).chunks {
+        for stored in try column.chunks(of: owner) {
             try Interruption.step(stored.chunk.count)
             for offset in 0..<stored.chunk.count {
                 guard try body(try element(stored.chunk, offset)) else { return }
@@ -177,9 +184,9 @@ package struct ListReader {
             }
             return result
         }
-        let directory = try column.directory(owner)
-        result.reserveCapacity(directory.count)
-        for stored in directory.chunks {
+        let chunks = try column.chunks(of: owner)
+        result.reserveCapacity(chunks.last.map { $0.first + $0.chunk.count } ?? 0)
+        for stored in chunks {
             let chunk = stored.chunk
             for offset in 0..<chunk.count where !chunk.isNull(offset) {
                 result.append(chunk.word(offset))
@@ -189,8 +196,13 @@ package struct ListReader {
     }
 
     private func locate(_ position: Int) throws(StorageError) -> (ListChunk, Int)? {
-        guard let found = try column.chunk(owner, at: position) else { return nil }
-        return (found.chunk, position - found.first)
+        switch try column.place(owner) {
+        case .nowhere: return nil
+        case .row(let chunk): return position < chunk.count ? (chunk, position) : nil
+        case .chunks:
+            guard let found = try column.chunk(owner, at: position) else { return nil }
+            return (found.chunk, position - found.first)
+        }
     }
 
     func element(

@@ -4,9 +4,9 @@ import LMDBStorage
 ///
 /// Positions must be in range: callers check them, and the writer traps.
 ///
-/// Changes are collected in memory and stored once, at the commit. Appending touches only the last chunk, independent
-/// of the length; a change in the middle takes time for the chunk and for a pass over the list of chunks. Insertions
-/// return the new number of elements, which the caller stores in the owner's column; replacements and removals return
+/// A short list is changed in the row of its owner. The changes of a long list are collected in memory and stored once,
+/// at the commit. Appending touches only the last chunk, independent of the length; a change in the middle takes time
+/// for the chunk and for a pass over the list of chunks. Insertions return the new number of elements, which the caller stores in the owner's column; replacements and removals return
 /// the old element for the caller's link index.
 package struct ListWriter {
     let column: ListColumn
@@ -36,12 +36,26 @@ package struct ListWriter {
 
     /// The number of elements.
     package var count: Int {
-        get throws(StorageError) { try list.count }
+        get throws(StorageError) {
+            if column.edited[owner] == nil {
+                switch try column.place(owner) {
+                case .nowhere: return 0
+                case .row(let chunk): return chunk.count
+                case .chunks: break
+                }
+            }
+            return try list.count
+        }
     }
 
     /// Adds an element at the end.
     @discardableResult  // because: callers that add many elements read the count once
     package func append(_ element: ListElement) throws(StorageError) -> Int {
+        let inline = try column.changeInline(owner) { content in
+            content.append(element)
+            return (content.count, CollectionEdits.Edit.insert(at: content.count - 1, count: 1))
+        }
+        if let inline { return inline }
         let list = try list
         let last = lastChunkWithSpace(list)
         if let word = element.word {
@@ -59,15 +73,41 @@ package struct ListWriter {
     @discardableResult  // because: callers may not need the count
     package func append(contentsOf elements: some Sequence<ListElement>) throws(StorageError) -> Int
     {
-        for element in elements { try append(element) }
-        return try list.count
+        var iterator = elements.makeIterator()
+        var next = iterator.next()
+        var count = try column.changeInline(owner) { content in
+            let start = content.count
+            while let element = next, content.fitsIntoChunk {
+                content.append(element)
+                next = iterator.next()
+            }
+            let edit = CollectionEdits.Edit.insert(at: start, count: content.count - start)
+            return (content.count, edit)
+        }
+        while let element = next {
+            count = try append(element)
+            next = iterator.next()
+        }
+        if let count { return count }
+        return try self.count
     }
 
     /// Adds words, such as links, at the end.
     func append(words: some Collection<Int64>) throws(StorageError) -> Int {
-        let list = try list
-        guard !words.isEmpty else { return list.count }
+        guard !words.isEmpty else { return try count }
         var rest = words[...]
+        let inline = try column.changeInline(owner) { content in
+            let start = content.count
+            // One element more than a chunk contains moves the list to chunks.
+            let fitting = rest.prefix(ListChunk.maximumElements + 1 - start)
+            content.append(words: fitting)
+            rest = rest.dropFirst(fitting.count)
+            let edit = CollectionEdits.Edit.insert(at: start, count: fitting.count)
+            return (content.count, edit)
+        }
+        if let inline, rest.isEmpty { return inline }
+        let list = try list
+        let added = rest.count
         while !rest.isEmpty {
             let last = lastChunkWithSpace(list)
             let free = ListChunk.maximumElements - list.chunks[last].count
@@ -75,8 +115,8 @@ package struct ListWriter {
             list.chunks[last].content!.append(words: rest.prefix(free))
             rest = rest.dropFirst(free)
         }
-        list.didInsert(words.count, at: list.count)
-        column.pendingBytes += words.count * 16
+        list.didInsert(added, at: list.count)
+        column.pendingBytes += added * 16
         return list.count
     }
 
@@ -102,6 +142,12 @@ package struct ListWriter {
     /// Inserts an element before the one at a position, or at the end.
     @discardableResult  // because: callers may not need the count
     package func insert(_ element: ListElement, at position: Int) throws(StorageError) -> Int {
+        let inline = try column.changeInline(owner) { (content) throws(StorageError) in
+            try require(position >= 0 && position <= content.count)
+            content.insert(element, at: position)
+            return (content.count, CollectionEdits.Edit.insert(at: position, count: 1))
+        }
+        if let inline { return inline }
         let list = try list
         try require(position >= 0 && position <= list.count)
         if position == list.count { return try append(element) }
@@ -122,6 +168,13 @@ package struct ListWriter {
     /// Replaces an element and returns the old one.
     @discardableResult  // because: only link indexes need it
     package func set(_ element: ListElement, at position: Int) throws(StorageError) -> ListElement {
+        let inline = try column.changeInline(owner) { (content) throws(StorageError) in
+            try require(position >= 0 && position < content.count)
+            let old = content.element(position, column.elementKind)
+            content.set(element, at: position)
+            return (old, CollectionEdits.Edit.set(at: position))
+        }
+        if let inline { return inline }
         let list = try list
         try require(position >= 0 && position < list.count)
         let (chunk, offset) = try open(list, position)
@@ -136,6 +189,13 @@ package struct ListWriter {
     /// Removes an element and returns it.
     @discardableResult  // because: only link indexes need it
     package func remove(at position: Int) throws(StorageError) -> ListElement {
+        let inline = try column.changeInline(owner) { (content) throws(StorageError) in
+            try require(position >= 0 && position < content.count)
+            let old = content.element(position, column.elementKind)
+            content.remove(at: position)
+            return (old, CollectionEdits.Edit.remove(at: position, count: 1))
+        }
+        if let inline { return inline }
         let list = try list
         try require(position >= 0 && position < list.count)
         let (chunk, offset) = try open(list, position)
@@ -171,9 +231,16 @@ package struct ListWriter {
 
     /// Moves an element so that it is at `target` afterward.
     package func move(from position: Int, to target: Int) throws(StorageError) {
-        let count = try list.count
-        try require(target >= 0 && target < count)
+        let count = try count
+        try require(position >= 0 && position < count && target >= 0 && target < count)
         if position == target { return }
+        let inline: Void? = try column.changeInline(owner) { content in
+            let element = content.element(position, column.elementKind)
+            content.remove(at: position)
+            content.insert(element, at: target)
+            return ((), CollectionEdits.Edit.move(from: position, to: target))
+        }
+        if inline != nil { return }
         let list = try list
         let before = list.edits
         try insert(try remove(at: position), at: target)
@@ -183,20 +250,27 @@ package struct ListWriter {
     /// Exchanges two elements.
     package func swap(_ first: Int, _ second: Int) throws(StorageError) {
         if first == second { return }
+        let (low, high) = (min(first, second), max(first, second))
+        if case .row = try column.place(owner) {
+            try move(from: low, to: high)
+            if high - low > 1 { try move(from: high - 1, to: low) }
+            return
+        }
         guard let other = try reader.element(at: second) else {
             throw column.damaged(try column.pages.transaction())
         }
         let list = try list
         let before = list.edits
         try set(try set(other, at: first), at: second)
-        let (low, high) = (min(first, second), max(first, second))
         list.didMove(since: before, [(low, high)] + (high - low > 1 ? [(high - 1, low)] : []))
     }
 
     /// Removes all elements.
     package func removeAll() throws(StorageError) {
-        let list = try list
-        if list.count > 0 { list.didRemove(list.count, at: 0) }
+        if case .chunks = try column.place(owner) {
+            let list = try list
+            if list.count > 0 { list.didRemove(list.count, at: 0) }
+        }
         try column.removeAll(ObjectKey(rawValue: owner))
     }
 

@@ -2,37 +2,72 @@
 struct UnpackedChunk {
     /// The elements as words, with zeros for nulls; empty for byte elements.
     private(set) var words: [Int64] = []
-    /// The elements as bytes, empty for nulls; the array is empty for words.
-    private(set) var byteElements: [[UInt8]] = []
+    /// The bytes of all byte elements, one after the other.
+    private var bytes: [UInt8] = []
+    /// The end of each byte element in `bytes`; empty for words.
+    private var ends: [Int] = []
     /// Whether each element is null; empty if no element was ever null.
-    private(set) var nulls: [Bool] = []
-    let holdsWords: Bool
+    private var nulls: [Bool] = []
+    private(set) var holdsWords: Bool
 
     init(words: Bool) { holdsWords = words }
 
     /// Unpacks a stored chunk; nil if it is damaged.
-    init?(_ chunk: ListChunk, words holdsWords: Bool) {
-        self.holdsWords = holdsWords
-        if chunk.hasNulls { nulls = (0..<chunk.count).map { chunk.isNull($0) } }
-        if holdsWords {
-            words = (0..<chunk.count).map { chunk.word($0) }
-        } else {
-            byteElements.reserveCapacity(chunk.count)
-            for index in 0..<chunk.count {
-                guard let bytes = chunk.bytes(index) else { return nil }
-                byteElements.append([UInt8](bytes))
-            }
-        }
+    init?(_ chunk: ListChunk, words: Bool) {
+        self.init(words: words)
+        guard load(chunk) else { return nil }
     }
 
-    var count: Int { holdsWords ? words.count : byteElements.count }
+    /// Removes all elements, and keeps the memory of a few for others.
+    mutating func clear(words: Bool) {
+        if count > ListChunk.maximumElements || bytes.count > ListChunk.maximumBytes {
+            self = UnpackedChunk(words: words)
+            return
+        }
+        holdsWords = words
+        self.words.removeAll(keepingCapacity: true)
+        bytes.removeAll(keepingCapacity: true)
+        ends.removeAll(keepingCapacity: true)
+        if !nulls.isEmpty { nulls.removeAll(keepingCapacity: true) }
+    }
+
+    /// Replaces the elements by those of a stored chunk; returns false if it is damaged.
+    mutating func load(_ chunk: ListChunk) -> Bool {
+        clear(words: holdsWords)
+        if chunk.hasNulls { nulls = (0..<chunk.count).map { chunk.isNull($0) } }
+        for index in 0..<chunk.count {
+            if holdsWords {
+                words.append(chunk.word(index))
+            } else {
+                guard let element = chunk.bytes(index) else { return false }
+                bytes.append(contentsOf: element)
+                ends.append(bytes.count)
+            }
+        }
+        return true
+    }
+
+    var count: Int { holdsWords ? words.count : ends.count }
+
+    /// Whether the elements, without the last one, fit into one stored chunk.
+    var fitsIntoChunk: Bool {
+        count <= ListChunk.maximumElements && bytes.count <= ListChunk.maximumBytes
+    }
+
+    /// The size in bytes of the elements in memory.
+    var pendingBytes: Int { 256 + 8 * (words.count + ends.count) + bytes.count }
 
     func isNull(_ index: Int) -> Bool { !nulls.isEmpty && nulls[index] }
 
     func element(_ index: Int, _ kind: ColumnKind) -> ListElement {
         if isNull(index) { return .null }
-        return holdsWords ? kind.element(word: words[index]) : .bytes(byteElements[index])
+        return holdsWords ? kind.element(word: words[index]) : .bytes(Array(bytes[range(index)]))
     }
+
+    private func range(_ index: Int) -> Range<Int> { offset(index)..<ends[index] }
+
+    /// Returns the offset of an element in the bytes, or their number for the index after the last element.
+    private func offset(_ index: Int) -> Int { index == 0 ? 0 : ends[index - 1] }
 
     mutating func append(word: Int64) {
         words.append(word)
@@ -44,17 +79,33 @@ struct UnpackedChunk {
         if !nulls.isEmpty { nulls += repeatElement(false, count: more.count) }
     }
 
+    mutating func append(bytes element: UnsafeRawBufferPointer) {
+        bytes.append(contentsOf: element)
+        ends.append(bytes.count)
+        if !nulls.isEmpty { nulls.append(false) }
+    }
+
+    mutating func append(_ element: ListElement) {
+        switch element {
+        case .bytes(let bytes): bytes.withUnsafeBytes { append(bytes: $0) }
+        case .null: insert(.null, at: count)
+        case .int, .float, .double: append(word: element.word ?? 0)
+        }
+    }
+
     mutating func insert(_ element: ListElement, at index: Int) {
-        let isNull = element == .null
-        if isNull, nulls.isEmpty { nulls = [Bool](repeating: false, count: count) }
-        if isNull || !nulls.isEmpty { nulls.insert(isNull, at: index) }
+        insertNull(element == .null, at: index)
         if holdsWords {
             words.insert(element.word ?? 0, at: index)
-        } else if case .bytes(let bytes) = element {
-            byteElements.insert(bytes, at: index)
         } else {
-            byteElements.insert([], at: index)
+            ends.insert(offset(index), at: index)
+            replace(index, by: element)
         }
+    }
+
+    private mutating func insertNull(_ isNull: Bool, at index: Int) {
+        if isNull, nulls.isEmpty { nulls = [Bool](repeating: false, count: count) }
+        if isNull || !nulls.isEmpty { nulls.insert(isNull, at: index) }
     }
 
     mutating func set(_ element: ListElement, at index: Int) {
@@ -63,33 +114,68 @@ struct UnpackedChunk {
         if !nulls.isEmpty { nulls[index] = isNull }
         if holdsWords {
             words[index] = element.word ?? 0
-        } else if case .bytes(let bytes) = element {
-            byteElements[index] = bytes
         } else {
-            byteElements[index] = []
+            replace(index, by: element)
         }
+    }
+
+    /// Replaces the bytes of an element; those of null are empty.
+    private mutating func replace(_ index: Int, by element: ListElement) {
+        var new: [UInt8] = []
+        if case .bytes(let bytes) = element { new = bytes }
+        let old = range(index)
+        bytes.replaceSubrange(old, with: new)
+        let growth = new.count - old.count
+        if growth != 0 { for later in index..<ends.count { ends[later] += growth } }
     }
 
     mutating func remove(at index: Int) {
         if !nulls.isEmpty { nulls.remove(at: index) }
-        if holdsWords { words.remove(at: index) } else { byteElements.remove(at: index) }
+        if holdsWords {
+            words.remove(at: index)
+        } else {
+            replace(index, by: .null)
+            ends.remove(at: index)
+        }
     }
 
     /// Removes all elements from `index` on, and returns them as a chunk.
     mutating func split(at index: Int) -> UnpackedChunk {
-        var rest = UnpackedChunk(words: holdsWords)
-        if holdsWords {
-            rest.words = Array(words[index...])
-            words.removeSubrange(index...)
-        } else {
-            rest.byteElements = Array(byteElements[index...])
-            byteElements.removeSubrange(index...)
-        }
-        if !nulls.isEmpty {
-            rest.nulls = Array(nulls[index...])
-            nulls.removeSubrange(index...)
-        }
+        let rest = part(index..<count)
+        self = part(0..<index)
         return rest
+    }
+
+    /// Returns a copy of some elements, which takes no more memory than these need.
+    private func part(_ range: Range<Int>) -> UnpackedChunk {
+        var part = UnpackedChunk(words: holdsWords)
+        if holdsWords {
+            part.words = Array(words[range])
+        } else {
+            let start = offset(range.lowerBound)
+            part.bytes = Array(bytes[start..<offset(range.upperBound)])
+            part.ends = ends[range].map { $0 - start }
+        }
+        if !nulls.isEmpty { part.nulls = Array(nulls[range]) }
+        return part
+    }
+
+    /// Returns chunks of which each can be stored; one chunk if all elements fit into it.
+    ///
+    /// With `fillsChunks`, all except the last one are full.
+    func divided(fillsChunks: Bool) -> [UnpackedChunk] {
+        var parts: [UnpackedChunk] = []
+        var start = 0
+        while true {
+            let fitting = fittingCount(from: start)
+            let rest = count - start
+            guard fitting < rest else {
+                return parts.isEmpty ? [self] : parts + [part(start..<count)]
+            }
+            let end = start + (fillsChunks ? fitting : Swift.min(fitting, (rest + 1) / 2))
+            parts.append(part(start..<end))
+            start = end
+        }
     }
 
     mutating func append(contentsOf other: UnpackedChunk) {
@@ -99,38 +185,45 @@ struct UnpackedChunk {
                 other.nulls.isEmpty ? [Bool](repeating: false, count: other.count) : other.nulls
         }
         words += other.words
-        byteElements += other.byteElements
+        ends += other.ends.map { $0 + bytes.count }
+        bytes += other.bytes
     }
 
-    /// The number of elements, from the first on, that fit into one stored chunk.
-    var fittingCount: Int {
-        let most = Swift.min(count, ListChunk.maximumElements)
+    /// Returns the number of elements, from one on, that fit into one stored chunk.
+    private func fittingCount(from start: Int) -> Int {
+        let most = Swift.min(count - start, ListChunk.maximumElements)
         guard !holdsWords else { return most }
-        var bytes = 0
-        for index in 0..<most {
-            bytes += byteElements[index].count + 4
-            if bytes > ListChunk.maximumBytes { return Swift.max(1, index) }
+        let first = offset(start)
+        for number in 0..<most {
+            let size = ends[start + number] - first + 4 * (number + 1)
+            if size > ListChunk.maximumBytes { return Swift.max(1, number) }
         }
         return most
     }
 
+    /// The size in bytes of the packed elements.
+    var packedSize: Int { sizes.total }
+
+    private var sizes: (bitmap: Int, smallest: Int64, width: Int, total: Int) {
+        let bitmap = nulls.contains(true) ? (count + 7) / 8 : 0
+        let header = ListChunk.headerBytes + bitmap
+        guard holdsWords else { return (bitmap, 0, 0, header + 4 * count + bytes.count) }
+        let smallest = words.min() ?? 0
+        let distance = UInt64(bitPattern: (words.max() ?? 0) &- smallest)
+        let width = (71 - distance.leadingZeroBitCount) / 8
+        return (bitmap, smallest, width, header + count * width + ListChunk.slackBytes)
+    }
+
     /// Packs all elements, which must fit; `buffer` is overwritten.
     func pack(into buffer: inout GrowableBuffer<UInt8>) {
-        let bitmap = nulls.contains(true) ? (count + 7) / 8 : 0
-        var smallest: Int64 = 0
-        var width = 0
-        var payload = ListChunk.slackBytes
-        if holdsWords {
-            smallest = words.min() ?? 0
-            let distance = UInt64(bitPattern: (words.max() ?? 0) &- smallest)
-            width = (71 - distance.leadingZeroBitCount) / 8
-            payload += count * width
-        } else {
-            payload = byteElements.reduce(count * 4) { $0 + $1.count }
-        }
         buffer.truncate(to: 0)
-        let start = UnsafeMutableRawPointer(
-            buffer.extend(by: ListChunk.headerBytes + bitmap + payload))
+        let size = packedSize
+        pack(into: UnsafeMutableRawPointer(buffer.extend(by: size)))
+    }
+
+    /// Packs all elements into memory of ``packedSize`` bytes.
+    func pack(into start: UnsafeMutableRawPointer) {
+        let (bitmap, smallest, width, _) = sizes
         start.storeBytes(of: UInt16(count), as: UInt16.self)
         start.storeBytes(of: holdsWords ? 1 : 2, toByteOffset: 2, as: UInt8.self)
         start.storeBytes(of: bitmap == 0 ? 0 : 1, toByteOffset: 3, as: UInt8.self)
@@ -153,17 +246,14 @@ struct UnpackedChunk {
             }
             next.storeBytes(of: 0, as: UInt64.self)
         } else {
-            var end: UInt32 = 0
-            var target = next + count * 4
-            for bytes in byteElements {
-                end += UInt32(bytes.count)
-                next.storeBytes(of: end, as: UInt32.self)
+            for end in ends {
+                next.storeBytes(of: UInt32(end), as: UInt32.self)
                 next += 4
-                bytes.withUnsafeBytes {
-                    target.copyMemory(
-                        from: $0.baseAddress ?? UnsafeRawPointer(target), byteCount: $0.count)
+            }
+            bytes.withUnsafeBytes {
+                if let source = $0.baseAddress {
+                    next.copyMemory(from: source, byteCount: $0.count)
                 }
-                target += bytes.count
             }
         }
     }

@@ -272,16 +272,21 @@ extension TableReader {
         return found
     }
 
-    private func keyColumn(_ column: ColumnID) -> ListColumn {
+    private func keyColumn(_ column: ColumnDefinition) -> ListColumn {
         ListColumn(
-            table: id, column: column, elementKind: .string, pages: source.keyPages,
-            length: listLength(column))
+            table: id, column: column.id, elementKind: .string, pages: source.keyPages,
+            inline: inlineLists(column.keyContents), owners: self, length: listLength(column.id))
+    }
+
+    private func inlineLists(_ contents: ColumnID?) -> InlineLists? {
+        contents.map { InlineLists(rows: self, column: $0) }
     }
 
     private func listLength(
         _ column: ColumnID
     ) -> (ObjectKey) throws(StorageError) -> Int? {
-        { [weak self] owner throws(StorageError) in try self?.listCount(column, owner) }
+        // because: the reader has the column that calls this; a weak reference would make each use of the reader slower.
+        { [unowned(unsafe) self] owner throws(StorageError) in try listCount(column, owner) }
     }
 
     /// Creates the indexes and lists of the definition; unchanged ones keep their state.
@@ -313,7 +318,8 @@ extension TableReader {
             if !column.isDropped, column.kind == .list, let element = column.elementKind {
                 lists[index] = ListColumn(
                     table: id, column: column.id, elementKind: element, pages: source.listPages,
-                    keys: column.collection == .map ? keyColumn(column.id) : nil,
+                    keys: column.collection == .map ? keyColumn(column) : nil,
+                    inline: inlineLists(column.contents), owners: self,
                     length: listLength(column.id))
             } else {
                 lists[index] = nil

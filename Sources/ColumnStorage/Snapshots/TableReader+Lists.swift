@@ -1,7 +1,30 @@
 import LMDBStorage
 
-// Copies of whole lists.
+// Single elements of lists, and copies of whole ones.
 extension TableReader {
+    /// Returns an element of a list as an integer, as ``ListReader/int(at:)`` does; nil also for a missing row.
+    package func listInt(
+        _ column: ColumnID, _ key: ObjectKey, at position: Int
+    ) throws(StorageError) -> Int64? {
+        try list(column)?.reader(key).int(at: position)
+    }
+
+    /// Returns an element of a list as a double, as ``ListReader/double(at:)`` does; nil also for a missing row.
+    package func listDouble(
+        _ column: ColumnID, _ key: ObjectKey, at position: Int
+    ) throws(StorageError) -> Double? {
+        try list(column)?.reader(key).double(at: position)
+    }
+
+    /// Calls `body` with the bytes of an element of a list, as ``ListReader/withBytes(at:_:)`` does; nil also for a missing
+    /// row.
+    package func withListBytes<Result>(
+        _ column: ColumnID, _ key: ObjectKey, at position: Int,
+        _ body: (RawSpan) throws(StorageError) -> Result
+    ) throws(StorageError) -> Result? {
+        try list(column)?.reader(key).withBytes(at: position, body)
+    }
+
     /// Returns the rows in a list of links, in its order; empty for a missing row and another kind of column.
     ///
     /// Takes linear time in the length of the list.

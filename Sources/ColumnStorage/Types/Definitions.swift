@@ -65,6 +65,12 @@ package struct ColumnDefinition: Hashable, Sendable {
     package var elementKind: ColumnKind?
     /// Whether a collection's elements can be null.
     package var elementIsOptional: Bool
+    /// The column with the elements of short collections; those of a map have their keys in the column after it.
+    ///
+    /// Nil for single values, and for collections of files in format 2, whose elements are all in chunks.
+    package var contents: ColumnID?
+    /// Whether the column has the elements of short collections of another column; it is not visible above the storage.
+    package var isContents: Bool
     /// The target table of a link, or of a collection of links.
     package var target: TableID?
     /// Whether the data, or the elements of the list, are mixed values in the format of ``MixedTag``; their links are
@@ -77,8 +83,9 @@ package struct ColumnDefinition: Hashable, Sendable {
     package init(
         id: ColumnID, kind: ColumnKind, isOptional: Bool = false, index: IndexKind = .none,
         collection: CollectionKind? = nil, elementKind: ColumnKind? = nil,
-        elementIsOptional: Bool = false, target: TableID? = nil, isMixed: Bool = false,
-        isDropped: Bool = false, isFullText: Bool = false
+        elementIsOptional: Bool = false, contents: ColumnID? = nil, isContents: Bool = false,
+        target: TableID? = nil, isMixed: Bool = false, isDropped: Bool = false,
+        isFullText: Bool = false
     ) {
         self.id = id
         self.kind = kind
@@ -87,10 +94,26 @@ package struct ColumnDefinition: Hashable, Sendable {
         self.collection = collection ?? (kind == .list ? .list : nil)
         self.elementKind = elementKind
         self.elementIsOptional = elementIsOptional
+        self.contents = contents
+        self.isContents = isContents
         self.target = target
         self.isMixed = isMixed
         self.isDropped = isDropped
         self.isFullText = isFullText
+    }
+}
+
+extension ColumnDefinition {
+    /// The column with the keys of short maps; nil for lists and sets.
+    var keyContents: ColumnID? {
+        collection == .map ? contents.map { ColumnID($0.rawValue + 1) } : nil
+    }
+
+    /// The definitions of the columns with the elements of short collections of this column.
+    package var contentsColumns: [ColumnDefinition] {
+        [contents, keyContents].compactMap { id in
+            id.map { ColumnDefinition(id: $0, kind: .data, isContents: true) }
+        }
     }
 }
 

@@ -50,6 +50,8 @@ private struct TableUsageReader {
     private let source: SnapshotSource
     private let transaction: TransactionHandle
     private var usage: TableUsage
+    /// The columns of collections, by the columns with the elements of short ones.
+    private var owners: [Int: Int] = [:]
 
     init(
         _ definition: TableDefinition, _ source: SnapshotSource, _ transaction: TransactionHandle
@@ -58,6 +60,11 @@ private struct TableUsageReader {
         self.source = source
         self.transaction = transaction
         usage = TableUsage(id: definition.id)
+        for column in definition.columns {
+            for contents in column.contentsColumns {
+                owners[contents.id.rawValue] = column.id.rawValue
+            }
+        }
         usage.columns = Array(repeating: ColumnUsage(), count: definition.columns.count)
         usage.compositeIndexes = Array(repeating: 0, count: definition.compositeIndexes.count)
     }
@@ -95,7 +102,8 @@ private struct TableUsageReader {
             if key.slot == 0 {
                 usage.presence += size
             } else {
-                usage.add(size, \.values, key.slot - 1)
+                let owner = owners[key.slot - 1]
+                usage.add(size, owner == nil ? \.values : \.elements, owner ?? key.slot - 1)
             }
             entry = try cursor.next()
         }

@@ -53,7 +53,7 @@ extension TableVerifier {
             : leaf.isLong(row)
     }
 
-    /// Verifies the chunks of a list column, and calls `body` with every link.
+    /// Verifies the lists of a column, and calls `body` with every link.
     func verifyList(
         _ column: ColumnDefinition, _ body: (_ target: Int64, _ owner: Int64) -> Void
     ) throws(StorageError) {
@@ -99,10 +99,36 @@ extension TableVerifier {
         if faults.isFull { return }
         try finish()
         try forEachRow { row throws(StorageError) in
-            if try reader.listCount(column.id, row) > 0, !owners.contains(row.rawValue) {
-                fault("its list is missing", column.id, row)
-            }
+            try verifyShortList(column, row, isLong: owners.contains(row.rawValue), body)
             try verifyKeys(column, row)
+        }
+    }
+
+    /// Verifies the list in a row, or that a list with elements elsewhere has these elements.
+    private func verifyShortList(
+        _ column: ColumnDefinition, _ row: ObjectKey, isLong: Bool,
+        _ body: (_ target: Int64, _ owner: Int64) -> Void
+    ) throws(StorageError) {
+        let count = try reader.listCount(column.id, row)
+        guard let list = reader.list(column.id), let element = column.elementKind else { return }
+        do throws(StorageError) {
+            switch try list.place(row.rawValue) {
+            case .row(let chunk):
+                if isLong { fault("its list is in two places", column.id, row) }
+                if chunk.count != count {
+                    fault(
+                        "its list has \(chunk.count) elements, but declares \(count)", column.id,
+                        row)
+                }
+                try verifyChunk(chunk, of: row, in: column, element: element, body)
+            case .nowhere:
+                if count > 0 || isLong { fault("its list is missing", column.id, row) }
+            case .chunks:
+                if count > 0, !isLong { fault("its list is missing", column.id, row) }
+            }
+        } catch {
+            guard error.code == .damaged else { throw error }
+            fault("its list is not valid", column.id, row)
         }
     }
 

@@ -35,7 +35,8 @@ struct TableVerifier {
     }
 
     func fault(_ what: String, _ column: ColumnID? = nil, _ key: ObjectKey? = nil) {
-        faults.add(FileFault(what, table: definition.id, column: column, key: key))
+        let owner = definition.columns.first { $0.contentsColumns.contains { $0.id == column } }
+        faults.add(FileFault(what, table: definition.id, column: owner?.id ?? column, key: key))
     }
 
     /// Calls `body` with every row, ascending, until the maximum number of errors is found.

@@ -38,7 +38,7 @@ struct RowRemoval {
         hasMixedColumns = !session.mixedColumns().isEmpty
         var indexed: [(column: ColumnDefinition, index: IntIndex)] = []
         var others: [ColumnDefinition] = []
-        for column in reader.definition.columns where !column.isDropped {
+        for column in reader.definition.columns where !column.isDropped && !column.isContents {
             switch column.kind {
             case .string, .data, .list: others.append(column)
             case .bytes12, .bytes16: if column.usesBytesIndex { others.append(column) }
@@ -85,6 +85,14 @@ struct RowRemoval {
         }
     }
 
+    /// Returns whether a collection has data outside of its row.
+    private func needsRemoval(
+        _ column: ColumnDefinition, _ key: ObjectKey
+    ) throws(StorageError) -> Bool {
+        if column.usesIntIndex { return true }
+        return try reader.list(column.id)?.isInline(key.rawValue) != true
+    }
+
     /// Removes the data of a row in indexes, lists and the table of long values.
     private func clear(_ key: ObjectKey, _ cluster: Int, _ row: Int) throws(StorageError) {
         for (column, index) in indexed {
@@ -97,7 +105,7 @@ struct RowRemoval {
         for column in others {
             if column.kind != .list {
                 try session.clearBytes(overlay, column, key, cluster: cluster, row: row)
-            } else if try reader.listCount(column.id, key) > 0 {
+            } else if try reader.listCount(column.id, key) > 0, try needsRemoval(column, key) {
                 try session.list(overlay.id, column.id, key).removeAll()
             }
         }

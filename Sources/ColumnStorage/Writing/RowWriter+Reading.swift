@@ -35,6 +35,19 @@ extension RowWriter {
         return cell.form == Form.text || cell.form == Form.fixed ? [UInt8](bytes(cell)) : nil
     }
 
+    /// Returns the elements of a list; nil if the column is not set.
+    package func list(_ column: ColumnID) -> [ListElement]? {
+        guard isSet(column), let list = lists.first(where: { $0.column == column.rawValue }),
+            let kind = reader.definition.columns[column.rawValue].elementKind
+        else { return nil }
+        let cell = values[list.contents]
+        guard cell.form == Form.text,
+            let chunk = ListChunk(bytes(cell), words: list.words),
+            let content = UnpackedChunk(chunk, words: list.words)
+        else { return [] }
+        return (0..<content.count).map { content.element($0, kind) }
+    }
+
     /// Returns whether no row has the value of an indexed column; false for null and if the value is not set.
     package func isNew(_ column: ColumnID) throws(StorageError) -> Bool {
         guard isSet(column) else { return false }

@@ -53,7 +53,14 @@ extension RowWriter {
 
     /// Sets a string; returns false, without setting it, if the bytes are not valid UTF-8.
     package func setText(_ column: ColumnID, _ value: RawSpan) -> Bool {
-        let isText = value.withUnsafeBytes { bytes in
+        let isText = Self.isText(value)
+        if isText { setBytes(column, value) }
+        return isText
+    }
+
+    /// Returns whether bytes are valid UTF-8.
+    package static func isText(_ value: RawSpan) -> Bool {
+        value.withUnsafeBytes { bytes in
             var offset = 0
             var high: UInt64 = 0
             while offset &+ 8 <= bytes.count {
@@ -67,8 +74,6 @@ extension RowWriter {
             return high & 0x8080_8080_8080_8080 == 0
                 || String(validating: bytes, as: UTF8.self) != nil
         }
-        if isText { setBytes(column, value) }
-        return isText
     }
 
     /// Sets a string, data or a fixed-size value.
@@ -87,16 +92,22 @@ extension RowWriter {
             form = Form.fixed
         default: preconditionFailure("not a column of bytes")
         }
-        let start = cells.pointee.textSize
         let count = value.byteCount
-        if start &+ count > cells.pointee.textCapacity { growText(count) }
+        let start = reserveText(count)
         value.withUnsafeBytes {
             if let source = $0.baseAddress {
                 (cells.pointee.text + start).copyMemory(from: source, byteCount: count)
             }
         }
-        cells.pointee.textSize = start &+ count
         set(column, Cell(word: UInt64(start), count: count, form: form))
+    }
+
+    /// Reserves space for the bytes of a value, and returns its offset in the text.
+    private func reserveText(_ count: Int) -> Int {
+        let start = cells.pointee.textSize
+        if start &+ count > cells.pointee.textCapacity { growText(count) }
+        cells.pointee.textSize = start &+ count
+        return start
     }
 
     @inline(never)
@@ -119,5 +130,47 @@ extension RowWriter {
     package func setNull(_ column: ColumnID) {
         guard let kind = reader.kind(of: column), kind != .list else { return }
         set(column, Cell(form: kind == .link ? Form.word : Form.null))
+    }
+
+    // MARK: Lists
+
+    /// Begins a list; returns false if the row writer cannot set lists of the column.
+    package func beginList(_ column: ColumnID) -> Bool {
+        guard let list = lists.first(where: { $0.column == column.rawValue }) else { return false }
+        elements.clear(words: list.words)
+        return true
+    }
+
+    /// Adds an integer, a Boolean as 0 or 1, the bits of a double, or the key of a linked row.
+    package func append(word: Int64) { elements.append(word: word) }
+
+    /// Adds a string, data or a fixed-size value.
+    package func append(bytes: RawSpan) {
+        bytes.withUnsafeBytes { elements.append(bytes: $0) }
+    }
+
+    /// Adds data or a fixed-size value.
+    package func append(bytes: [UInt8]) { append(bytes: bytes.span.bytes) }
+
+    /// Adds a string.
+    package func append(string: String) { append(bytes: string.utf8Span.span.bytes) }
+
+    /// Adds null.
+    package func appendNull() { elements.append(.null) }
+
+    /// Sets the list that was begun; returns false, without setting it, if the list is too long for a row.
+    package func endList(_ column: ColumnID) -> Bool {
+        guard let list = lists.first(where: { $0.column == column.rawValue }) else { return false }
+        let size = elements.packedSize
+        guard elements.count <= ListChunk.maximumElements, size <= InlineLists.maximumBytes else {
+            return false
+        }
+        // Empty lists are stored too, so that the column counts as set.
+        values[list.column] = Cell(word: UInt64(elements.count), form: Form.word)
+        if elements.count == 0 { return true }
+        let start = reserveText(size)
+        elements.pack(into: cells.pointee.text + start)
+        values[list.contents] = Cell(word: UInt64(start), count: size, form: Form.text)
+        return true
     }
 }

@@ -44,6 +44,15 @@ package final class RowWriter {
         let index: Unmanaged<IntIndex>
     }
 
+    /// A column of short lists.
+    struct Lists {
+        let column: Int
+        let contents: Int
+        let words: Bool
+        /// The index of the links; nil for other elements.
+        let links: IntIndex?
+    }
+
     private let session: WriteSession
     // These are not reference-counted, because the session owns them.
     private let transaction: Unmanaged<WriteTransaction>
@@ -62,6 +71,10 @@ package final class RowWriter {
     private let bytesIndexes: [(column: Int, index: BytesIndex)]
     /// The columns of bytes whose links are indexed.
     private let mixedColumns: [Int]
+    let lists: [Lists]
+    private let linkLists: [Lists]
+    /// The elements of the list that is being set.
+    @exclusivity(unchecked) var elements = UnpackedChunk(words: true)
 
     private static let firstTextCapacity = 256
 
@@ -74,7 +87,16 @@ package final class RowWriter {
         state = reader.state
         definition = reader.definition
         columns = definition.columns.count
-        let kept = definition.columns.compactMap { column in
+        lists = definition.columns.compactMap { column in
+            guard column.collection == .list, let contents = column.contents,
+                let kind = column.elementKind, !column.isMixed
+            else { return nil }
+            return Lists(
+                column: column.id.rawValue, contents: contents.rawValue,
+                words: kind.isStoredAsWord, links: reader.intIndex(column.id))
+        }
+        linkLists = lists.filter { $0.links != nil }
+        let kept = definition.columns.filter { $0.kind != .list }.compactMap { column in
             reader.intIndex(column.id).map {
                 KeptIndex(
                     column: column.id.rawValue, isLink: column.kind == .link,
@@ -153,6 +175,7 @@ package final class RowWriter {
         }
         if intIndexes.count > 0 { enterIntegers(ObjectKey(key)) }
         if !bytesIndexes.isEmpty { enterBytes(ObjectKey(key)) }
+        if !linkLists.isEmpty { enterLinks(ObjectKey(key)) }
         for column in mixedColumns where values[column].form == Form.text {
             session.set(
                 overlay.id, ColumnID(column), ObjectKey(key), bytes: bytes(values[column]).bytes,
@@ -228,6 +251,20 @@ package final class RowWriter {
             guard cell.form == Form.text || cell.form == Form.fixed else { continue }
             do throws(StorageError) {
                 try index.insert(bytes(cell), key, in: session.transaction.handle)
+            } catch { session.fail(error) }
+        }
+    }
+
+    private func enterLinks(_ key: ObjectKey) {
+        for list in linkLists {
+            let cell = values[list.contents]
+            guard cell.form == Form.text, let index = list.links,
+                let chunk = ListChunk(bytes(cell), words: true)
+            else { continue }
+            do throws(StorageError) {
+                for position in 0..<chunk.count {
+                    try index.insert(chunk.word(position), key, in: session.transaction.handle)
+                }
             } catch { session.fail(error) }
         }
     }

@@ -55,6 +55,8 @@ extension TableOverlay {
     private func note(
         _ marked: ClusterBits, of leaf: LeafKey, in changes: inout TableChanges
     ) throws(StorageError) {
+        // A change of a collection also marks the column with its count.
+        if reader.definition.columns[leaf.slot - 1].isContents { return }
         let bits: ClusterBits
         if let (old, new) = presence[leaf.cluster] {
             bits = marked & old & new

@@ -70,6 +70,8 @@ extension WriteSession {
         for column in overlay.reader.definition.columns where !column.isDropped {
             if column.kind == .list {
                 setListCount(overlay, column.id, key, to: 0)
+            } else if column.isContents {
+                overlay.setBytes(column.id, key, UnsafeRawBufferPointer(start: nil, count: 0))
             } else {
                 setNull(table, column.id, key)
             }
@@ -94,7 +96,7 @@ private struct OldValuesReader {
             guard try reader.number() == UInt64(columns.count) else { throw reader.damaged }
         } catch { throw session.misfit() }
         if !changed.deleted.isEmpty {
-            for column in columns where !column.isDropped {
+            for column in columns where column.hasOldValues {
                 for key in changed.deleted { try restore(table, column, key) }
             }
         }

@@ -110,6 +110,9 @@ package final class WriteSession {
         guard table.id.rawValue < TableID.limit - 1, table.columns.count < ColumnID.limit else {
             throw StorageError(.system, call: "too many tables or columns", file: file.path)
         }
+        if table.columns.contains(where: \.isContents) {
+            try FileFormat.raise(transaction.handle, file)
+        }
         isSchemaChanged = true
         incomingColumns = [:]
         knownMixedColumns = nil

@@ -81,6 +81,9 @@ public struct LiveObject {
         LiveList(try collection(name, .list))
     }
 
+    /// Returns the list in a property of the object's class, without a check that the object exists.
+    package func list(in property: Property) -> LiveList { LiveList(header(of: property)) }
+
     /// Returns the set in a set property.
     ///
     /// Throws `type_mismatch` if the property is not a set, `invalid_object` for a deleted object.

@@ -31,6 +31,7 @@ package final class ObjectInserter {
         let type: PropertyType
         let isOptional: Bool
         let isSingle: Bool
+        let isList: Bool
         let hasDefault: Bool
         let linked: TableID?
     }
@@ -40,6 +41,8 @@ package final class ObjectInserter {
         let classSchema: ClassSchema
         fileprivate let fields: [Field]
         fileprivate let links: [(position: Int, target: TableReader)]
+        /// The classes to which the lists of links lead.
+        fileprivate let listTargets: [TableID: TableReader]
         fileprivate let defaults: [Value?]
         /// The number of properties with one value each; if all of these are set, no default is needed.
         fileprivate let singleCount: Int
@@ -50,23 +53,31 @@ package final class ObjectInserter {
             self.classSchema = classSchema
             var fields: [Field] = []
             var links: [(position: Int, target: TableReader)] = []
+            var listTargets: [TableID: TableReader] = [:]
             for (position, property) in classSchema.properties.enumerated() {
                 var linked: TableID?
                 // Embedded objects are created, never linked.
-                if property.type == .object, property.isSingle,
+                if property.type == .object, property.isSingle || property.isList,
                     let target = view.schema.target(of: property), !target.isEmbedded
                 {
                     linked = target.table
-                    try links.append((position, view.table(target)))
+                    let rows = try view.table(target)
+                    if property.isSingle {
+                        links.append((position, rows))
+                    } else {
+                        listTargets[target.table] = rows
+                    }
                 }
                 fields.append(
                     Field(
                         column: property.column, type: property.type,
                         isOptional: property.isOptional, isSingle: property.isSingle,
-                        hasDefault: property.defaultValue != nil, linked: linked))
+                        isList: property.isList, hasDefault: property.defaultValue != nil,
+                        linked: linked))
             }
             self.fields = fields
             self.links = links
+            self.listTargets = listTargets
             defaults = classSchema.properties.map(\.defaultValue)
             singleCount = fields.count { $0.isSingle }
             hasCollectionDefaults = fields.contains { !$0.isSingle && $0.hasDefault }
@@ -100,7 +111,7 @@ package final class ObjectInserter {
 
     /// Sets a property to any value; ``insert(mode:)`` throws if the value does not fit.
     package func set(_ position: Int, _ value: Value) {
-        if !stage(value, plan.fields[position]) { keep(value, position) }
+        if !stage(value, position) { keep(value, position) }
     }
 
     /// Sets a property to an integer.
@@ -153,6 +164,50 @@ package final class ObjectInserter {
             && writer.setText(field.column, value)
     }
 
+    /// Begins a list of values or links; returns false if the list cannot be stored directly.
+    ///
+    /// Add the elements and call ``endList(_:)`` before the next property is set.
+    package func beginList(_ position: Int) -> Bool {
+        let field = plan.fields[position]
+        return field.isList && writer.beginList(field.column)
+    }
+
+    /// Adds a value to the list that was begun; returns false if it cannot be stored directly.
+    package func append(_ value: Value, to position: Int) -> Bool {
+        let field = plan.fields[position]
+        switch (field.type, value) {
+        case (.int, .int(let number)): writer.append(word: number)
+        case (.double, .double(let number)):
+            writer.append(word: Int64(bitPattern: number.bitPattern))
+        case (.bool, .bool(let flag)): writer.append(word: flag ? 1 : 0)
+        case (.float, .float(let number)): writer.append(word: Int64(number.bitPattern))
+        case (.date, .date(let moment)): writer.append(word: moment.microseconds)
+        case (.string, .string(let text)): writer.append(string: text)
+        case (.data, .data(let bytes)): writer.append(bytes: bytes)
+        case (.uuid, .uuid(let identifier)): writer.append(bytes: identifier.bytes)
+        case (.objectID, .objectID(let identifier)): writer.append(bytes: identifier.bytes)
+        case (.decimal, .decimal(let number)): writer.append(bytes: number.bytes)
+        case (.object, .object(let reference)) where field.linked == reference.table:
+            guard (try? plan.listTargets[reference.table]?.isPresent(reference.key)) == true else {
+                return false
+            }
+            writer.append(word: reference.key.rawValue)
+        case (_, .null) where field.isOptional && field.type != .object: writer.appendNull()
+        default: return false
+        }
+        return true
+    }
+
+    /// Adds UTF-8 bytes to the list of strings that was begun; returns false if they are not valid.
+    package func append(utf8 value: RawSpan, to position: Int) -> Bool {
+        guard plan.fields[position].type == .string, RowWriter.isText(value) else { return false }
+        writer.append(bytes: value)
+        return true
+    }
+
+    /// Sets the list that was begun; returns false if it is too long to be stored directly.
+    package func endList(_ position: Int) -> Bool { writer.endList(plan.fields[position].column) }
+
     private func keep(_ value: Value, _ position: Int) {
         if !hasOthers { others = Array(repeating: nil, count: plan.fields.count) }
         others[position] = value
@@ -160,8 +215,13 @@ package final class ObjectInserter {
     }
 
     /// Sets a value directly; returns false if the value cannot be stored without further work.
-    private func stage(_ value: Value, _ field: Field) -> Bool {
-        guard field.isSingle else { return false }
+    private func stage(_ value: Value, _ position: Int) -> Bool {
+        let field = plan.fields[position]
+        guard field.isSingle else {
+            guard case .list(let elements) = value, beginList(position) else { return false }
+            for element in elements where !append(element, to: position) { return false }
+            return endList(position)
+        }
         let column = field.column
         switch (field.type, value) {
         case (.int, .int(let number)): writer.setInt(column, number)
@@ -229,7 +289,7 @@ package final class ObjectInserter {
         guard given.count == plan.fields.count else { return nil }
         writer.beginRow()
         for position in plan.fields.indices {
-            if let value = given[position], !stage(value, plan.fields[position]) { return nil }
+            if let value = given[position], !stage(value, position) { return nil }
         }
         return try finish()
     }
@@ -256,14 +316,16 @@ package final class ObjectInserter {
     private func complete() -> Bool {
         for position in plan.fields.indices {
             let field = plan.fields[position]
-            if field.isSingle && writer.isSet(field.column) { continue }
+            if writer.isSet(field.column) { continue }
             if functions[classSchema.table, field.column] != nil { return false }
             if !field.isSingle {
                 if field.hasDefault { return false }
                 continue
             }
             if field.hasDefault {
-                guard let value = plan.defaults[position], stage(value, field) else { return false }
+                guard let value = plan.defaults[position], stage(value, position) else {
+                    return false
+                }
             } else if !field.isOptional {
                 return false
             }
@@ -276,8 +338,12 @@ package final class ObjectInserter {
         plan.fields.indices.map { position in
             if hasOthers, let value = others[position] { return value }
             let field = plan.fields[position]
-            guard field.isSingle, writer.isSet(field.column) else { return nil }
-            return stored(field)
+            guard field.type != .backlinks, writer.isSet(field.column) else { return nil }
+            return field.isSingle
+                ? stored(field)
+                : writer.list(field.column).map { elements in
+                    .list(elements.map { Value($0, of: field.type, target: field.linked) })
+                }
         }
     }
 

@@ -44,6 +44,8 @@ public struct Property: Hashable, Sendable {
     public var origin: Origin?
     /// The column that stores the property; not meaningful for backlinks, and until a file stores the schema.
     package var column: ColumnID
+    /// The column of the elements of short collections; nil for other properties, and for those of older files.
+    package var contents: ColumnID?
 
     /// Describes a property that is not stored yet.
     public init(
@@ -105,6 +107,22 @@ extension Property {
         return type.rawValue + (isOptional && type != .mixed ? "?" : "")
     }
 
+    /// Takes over the place where another property is stored.
+    mutating func adoptColumns(of other: Property) {
+        column = other.column
+        contents = other.contents
+    }
+
+    /// Takes the next free columns.
+    mutating func takeColumns(_ count: inout Int) {
+        column = ColumnID(rawValue: count)
+        count += 1
+        guard let collection else { return }
+        contents = ColumnID(rawValue: count)
+        // The keys of a map have a column too.
+        count += collection == .map ? 2 : 1
+    }
+
     /// Returns the definition of the column that stores the property; nil for backlinks.
     func columnDefinition(target table: TableID?) -> ColumnDefinition? {
         guard let kind = type.columnKind else { return nil }
@@ -113,7 +131,7 @@ extension Property {
             isOptional: collection == nil && isOptional,
             index: isPrimary ? .unique : isIndexed ? .ordered : .none,
             collection: collection, elementKind: collection == nil ? nil : kind,
-            elementIsOptional: collection != nil && isOptional,
+            elementIsOptional: collection != nil && isOptional, contents: contents,
             target: table, isMixed: type == .mixed, isDropped: false, isFullText: isFullText)
     }
 }

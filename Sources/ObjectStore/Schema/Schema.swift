@@ -151,6 +151,7 @@ public final class Schema: Sendable {
             let target = property.target.flatMap(find)?.table
             if let column = property.columnDefinition(target: target) {
                 columns[property.column.rawValue] = column
+                for contents in column.contentsColumns { columns[contents.id.rawValue] = contents }
             }
         }
         return TableDefinition(

@@ -67,6 +67,11 @@ enum SchemaCatalog {
                 let property = try decodeProperty(&reader)
                 guard property.isBacklinks || (0..<columnCount).contains(property.column.rawValue)
                 else { throw reader.damaged }
+                if let contents = property.contents {
+                    let last = contents.rawValue + (property.isMap ? 1 : 0)
+                    guard property.collection != nil, contents.rawValue >= 0, last < columnCount
+                    else { throw reader.damaged }
+                }
                 return property
             }
             let classSchema = ClassSchema(
@@ -101,6 +106,7 @@ enum SchemaCatalog {
         static let primary: UInt64 = 2
         static let indexed: UInt64 = 4
         static let fullText: UInt64 = 8
+        static let contents: UInt64 = 256
     }
 
     private static func encode(_ property: Property, _ writer: inout ByteWriter) {
@@ -111,11 +117,13 @@ enum SchemaCatalog {
             (property.isOptional ? Flag.optional : 0)
                 | (property.isPrimary ? Flag.primary : 0)
                 | (property.isIndexed ? Flag.indexed : 0)
-                | (property.isFullText ? Flag.fullText : 0))
+                | (property.isFullText ? Flag.fullText : 0)
+                | (property.contents != nil ? Flag.contents : 0))
         writer.byte(property.collection?.rawValue ?? 0)
         writer.text(property.target ?? "")
         writer.text(property.origin?.property ?? "")
         writer.number(UInt64(property.column.rawValue + 1))
+        if let contents = property.contents { writer.number(UInt64(contents.rawValue)) }
         if let value = property.defaultValue {
             writer.byte(1)
             ValueCoding.encode(value, &writer)
@@ -136,6 +144,8 @@ enum SchemaCatalog {
         let target = try reader.text()
         let originProperty = try reader.text()
         let column = try reader.number(as: Int.self) - 1
+        let contents =
+            flags & Flag.contents == 0 ? nil : ColumnID(rawValue: try reader.number(as: Int.self))
         let value = try reader.byte() == 1 ? ValueCoding.decode(&reader) : nil
         let origin =
             originProperty.isEmpty
@@ -147,6 +157,7 @@ enum SchemaCatalog {
             defaultValue: value, origin: origin)
         property.storedName = storedName
         property.column = ColumnID(rawValue: column)
+        property.contents = contents
         return property
     }
 }

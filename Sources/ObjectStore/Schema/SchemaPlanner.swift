@@ -39,15 +39,14 @@ struct SchemaPlanner {
                 properties.append(property)
                 continue
             }
-            if let column = keptColumn(of: property, old, stored, wanted.name) {
-                property.column = column
+            if let kept = keptProperty(of: property, old, stored, wanted.name) {
+                property.adoptColumns(of: kept)
             } else if let made = interim?.property(named: property.name),
                 made.column.rawValue >= stored.columnCount, made.hasSameStorage(as: property)
             {
-                property.column = made.column
+                property.adoptColumns(of: made)
             } else {
-                property.column = ColumnID(rawValue: columnCount)
-                columnCount += 1
+                property.takeColumns(&columnCount)
             }
             properties.append(property)
         }
@@ -121,8 +120,7 @@ struct SchemaPlanner {
         var properties = wanted.properties
         var columnCount = 0
         for position in properties.indices where !properties[position].isBacklinks {
-            properties[position].column = ColumnID(rawValue: columnCount)
-            columnCount += 1
+            properties[position].takeColumns(&columnCount)
         }
         return ClassSchema(
             wanted.name, properties, table: table, columnCount: columnCount,
@@ -140,10 +138,10 @@ struct SchemaPlanner {
         return old
     }
 
-    /// Returns the column whose values a property keeps; nil if there is none.
-    private mutating func keptColumn(
+    /// Returns the property whose values a property keeps; nil if there is none.
+    private mutating func keptProperty(
         of new: Property, _ old: Property?, _ stored: ClassSchema, _ name: String
-    ) -> ColumnID? {
+    ) -> Property? {
         guard let old else {
             differences.append(.propertyAdded(class: name, new))
             return nil
@@ -181,7 +179,7 @@ struct SchemaPlanner {
         if old.defaultValue != new.defaultValue {
             differences.append(.defaultChanged(class: name, from: old.defaultValue, to: new))
         }
-        return old.column
+        return old
     }
 
     private mutating func noteRemoved(_ stored: ClassSchema, _ wanted: ClassSchema) {

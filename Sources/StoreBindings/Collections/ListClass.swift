@@ -3,15 +3,57 @@ import ObjectStore
 
 /// A list of an object, for scripts.
 final class ListHandle: CollectionHandle {
-    let collection: LiveList
     let handle: StoreHandle
     let frozen: FrozenSpace?
     private var kept: ResultsHandle?
+    // Most handles only read a few elements. They need the following values, and neither the property nor the list.
+    private let source: ObjectSource
+    private let classSchema: ClassSchema
+    private let position: Int
+    private let owner: ObjectKey
+    private let rows: TableReader
+    private let column: ColumnID
+    private let type: PropertyType
+
+    private var made: Made?
+
+    /// A list with its property, which are large.
+    private final class Made {
+        let list: LiveList
+        init(_ list: LiveList) { self.list = list }
+    }
+
+    var collection: LiveList {
+        if let made { return made.list }
+        let list = source.object(classSchema, owner).list(in: classSchema.properties[position])
+        made = Made(list)
+        return list
+    }
 
     init(_ list: LiveList, _ handle: StoreHandle, _ frozen: FrozenSpace?) {
-        collection = list
         self.handle = handle
         self.frozen = frozen
+        source = list.source
+        classSchema = list.classSchema
+        position = -1
+        owner = list.owner
+        rows = list.source.view.reader(of: list.classSchema.table)
+        column = list.property.column
+        type = list.property.type
+        made = Made(list)
+    }
+
+    /// Creates the handle of the list in a property of an object.
+    init(_ owner: ObjectKey, _ slot: PropertySlot, in type: ObjectClass) {
+        handle = type.handle
+        frozen = type.frozen
+        source = type.source
+        classSchema = type.classSchema
+        position = slot.index
+        self.owner = owner
+        rows = type.rows
+        column = slot.column
+        self.type = classSchema.properties[position].type
     }
 
     static func of(
@@ -38,7 +80,8 @@ final class ListHandle: CollectionHandle {
             iterating
         ],
         index: { list, index, result in
-            if list.collection.property.type == .mixed {
+            if try list.read(ScriptIndex.position(index), result) { return }
+            if list.type == .mixed {
                 let item = try NestedCollection.item(
                     at: .element(list.collection, ScriptIndex.position(index)))
                 return result.set(ValueBridge(list.handle, list.frozen).lua(item))
@@ -54,6 +97,30 @@ final class ListHandle: CollectionHandle {
             let value = try list.value(field.luaValue)
             try list.collection.set(value, at: ScriptIndex.position(index))
         })
+
+    /// Reads an element of a type that needs no conversion; returns false for others, and if there is none.
+    private func read(_ position: Int, _ result: borrowing LuaResult) throws -> Bool {
+        if handle.readScope.isTracking { return false }
+        do throws(StorageError) {
+            switch type {
+            case .string, .data:
+                return try rows.withListBytes(column, owner, at: position) { result.set($0) }
+                    != nil
+            case .int:
+                guard let value = try rows.listInt(column, owner, at: position) else {
+                    return false
+                }
+                result.set(value)
+            case .double:
+                guard let value = try rows.listDouble(column, owner, at: position) else {
+                    return false
+                }
+                result.set(value)
+            default: return false
+            }
+            return true
+        } catch { throw StoreError(error) }
+    }
 
     private static let changing: [LuaMethod<ListHandle>] = [
         LuaMethod("append") { list, call in

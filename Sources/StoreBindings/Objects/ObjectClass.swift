@@ -77,6 +77,10 @@ final class ObjectClass: LuaLiveClass {
                 if let target = try rows.link(column, object) {
                     return try setLink(target, property(at: slot), result)
                 }
+            case .list:
+                if try rows.isPresent(object) {
+                    return result.set(ListHandle(object, slot, in: self), ListHandle.type)
+                }
             default:
                 return try getSlowly(key, slot, result)
             }
@@ -257,7 +261,12 @@ final class ObjectClass: LuaLiveClass {
         inserter.clear()
         for i in 0..<fields.count {
             let slot = PropertySlot(rawValue: fields.slot(i))
-            guard set(slot.index, kind: slot.kind, fields.field(i), inserter) else {
+            let field = fields.field(i)
+            if field.kind == .other {
+                guard setList(slot, field, inserter) else { return nil }
+                continue
+            }
+            guard set(slot.index, kind: slot.kind, field, inserter) else {
                 return try createSlowly(fields)
             }
         }
@@ -300,12 +309,46 @@ final class ObjectClass: LuaLiveClass {
         return true
     }
 
+    /// Sets a list to the elements of an array; returns false for other tables, and for elements that need conversion.
+    private func setList(
+        _ slot: PropertySlot, _ field: borrowing LuaField, _ inserter: ObjectInserter
+    ) -> Bool {
+        let position = slot.index
+        guard slot.kind == .list, inserter.beginList(position) else { return false }
+        let isSet = field.withElements { elements in
+            for i in 0..<elements.count
+            where !append(elements.element(i), to: position, inserter) { return false }
+            return inserter.endList(position)
+        }
+        return isSet == true
+    }
+
+    private func append(
+        _ element: borrowing LuaField, to position: Int, _ inserter: ObjectInserter
+    ) -> Bool {
+        switch element.kind {
+        case .string: return element.withBytes { inserter.append(utf8: $0, to: position) }
+        case .int:
+            return inserter.append(.int(element.int), to: position)
+                || inserter.append(.double(Double(element.int)), to: position)
+        case .double: return inserter.append(.double(element.double), to: position)
+        case .bool: return inserter.append(.bool(element.bool), to: position)
+        case .object:
+            let object = element.object
+            guard let type = object.type as? ObjectClass, type.handle === handle,
+                type.frozen == nil
+            else { return false }
+            return inserter.append(.object(type.reference(object.key)), to: position)
+        case .null, .box, .other: return false
+        }
+    }
+
     private func createSlowly(_ fields: borrowing LuaFields) throws -> Int64? {
         var values = [Value?](repeating: nil, count: classSchema.properties.count)
         let bridge = ValueBridge(handle, nil)
         for i in 0..<fields.count {
             let slot = PropertySlot(rawValue: fields.slot(i))
-            guard slot.isProperty else { return nil }
+            guard slot.isProperty, fields.field(i).kind != .other else { return nil }
             let property = property(at: slot)
             if fields.field(i).box(UnmanagedObject.type) != nil { return nil }
             // Collections that are given as other collections use the general path.

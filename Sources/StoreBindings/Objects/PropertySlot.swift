@@ -21,6 +21,7 @@ struct PropertySlot {
         static let link = Kind(bits: 7)
         /// Any other single value.
         static let other = Kind(bits: 8)
+        /// A set, a map or backlinks.
         static let collection = Kind(bits: 9)
         /// A property whose index or column exceeds the bits of a slot; it uses the general path.
         static let wide = Kind(bits: 10)
@@ -28,6 +29,7 @@ struct PropertySlot {
         static let store = Kind(bits: 11)
         /// The name `class` of every object.
         static let className = Kind(bits: 12)
+        static let list = Kind(bits: 13)
     }
 
     private static let kindBits = 4
@@ -55,7 +57,7 @@ struct PropertySlot {
     private init(_ kind: Kind) { rawValue = kind.bits }
 
     private static func kind(of property: Property) -> Kind {
-        if !property.isSingle { return .collection }
+        if !property.isSingle { return property.isList ? .list : .collection }
         return switch property.type {
         case .bool: .bool
         case .int: .int
@@ -97,7 +99,7 @@ struct PropertySlot {
         return kind == .wide ? index : index & (1 << Self.indexBits - 1)
     }
 
-    /// The column of the property; meaningful for single values that are not wide.
+    /// The column of the property; meaningful for single values and lists that are not wide.
     @inline(__always)
     var column: ColumnID { ColumnID(rawValue: rawValue >> (Self.kindBits + Self.indexBits)) }
 
@@ -105,5 +107,5 @@ struct PropertySlot {
     var isProperty: Bool { kind != .store && kind != .className }
 
     /// Whether the property may be a collection.
-    var mayBeCollection: Bool { kind == .collection || kind == .wide }
+    var mayBeCollection: Bool { kind == .list || kind == .collection || kind == .wide }
 }

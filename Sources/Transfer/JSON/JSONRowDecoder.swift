@@ -17,7 +17,7 @@ struct JSONRowDecoder {
     /// Decodes the row on a tape.
     ///
     /// The class is in the row; otherwise it is the section of the file, or the class in the options. A row that contains
-    /// only single values of the right types is stored directly.
+    /// only values and short lists of the right types is stored directly.
     func decode(_ tape: JSONTape, section: String?) throws -> Importer.Row {
         guard tape.kind(0) == .object else {
             throw FormatError("expected an object as the row, got \(JSONNode(tape).description)")
@@ -70,7 +70,7 @@ struct JSONRowDecoder {
 
     // MARK: Fast path
 
-    /// Stores a row that has only single values of the right types, from the member at `first` up to the end of its
+    /// Stores a row that has only values and short lists of the right types, from the member at `first` up to the end of its
     /// object.
     ///
     /// Returns false and stores nothing for any other row.
@@ -126,9 +126,39 @@ struct JSONRowDecoder {
             else { return false }
             inserter.set(field, parsed)
         case (.decimal, .int): inserter.set(field, .decimal(DecimalValue(tape.int(value))))
+        case (nil, .array): return setList(field, tape, value, inserter)
         default: return false
         }
         return true
+    }
+
+    private func setList(
+        _ field: Int, _ tape: JSONTape, _ value: Int, _ inserter: ObjectInserter
+    ) -> Bool {
+        guard inserter.beginList(field) else { return false }
+        var position = value + 1
+        while tape.kind(position) != .end {
+            let isSet =
+                switch tape.kind(position) {
+                case .string: tape.withText(position) { inserter.append(utf8: $0, to: field) }
+                case .int:
+                    inserter.append(.int(tape.int(position)), to: field)
+                        || appendDouble(field, tape, position, inserter)
+                case .real: appendDouble(field, tape, position, inserter)
+                case .truth: inserter.append(.bool(true), to: field)
+                case .falsehood: inserter.append(.bool(false), to: field)
+                default: false
+                }
+            guard isSet else { return false }
+            position = tape.after(position)
+        }
+        return inserter.endList(field)
+    }
+
+    private func appendDouble(
+        _ field: Int, _ tape: JSONTape, _ position: Int, _ inserter: ObjectInserter
+    ) -> Bool {
+        tape.exactDouble(position).map { inserter.append(.double($0), to: field) } ?? false
     }
 
     // MARK: In general

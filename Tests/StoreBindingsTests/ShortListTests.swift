@@ -1,0 +1,124 @@
+import Testing
+
+/// Lists that are created with their object are the same as lists that are filled afterward.
+@Suite struct ShortListTests {
+    let session: Session
+
+    init() throws {
+        session = try Session(
+            """
+            Owner = { id = "int primary", ints = "int[]", doubles = "double[]", bools = "bool[]", texts = "string[]",
+              dates = "date[]", data = "data[]", maybe = "string?[]", mixed = "mixed[]", friends = "Owner[]",
+              tags = "string<>", marks = "int{}", count = { type = "int", default = 3 } },
+            """)
+        session.expect(
+            """
+            number = 0
+            function create(values)
+              number = number + 1
+              values.id = number
+              local owner
+              store:write(function() owner = store:create("Owner", values) end)
+              return owner
+            end
+            function refused(code, values)
+              local count = #store:objects "Owner"
+              local ok, err = pcall(create, values)
+              assert(not ok and err.code == code, tostring(err))
+              assert(#store:objects "Owner" == count)
+            end
+            """)
+    }
+
+    @Test func `arrays of each type give the elements that append gives`() {
+        session.expect(
+            """
+            local function long(element) local all = {} for i = 1, 300 do all[i] = element end return all end
+            local one, two = create {}, create {}
+            local cases = {
+              ints = { {}, { 1 }, { 1, -5, math.maxinteger, math.mininteger }, long(7) },
+              doubles = { { 1, 2.5 }, { 0/0, 1/0, -0.0 }, long(0.5) },
+              bools = { { true, false, true } },
+              texts = { { "" }, { "red", "grün" }, { ("x"):rep(300) }, long("same"), { "a", "a" } },
+              dates = { { moonpool.date(0), moonpool.date(86400.5) } },
+              data = { { "\\0\\1", "bytes \\255" } },
+              maybe = { { "a", moonpool.null, "b" } },
+              mixed = { { 1, "two", { 3 }, one } },
+              friends = { { one, two, one }, {} },
+              tags = { { "b", "a", "b" } },
+            }
+            for name, lists in pairs(cases) do
+              for _, list in ipairs(lists) do
+                local made, filled = create { [name] = list }, create {}
+                store:write(function()
+                  if name == "tags" then for _, element in ipairs(list) do filled.tags:add(element) end else
+                    for _, element in ipairs(list) do filled[name]:append(element) end
+                  end
+                end)
+                assert(#made[name] == #filled[name], name)
+                for i = 1, #made[name] do
+                  local a, b = made[name][i], filled[name][i]
+                  assert(a == b or a ~= a and b ~= b or name == "mixed", name .. " " .. i)
+                end
+                assert(made.count == 3 and #made.marks == 0)
+              end
+            end
+            assert(#store:objects("Owner"):where("friends.@count > 0") > 0)
+            assert(#one.friends == 0 and #store:objects("Owner"):where("ANY friends.id == $1", one.id) == 2)
+            """)
+    }
+
+    @Test func `what is no array of the right elements is refused, and leaves no object`() {
+        session.expect(
+            """
+            refused("type_mismatch", { ints = { "1" } })
+            refused("type_mismatch", { ints = { 1, 2.5 } })
+            refused("type_mismatch", { texts = { "a", 1 } })
+            refused("type_mismatch", { texts = { a = 1 } })
+            refused("type_mismatch", { texts = "a" })
+            refused("type_mismatch", { texts = { "a\\xff" } })
+            refused("type_mismatch", { friends = { 1 } })
+            local gone = create {}
+            store:write(function() store:delete(gone) end)
+            refused("invalid_object", { friends = { gone } })
+            -- A nested table is another object, as before.
+            number = number + 1
+            local owner = create { friends = { { id = 1000 }, { id = 1001, ints = { 1, 2 } } } }
+            assert(#owner.friends == 2 and owner.friends[2].ints[2] == 2)
+            -- A duplicate key is reported, although the lists fit.
+            local ok, err = pcall(function() store:write(function()
+              store:create("Owner", { id = 1000, ints = { 1 }, texts = { "a" }, friends = { owner } })
+            end) end)
+            assert(not ok and err.code == "duplicate_key")
+            -- An update replaces the lists.
+            store:write(function()
+              store:create("Owner", { id = 1000, ints = { 5, 6 }, friends = { owner } }, "modified")
+            end)
+            local updated = store:object("Owner", 1000)
+            assert(updated.ints[2] == 6 and updated.friends[1] == owner)
+            """)
+    }
+
+    @Test func `handles of lists follow their object until it is deleted`() {
+        session.expect(
+            """
+            local owner = create { ints = { 1, 2 }, texts = { "a" }, doubles = { 1.5 } }
+            local ints, texts, doubles = owner.ints, owner.texts, owner.doubles
+            assert(ints[1] == 1 and ints[3] == nil and ints[0] == nil and ints[-1] == nil)
+            assert(texts[1] == "a" and doubles[1] == 1.5)
+            local frozen = ints:freeze()
+            store:write(function()
+              ints:append(3)
+              assert(ints[3] == 3)
+              for i = 1, 600 do texts:append("text " .. i) end
+              assert(texts[601] == "text 600" and texts[1] == "a")
+            end)
+            assert(ints[3] == 3 and #ints == 3 and frozen[3] == nil and frozen[2] == 2)
+            assert(texts[601] == "text 600" and #texts == 601)
+            store:write(function() store:delete(owner) end)
+            local ok, err = pcall(function() return ints[1] end)
+            assert(not ok and err.code == "invalid_object", tostring(err))
+            assert(not ints:is_valid() and frozen[1] == 1)
+            """)
+    }
+}
