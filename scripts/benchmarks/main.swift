@@ -57,6 +57,7 @@ do {
     if options.includes("W18") { try EffectWorkload.run(bench) }
     if options.includes("W19") { try PostgresWorkload.run(bench) }
     if options.includes("W20") { try ReplicationWorkload.run(bench) }
+    if options.includes("W21") { try CollectionWorkload.run(bench) }
     if options.includes("W9") { try InsertWorkload.measureSize(bench) }
 
     print(
