@@ -60,11 +60,15 @@ open class LuaLiveClass {
 extension LuaResult {
     /// The requested key, when the slot is -1.
     package var key: LuaValue { state.memberName(at: 2, on: L) }
+    /// The userdata that is read, when the slot is -1.
+    package var receiver: LuaValue { state.value(at: 1, on: L) }
 }
 
 extension LuaField {
     /// The key that is assigned, when the slot is -1.
     package var key: LuaValue { state.memberName(at: 2, on: L) }
+    /// The userdata that is changed, when the slot is -1.
+    package var receiver: LuaValue { state.value(at: 1, on: L) }
 }
 
 /// The methods that all live classes of one kind share.

@@ -13,7 +13,7 @@ struct ModuleFunctions {
         func add(_ name: String, _ body: @escaping (borrowing LuaCall) throws -> LuaAnswer) {
             table[name] = .function(state.makeFunction(name, body))
         }
-        add("open") { call in
+        let open = state.makeFunction("open") { call in
             let module = try weak.module()
             var (configuration, migration) = try OpenOptions.configuration(call, module)
             module.rights.limit(&configuration)
@@ -22,8 +22,12 @@ struct ModuleFunctions {
             let handle = try module.open(
                 configuration, shouldCompact: OpenOptions.shouldCompact(call),
                 migration: migration, defaults: schema)
-            if let schema { try handle.functionDefaults.take(schema, for: handle) }
+            if let schema { try handle.take(schema) }
             return call.answer(handle, StoreHandle.type)
+        }
+        table["open"] = .function(open)
+        add("default") { call in
+            call.answer(try weak.module().defaultStore(open), StoreHandle.type)
         }
         add("date") { try dates.make($0) }
         add("uuid", UUIDBox.make)
@@ -94,7 +98,9 @@ struct ModuleFunctions {
     private func addMethodsAsFunctions(
         _ add: (String, @escaping (borrowing LuaCall) throws -> LuaAnswer) -> Void
     ) {
-        let own: Set = ["open", "date", "uuid", "object_id", "decimal", "data", "float", "new"]
+        let own: Set = [
+            "open", "default", "date", "uuid", "object_id", "decimal", "data", "float", "new",
+        ]
         let names =
             ObjectClass.methods.members.map(\.name) + ResultsHandle.type.members.map(\.name)
             + ListHandle.type.members.map(\.name) + SetHandle.type.members.map(\.name)

@@ -272,6 +272,25 @@ private actor Tracker {
         #expect(called == expected)
     }
 
+    @MainActor @Test func `isInvalidated of objects and collections is reported`() async throws {
+        let store = try open(.memory("observable-invalidated"))
+        defer { store.close() }
+        let dune = try #require(try store.find(Book.self, 1))
+        let sequels = dune.sequels
+        let flags = (0..<2).map { _ in Flag() }
+        #expect(!track(flags[0]) { dune.isInvalidated })
+        #expect(!track(flags[1]) { sequels.isInvalidated })
+        try store.writeNow { _ in dune.title = "Dune II" }
+        let later = Flag()
+        _ = track(later) { dune.title }
+        try store.writeNow { _ in dune.title = "Dune III" }
+        #expect(try await eventually { later.isSet })
+        #expect(!flags[0].isSet && !flags[1].isSet)
+        try store.writeNow { tx in try tx.delete(dune) }
+        #expect(try await eventually { flags[0].isSet && flags[1].isSet })
+        #expect(dune.isInvalidated && sequels.isInvalidated)
+    }
+
     @MainActor @Test func `a loop over Observations receives values until the object is deleted`()
         async throws
     {

@@ -31,6 +31,24 @@ import Testing
         for block in blocks { #expect(compiled.contains(block), "\(block)") }
     }
 
+    @Test func `the test suites that the article about Realm's behavior names exist`() throws {
+        let article = try lines(of: "Sources/Moonpool/Moonpool.docc/RealmBehavior.md")
+        let rows = article.split(separator: "\n").filter { $0.hasSuffix("Tests` |") }
+        #expect(rows.count > 50)
+        let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        let files = FileManager.default.enumerator(at: root, includingPropertiesForKeys: nil)
+        let sources = try (files?.compactMap { $0 as? URL } ?? [])
+            .filter { $0.pathExtension == "swift" }
+            .map { try String(contentsOf: $0, encoding: .utf8) }.joined()
+        let suites = Set(
+            rows.flatMap { $0.matches(of: /`(\w+Tests)`/).map { String($0.output.1) } })
+        for suite in suites {
+            #expect(
+                sources.contains("struct \(suite) ") || sources.contains("class \(suite) "),
+                "\(suite)")
+        }
+    }
+
     @Test func `the functions of the article about typed models work`() async throws {
         let folder = try TemporaryFolder()
         let path = folder.file("cats.moonpool")

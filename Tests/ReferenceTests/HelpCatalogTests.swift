@@ -195,13 +195,13 @@ import Testing
     static let computed: Set = [
         "object.store", "object.class", "unmanaged object.store", "unmanaged object.class",
         "unmanaged object.is_frozen", "unmanaged object.project", "unmanaged object.thaw",
-        "unmanaged object.observe_value", "unmanaged object.get",
-        "moonpool.on_error", "object change.error",
+        "unmanaged object.get",
+        "moonpool.on_error", "moonpool.default_configuration", "object change.error",
         // The methods of a live store that a frozen store does not have.
         "frozen store.backup", "frozen store.export", "frozen store.import", "frozen store.pins",
         "frozen store.resolve", "frozen store.at", "frozen store.versions", "frozen store.diff",
         "frozen store.undo", "frozen store.redo", "frozen store.record", "frozen store.publish",
-        "frozen store.follow",
+        "frozen store.follow", "frozen store.new",
     ]
 
     @Test

@@ -116,10 +116,13 @@ package final class Snapshot {
     /// Moves to the newest version.
     ///
     /// Returns the previous version as a frozen snapshot; nil if there is no newer version. Table readers follow. Takes
-    /// a few microseconds, independent of the size.
+    /// a few microseconds, independent of the size. `willMove` receives the newer version while this snapshot still
+    /// shows the old one.
     ///
     /// It must not be called inside a write.
-    package func advance() throws(StorageError) -> Snapshot? {
+    package func advance(
+        _ willMove: ((Snapshot) -> Void)? = nil
+    ) throws(StorageError) -> Snapshot? {
         precondition(
             !isFrozen && write == nil,
             "a frozen snapshot, or one with an open write, cannot advance")
@@ -127,6 +130,7 @@ package final class Snapshot {
         guard file.latestVersion() != old.version else { return nil }
         let next = try ReadTransaction(file.lease())
         guard next.version != old.version else { return nil }
+        if let willMove { willMove(Snapshot(file, next, source.definitions)) }
         let left = Snapshot(leaving: old, of: source, source.definitions, spares)
         follow(from: old.version, to: next)
         return left
@@ -183,8 +187,11 @@ package final class Snapshot {
     ///
     /// Returns the previous version if the snapshot moved.
     ///
-    /// Throws `readOnly`, and `writeInProgress` if this thread has another write open on the file.
-    package func beginWrite(_ ticket: WriteLockTicket? = nil) throws(StorageError) -> Snapshot? {
+    /// Throws `readOnly`, and `writeInProgress` if this thread has another write open on the file. For `willMove` see
+    /// ``advance(_:)``.
+    package func beginWrite(
+        _ ticket: WriteLockTicket? = nil, _ willMove: ((Snapshot) -> Void)? = nil
+    ) throws(StorageError) -> Snapshot? {
         precondition(
             !isFrozen && write == nil,
             "a frozen snapshot, or one with an open write, cannot begin a write")
@@ -193,7 +200,7 @@ package final class Snapshot {
         }
         let transaction = try WriteTransaction(
             file.lease(), durability: file.options.durability, ticket: ticket)
-        let left = try advance()
+        let left = try advance(willMove)
         source.beginWrite(WriteSession(self, transaction))
         return left
     }

@@ -355,6 +355,20 @@ package final class WriteSession {
         for index in reader.rowIndexes { try index.index.flush(in: handle) }
     }
 
+    /// Returns the changes so far.
+    ///
+    /// Takes time in proportion to the changes since the last savepoint.
+    package func changes() throws(StorageError) -> ChangeSet {
+        if let failure { throw failure }
+        try changing { () throws(StorageError) in try flushEverything() }
+        var changes = ChangeSet(schemaChanged: isSchemaChanged)
+        for (id, overlay) in overlays where overlay.isTouched {
+            let changed = try overlay.changes()
+            if !changed.isEmpty { changes.tables[id] = changed }
+        }
+        return changes
+    }
+
     // MARK: Savepoints
 
     /// Moves all changes of the write to the transaction.

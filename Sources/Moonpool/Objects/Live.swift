@@ -135,6 +135,16 @@ public struct Live<M: ObjectModel> {
     /// Whether the object exists and its store is open.
     public var isValid: Bool { isPresent }
 
+    /// Whether the object was deleted or its store is closed; the opposite of ``isValid``.
+    ///
+    /// A read inside `withObservationTracking` or `Observations` registers: a view that shows "deleted" runs again when
+    /// the object is deleted. To wait for the deletion on any actor, use the change ``ObjectChange/deleted(_:)``.
+    ///
+    /// ```swift
+    /// withObservationTracking { rex.isInvalidated } onChange: { print("deleted or restored") }
+    /// ```
+    public var isInvalidated: Bool { !isPresent }
+
     /// The identity of the object, for any thread and any store of the file.
     public var objectID: ObjectID<M> { ObjectID(objectKey, in: modelTable.context.fileNumber) }
 

@@ -105,6 +105,8 @@ public struct LiveList<Element: StoredValue>: ExpressibleByArrayLiteral {
     }
     /// Whether the list's owner exists.
     public var isValid: Bool { (try? engine.isValid) ?? false }
+    /// Whether the list's owner was deleted or its store is closed; reads register like those of the elements.
+    public var isInvalidated: Bool { !isValid }
     /// Returns the plain values.
     ///
     /// Throws `invalid_object` if the owner was deleted, `closed`.

@@ -95,6 +95,8 @@ public struct LiveMap<Element: StoredValue>: ExpressibleByDictionaryLiteral {
     }
     /// Whether the map's owner exists.
     public var isValid: Bool { (try? engine.isValid) ?? false }
+    /// Whether the map's owner was deleted or its store is closed; reads register like those of the elements.
+    public var isInvalidated: Bool { !isValid }
     /// Removes a key and its value.
     public func removeValue(forKey key: String) {
         change { map, _ in _ = try map.removeValue(forKey: key) }

@@ -79,6 +79,8 @@ public struct LiveSet<Element: StoredValue>: ExpressibleByArrayLiteral {
     }
     /// Whether the set's owner exists.
     public var isValid: Bool { (try? engine.isValid) ?? false }
+    /// Whether the set's owner was deleted or its store is closed; reads register like those of the elements.
+    public var isInvalidated: Bool { !isValid }
     /// Inserts an element.
     public func insert(_ element: Element.LiveForm) {
         change { _ = try $0.insert(Element._element(of: element, in: $1).value) }

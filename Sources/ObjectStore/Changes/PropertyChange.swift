@@ -15,6 +15,9 @@ public struct PropertyChange {
     let oldView: StoreView
     let newView: StoreView
 
+    /// The version after the change, for reading.
+    package var viewAfter: StoreView { newView }
+
     /// The property's name.
     public var name: String { property.name }
 

@@ -60,7 +60,7 @@ extension Store {
     private func openWrite() throws {
         let ticket = try awaitWriteLock()
         let left = try StoreError.wrapping { () throws(StorageError) in
-            try view.snapshot.beginWrite(ticket)
+            try view.snapshot.beginWrite(ticket, willMove)
         }
         view.snapshot.write?.reservedKeys = coordinator.reservedKeys
         do {
@@ -88,8 +88,9 @@ extension Store {
         let before = view.version
         let left: Snapshot?
         do {
-            left = try commitSnapshot(keepingLeft: keepingLeft)
+            left = try commitSnapshot(keepingLeft: keepingLeft, silencing: silenced)
         } catch {
+            for observer in notifications.earlyObservers { observer.isAnnounced = false }
             // because: the caller needs the reason why the commit failed, not the failure to read the file afterward.
             try? didRollBack()
             throw error

@@ -286,11 +286,46 @@ extension Store {
 
     private func advance() throws -> Bool {
         let left = try StoreError.wrapping { () throws(StorageError) in
-            try view.snapshot.advance()
+            try view.snapshot.advance(willMove)
         }
         guard let left else { return false }
         try didLeave(left)
         return true
+    }
+
+    /// The function that calls observers before the store moves; nil if there are none to call.
+    var willMove: ((Snapshot) -> Void)? {
+        notifications.earlyObservers.isEmpty ? nil : { [self] in announce($0) }
+    }
+
+    /// Calls the observers of a change before the store moves to a newer version.
+    private func announce(_ next: Snapshot) {
+        do {
+            var schema = view.schema
+            if let bytes = try SchemaCatalog.bytes(next), bytes != catalog {
+                schema = try SchemaCatalog.decode(bytes, of: next.file)
+                try next.configure(schema.tableDefinitions)
+            }
+            try notifications.willMove(
+                from: view, to: StoreView(schema: schema, snapshot: next, isFrozen: true),
+                next.changes(from: view.version, to: next.version))
+        } catch {
+            // because: the move reports what makes the newer version unreadable.
+            notifications.report(error)
+        }
+    }
+
+    /// Calls the observers of a change before the open write is committed.
+    private func announceCommit(silencing tokens: [NotificationToken]) throws {
+        guard !notifications.earlyObservers.isEmpty, let session = view.snapshot.write else {
+            return
+        }
+        let (before, changes) = try StoreError.wrapping { () throws(StorageError) in
+            (try view.snapshot.frozen(), try session.changes())
+        }
+        try notifications.willMove(
+            from: StoreView(schema: committedSchema, snapshot: before, isFrozen: true), to: view,
+            changes, silencing: tokens)
     }
 
     /// Updates the store after its snapshot has moved to another version.
@@ -406,14 +441,17 @@ extension Store {
     /// The other stores are woken before this one moves to the new version, because their threads take a while to wake.
     /// Returns the previous version if `keepingLeft` is true.
     @discardableResult  // because: the previous version is returned only on request
-    func commitSnapshot(keepingLeft: Bool = false) throws -> Snapshot? {
-        if !view.schema.classesWithUniqueIndexes.isEmpty, let session = view.snapshot.write {
-            do {
+    func commitSnapshot(
+        keepingLeft: Bool = false, silencing tokens: [NotificationToken] = []
+    ) throws -> Snapshot? {
+        do {
+            if !view.schema.classesWithUniqueIndexes.isEmpty, let session = view.snapshot.write {
                 try UniqueIndexCheck(self, session).check()
-            } catch {
-                view.snapshot.cancelWrite()
-                throw error
             }
+            try announceCommit(silencing: tokens)
+        } catch {
+            view.snapshot.cancelWrite()
+            throw error
         }
         noteAuthor()
         let left = try StoreError.wrapping { () throws(StorageError) in

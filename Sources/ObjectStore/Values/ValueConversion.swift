@@ -1,5 +1,5 @@
 /// Converts a given value to the value that a property stores.
-enum ValueConversion {
+package enum ValueConversion {
     /// Returns the value in the form in which the property stores it.
     ///
     /// Numbers are converted to the property's type of number, to an int only if they are whole; other types must
@@ -7,7 +7,7 @@ enum ValueConversion {
     /// objects converts both.
     ///
     /// Throws `type_mismatch`, or `missing_value` for nil in a required property.
-    static func stored(
+    package static func stored(
         _ value: Value, _ property: Property, _ classSchema: ClassSchema
     ) throws -> Value {
         guard let collection = property.collection else {

@@ -92,6 +92,8 @@ struct SchemaLiteral {
         guard let type = fields.first(where: { $0.name?.text == "type" }),
             let text = SourceText.content(of: type.value)
         else { return false }
+        // An ignored property is known to the script only, so the class counts as unknown.
+        if fields.contains(where: { $0.name?.text == "ignored" }) { return false }
         guard parse(name, text, of: className, into: &properties) else { return false }
         for field in fields {
             guard case .constant(let token) = field.value, token.text == "true" else { continue }

@@ -43,12 +43,15 @@ extension CollectionHandle {
     /// A description of the collection for messages.
     var subject: String { "\(collection.classSchema.name).\(collection.property.name)" }
 
-    /// The method `observe`.
+    /// The methods `observe` and `observe_value`.
     static var observing: [LuaMethod<Self>] {
         [
             CollectionMethods.observing { handle, call in
                 try ObserverBinding(handle.handle, call).observe(handle)
-            }
+            },
+            LuaMethod("observe_value") { handle, call in
+                call.answer(try ObserverBinding(handle.handle, call).observeValue(handle))
+            },
         ]
     }
 

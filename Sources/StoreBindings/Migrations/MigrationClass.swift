@@ -24,7 +24,7 @@ package final class MigrationHandle {
     ) throws {
         handle.updateClasses()
         if let schema {
-            try handle.functionDefaults.take(schema, for: handle)
+            try handle.take(schema)
             try migration.fillComputedDefaults()
         }
         guard let function else { return }

@@ -168,6 +168,10 @@ final class ObjectClass: LuaLiveClass {
                 return try get(key, slot.rawValue, result)
             }
         }
+        if let declaration = handle.ignoredProperties.find(name, in: classSchema) {
+            return result.set(
+                try handle.ignoredProperties.value(of: name, declaration, for: result.receiver))
+        }
         switch try handle.module.hostMembers[classSchema.name]?[name] {
         case .method(let function)?: result.set(.function(function))
         case .property(let get)?: result.set(try get(object(key)))
@@ -184,6 +188,7 @@ final class ObjectClass: LuaLiveClass {
         let added = (try? handle.module)?.hostMembers[classSchema.name] ?? [:]
         let known =
             classSchema.properties.map(\.name) + Self.methods.members.map(\.name) + added.keys
+            + handle.ignoredProperties.all(of: classSchema).keys
         let hint =
             NearestName.find(name, among: known).map { "; did you mean '\($0)'?" }
             ?? NearestName.hint(for: name, among: classSchema.properties.map(\.name))
@@ -194,6 +199,12 @@ final class ObjectClass: LuaLiveClass {
     // MARK: Writing
 
     override func set(_ key: Int64, _ slot: Int, _ value: borrowing LuaField) throws {
+        if slot < 0, let name = value.key.text,
+            let declaration = handle.ignoredProperties.find(name, in: classSchema)
+        {
+            return try handle.ignoredProperties.set(
+                name, declaration, for: value.receiver, to: value.luaValue, in: classSchema, handle)
+        }
         let slot = slot >= 0 ? PropertySlot(rawValue: slot) : try unknownSlot(value.key)
         guard slot.isProperty else {
             throw StoreError(

@@ -11,6 +11,8 @@ extension ObjectClass {
                     .named(call.table(2), of: type.classSchema)
                 _ = try type.source.writableStore()
                 try type.handle.store.update(live, values)
+                try type.handle.ignoredProperties.set(
+                    call.table(2), for: call[1], in: type.classSchema, type.handle)
                 return call.answerArgument(1)
             },
             LuaMethod("is_valid") { object, call in

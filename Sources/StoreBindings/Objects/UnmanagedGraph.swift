@@ -46,6 +46,9 @@ final class UnmanagedGraph {
                 let key = keys[member.userdata]?.key
             {
                 member.userdata.become(LuaLiveObject(type: type, key: key.rawValue))
+                try handle.ignoredProperties.set(
+                    member.object.values, for: .userdata(member.userdata), in: member.classSchema,
+                    handle)
             }
         }
         guard let reference = keys[root] else {
@@ -99,6 +102,7 @@ final class UnmanagedGraph {
                     "expected property names of '\(classSchema.name)' as keys, got a \(key.typeName)"
                 )
             }
+            if handle.ignoredProperties.find(name, in: classSchema) != nil { continue }
             _ = try classSchema.requireProperty(name)
         }
         let values = try classSchema.properties.map { property -> Value? in

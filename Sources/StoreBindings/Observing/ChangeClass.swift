@@ -48,7 +48,12 @@ struct ObjectChangeTable {
     }
 
     func new(_ change: PropertyChange, of object: LiveObject) throws -> LuaValue {
-        let property = change.property
+        guard !change.property.isSingle else { return try ValueBridge(handle, nil).lua(change.new) }
+        return try current(change.property, of: object)
+    }
+
+    /// Returns the present value of a property, or its collection.
+    func current(_ property: Property, of object: LiveObject) throws -> LuaValue {
         if property.isBacklinks {
             guard let results = try? Results(backlinks: property, of: object) else { return .nil }
             return handle.state.userdata(ResultsHandle(results, handle, nil), ResultsHandle.type)
@@ -56,6 +61,6 @@ struct ObjectChangeTable {
         if property.collection != nil {
             return (try? ValueBridge(handle, nil).collection(property, of: object)) ?? .nil
         }
-        return try ValueBridge(handle, nil).lua(change.new)
+        return try ValueBridge(handle, nil).lua(object.value(property.name))
     }
 }

@@ -11,6 +11,9 @@ struct ObserverBinding {
     let keyPaths: [String]
     let name: String
     let pace: ObserverPace?
+    /// Whether `observe_value` also calls the function with the first value, and before changes.
+    private let isInitial: Bool
+    private let isPrior: Bool
     private let remote: Remote?
 
     /// An observer whose function runs on another thread.
@@ -29,7 +32,15 @@ struct ObserverBinding {
         property = first == 3 ? try call.text(2) : ""
         function = try call.function(first)
         let known = ["keypaths", "name", "on", "debounce", "throttle"]
-        let options = try call.options(first + 1, known)
+        let options = try call.options(first + 1, first == 3 ? known + Self.ofValues : known)
+        let flags = try Self.ofValues.map { option in
+            let value = options?[option] ?? .nil
+            guard value.isNil || value.boolean != nil else {
+                throw call.argumentError(first + 1, "'\(option)' must be true or false")
+            }
+            return value.boolean == true
+        }
+        (isInitial, isPrior) = (flags[0], flags[1])
         remote = try Self.remote(options, call: call, first: first, handle: handle)
         pace = try Self.pace(options, call, first + 1)
         name = try Self.name(options, call, first + 1)
@@ -46,6 +57,9 @@ struct ObserverBinding {
         default: throw call.argumentError(first + 1, "'keypaths' must be an array of strings")
         }
     }
+
+    /// The options of `observe_value` only.
+    private static let ofValues = ["initial", "prior"]
 
     private static func remote(
         _ options: LuaTable?, call: borrowing LuaCall, first: Int, handle: StoreHandle
@@ -165,61 +179,146 @@ struct ObserverBinding {
 
     /// Implements `object:observe_value(path, fn)`.
     func observeValue(_ object: LiveObject) throws -> LuaValue {
-        let (handle, name, pace) = (handle, name, pace)
-        guard keyPaths.isEmpty else {
-            throw StoreError(
-                .invalidArgument,
-                "observe_value observes one path, '\(property)'; use observe for 'keypaths'")
-        }
+        let handle = handle
+        try refuseKeyPaths()
         _ = try object.source.writableStore()
         guard let property = object.classSchema.property(named: property) else {
+            if property == Self.invalidated {
+                return try observeEnd(of: object, nil, "a \(object.classSchema.name)")
+            }
             return try observe(
                 ProjectedPath(
                     property, class: object.classSchema, schema: object.source.openView().schema),
                 of: object)
         }
-        return try answer(
-            "\(property.name) of a \(object.classSchema.name)",
-            { call in
-                try handle.store.observe(
-                    object.reference, keyPaths: [property.name], name: name, pace: pace
-                ) { [weak handle] change in
-                    if case .error(let error) = change.kind { throw error }
-                    guard let handle,
-                        let entry = change.properties.first(where: { $0.name == property.name })
-                    else { return }
-                    let table = ObjectChangeTable(handle)
-                    try call([
-                        table.new(entry, of: object),
-                        property.isSingle ? table.old(entry) : .nil,
-                    ])
+        func entry(_ change: ObjectChange) -> PropertyChange? {
+            change.properties.first { $0.name == property.name }
+        }
+        func old(_ entry: PropertyChange) throws -> LuaValue {
+            property.isSingle ? try ObjectChangeTable(handle).old(entry) : .nil
+        }
+        return try observe(
+            object, keyPaths: [property.name],
+            ValueCalls(
+                subject: "\(property.name) of a \(object.classSchema.name)",
+                initial: { try ObjectChangeTable(handle).current(property, of: object) },
+                prior: { try entry($0).map(old) },
+                change: { change in
+                    guard let entry = entry(change) else { return nil }
+                    return [
+                        try ObjectChangeTable(handle).new(entry, of: object), try old(entry),
+                    ]
+                }))
+    }
+
+    /// Implements `observe_value("invalidated", fn)` of lists, sets and maps.
+    func observeValue(_ observed: some CollectionHandle) throws -> LuaValue {
+        guard property == Self.invalidated else {
+            throw StoreError(
+                .invalidArgument,
+                "observe_value of a collection observes 'invalidated', not '\(property)'; use observe "
+                    + "for its elements")
+        }
+        try refuseKeyPaths()
+        let collection = observed.collection
+        _ = try collection.source.writableStore()
+        return try observeEnd(
+            of: collection.source.object(collection.classSchema, collection.owner),
+            collection.property, observed.subject)
+    }
+
+    /// The name with which observers wait for the end of an object or a collection.
+    private static let invalidated = "invalidated"
+
+    private func refuseKeyPaths() throws {
+        guard keyPaths.isEmpty else {
+            throw StoreError(
+                .invalidArgument,
+                "observe_value observes one path, '\(property)'; use observe for 'keypaths'")
+        }
+    }
+
+    private func observeEnd(
+        of owner: LiveObject, _ collection: Property?, _ subject: String
+    ) throws -> LuaValue {
+        func hasEnded(_ change: ObjectChange) -> Bool {
+            if case .deleted = change.kind { true } else { false }
+        }
+        return try observe(
+            owner, keyPaths: [], endOf: collection,
+            ValueCalls(
+                subject: "\(Self.invalidated) of \(subject)", isEnd: true,
+                initial: { .boolean(false) },
+                prior: { hasEnded($0) ? .boolean(false) : Optional.none },
+                change: { hasEnded($0) ? [.boolean(true), .boolean(false)] : nil }))
+    }
+
+    /// The arguments of the function of `observe_value`; nil for no call.
+    private struct ValueCalls {
+        let subject: String
+        /// Whether only the end of the object is observed.
+        var isEnd = false
+        /// Returns the present value.
+        let initial: () throws -> LuaValue
+        /// Returns the old value before a change.
+        let prior: (ObjectChange) throws -> LuaValue?
+        /// Returns the new and the old value after a change.
+        let change: (ObjectChange) throws -> [LuaValue]?
+    }
+
+    private func observe(
+        _ object: LiveObject, keyPaths: [String], endOf collection: Property? = nil,
+        _ calls: ValueCalls
+    ) throws -> LuaValue {
+        let (handle, name, pace) = (handle, name, pace)
+        return try answer(calls.subject) { call in
+            var extras = ObjectObservation()
+            extras.onlyEnd = calls.isEnd
+            extras.collection = collection
+            if isInitial { extras.initial = { try call([calls.initial(), .nil]) } }
+            if isPrior {
+                extras.prior = { change in
+                    guard let old = try calls.prior(change) else { return }
+                    try call([.nil, old, .boolean(true)])
                 }
-            })
+            }
+            return try handle.store.observe(
+                object.reference, keyPaths: keyPaths, extras, name: name, pace: pace
+            ) { [weak handle] change in
+                // The function takes values only, so the script's error handler receives errors.
+                if case .error(let error) = change.kind { throw error }
+                guard handle != nil, let arguments = try calls.change(change) else { return }
+                try call(arguments)
+            }
+        }
     }
 
     private func observe(_ path: ProjectedPath, of object: LiveObject) throws -> LuaValue {
-        let (handle, name, pace) = (handle, name, pace)
+        let bridge = ValueBridge(handle, nil)
         try path.requireOne(for: "observe_value")
         try refuseRemote("path")
         // Compares values: `toys[1].name` does not change when the name of another toy changes.
         var last = try path.value(of: object.key, in: object.source)
-        return try answer(
-            "\(path.text) of a \(object.classSchema.name)",
-            { call in
-                try handle.store.observe(
-                    object.reference, keyPaths: path.observed, name: name, pace: pace
-                ) { [weak handle] change in
-                    // The function takes values only, so the script's error handler receives errors.
-                    if case .error(let error) = change.kind { throw error }
-                    guard let handle, case .change = change.kind else { return }
+        return try observe(
+            object, keyPaths: path.observed,
+            ValueCalls(
+                subject: "\(path.text) of a \(object.classSchema.name)",
+                initial: {
+                    last = try path.value(of: object.key, in: object.source)
+                    return bridge.lua(last)
+                },
+                prior: { change in
+                    guard let view = change.properties.first?.viewAfter else { return nil }
+                    let next = try path.value(of: object.key, in: .frozen(view))
+                    return next == last ? Optional.none : bridge.lua(last)
+                },
+                change: { change in
+                    guard case .change = change.kind else { return nil }
                     let value = try path.value(of: object.key, in: object.source)
-                    guard value != last else { return }
-                    let bridge = ValueBridge(handle, nil)
-                    let old = bridge.lua(last)
-                    last = value
-                    try call([bridge.lua(value), old])
-                }
-            })
+                    guard value != last else { return nil }
+                    defer { last = value }
+                    return [bridge.lua(value), bridge.lua(last)]
+                }))
     }
 
     /// Implements `results:observe(fn)`.

@@ -22,6 +22,7 @@ final class FunctionDefaults {
         for (key, properties) in schema.pairs {
             guard let className = key.text, let properties = properties.table else { continue }
             for (name, declaration) in Self.declarations(properties) {
+                if declaration.table?["ignored"].isTruthy == true { continue }
                 var function: LuaFunction?
                 if case .function(let given)? = declaration.table?["default"] { function = given }
                 guard function != nil || functions[className]?[name] != nil else { continue }
@@ -40,7 +41,7 @@ final class FunctionDefaults {
     }
 
     /// Returns names and declarations from a table in either form.
-    private static func declarations(_ table: LuaTable) -> [(name: String, LuaValue)] {
+    static func declarations(_ table: LuaTable) -> [(name: String, LuaValue)] {
         guard table.count > 0, table[1].text == nil else {
             return table.pairs.compactMap { key, value in key.text.map { ($0, value) } }
         }

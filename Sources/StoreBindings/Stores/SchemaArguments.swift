@@ -32,9 +32,9 @@ struct SchemaArguments {
             let isEmbedded = try Self.isEmbedded(properties, name)
             try state.checkMemory()
             let indexes = try Self.indexes(properties["indexes"], name)
-            if properties[1].text == Self.others {
+            if Self.isPartial(properties) {
                 return try changed(
-                    name, named(properties, of: name),
+                    name, named(properties, of: name), besides: properties,
                     isEmbedded: properties["embedded"].boolean, indexes)
             }
             let classSchema = ClassSchema(
@@ -45,9 +45,36 @@ struct SchemaArguments {
         return classes.sorted { $0.name < $1.name }
     }
 
+    /// Returns whether a class declares only the properties that change, after `"..."`.
+    static func isPartial(_ properties: LuaTable) -> Bool { properties[1].text == others }
+
+    /// Returns the ignored property that a declaration describes; nil if the file stores the property.
+    ///
+    /// Throws `invalid_schema` for options that only a stored property can have.
+    func ignored(
+        _ name: String, _ declaration: LuaValue, in className: String
+    ) throws -> Property? {
+        guard let long = declaration.table,
+            try Self.flag("ignored", in: long, isInType: false, of: "'\(className).\(name)'")
+        else { return nil }
+        let property = try property(name, declaration, in: className)
+        guard
+            property
+                == Property(
+                    name, property.type, isOptional: property.isOptional,
+                    defaultValue: property.defaultValue), property.type != .object
+        else {
+            throw Self.invalid(
+                "'\(className).\(name)': an ignored property is not stored; its type is a plain value, or "
+                    + "mixed for every value of Lua, and 'default' is its only option")
+        }
+        return property
+    }
+
     /// Returns a class of the store with some of its properties added or replaced.
     private func changed(
-        _ name: String, _ properties: [Property], isEmbedded: Bool?, _ indexes: [CompositeIndex]?
+        _ name: String, _ properties: [Property], besides declarations: LuaTable,
+        isEmbedded: Bool?, _ indexes: [CompositeIndex]?
     ) throws -> ClassSchema {
         guard let present else {
             throw Self.invalid(
@@ -55,8 +82,9 @@ struct SchemaArguments {
             )
         }
         let old = try present.require(name).unplaced
-        let replaced = old.properties.map { property in
-            properties.first { $0.name == property.name } ?? property
+        let replaced = try old.properties.compactMap { property in
+            try ignored(property.name, declarations[property.name], in: name) != nil
+                ? nil : properties.first { $0.name == property.name } ?? property
         }
         return ClassSchema(
             name, replaced + properties.filter { old.property(named: $0.name) == nil },
@@ -124,6 +152,7 @@ struct SchemaArguments {
             }
             if name == "embedded", case .boolean = value { continue }
             if name == "indexes", try Self.indexes(value, className) != nil { continue }
+            if try ignored(name, value, in: className) != nil { continue }
             properties.append(try property(name, value, in: className))
         }
         return properties.sorted { $0.name < $1.name }
@@ -137,7 +166,7 @@ struct SchemaArguments {
                     "'\(className)' mixes an array of properties with the key \(key.text ?? "?")")
             }
         }
-        return try table.array.map { element in
+        return try table.array.compactMap { element in
             guard let pair = element.table, let name = pair[1].text ?? pair["name"].text else {
                 throw Self.invalid(
                     "'\(className)': each property in an array is {\"name\", \"type\"}")
@@ -148,6 +177,7 @@ struct SchemaArguments {
                         + "{\"id\", \"int primary\"}")
             }
             let hasOptions = pair.pairs.contains { $0.key.integer == nil }
+            if try ignored(name, element, in: className) != nil { return nil }
             return try property(name, hasOptions ? element : pair[2], in: className)
         }
     }
@@ -163,7 +193,9 @@ struct SchemaArguments {
             throw Self.invalid(
                 "\(subject): write the type as a string such as \"int?\", got a \(value.typeName)")
         }
-        let known = ["type", "primary", "indexed", "fulltext", "default", "map_to", "name"]
+        let known = [
+            "type", "primary", "indexed", "fulltext", "default", "map_to", "ignored", "name",
+        ]
         for (key, _) in long.pairs where key.integer == nil {
             guard let option = key.text, known.contains(option) else {
                 let shown = key.text ?? key.typeName
@@ -309,17 +341,18 @@ struct SchemaText {
                         return .table(names)
                     }))
         }
-        for (index, property) in classSchema.properties.enumerated() {
-            func add(_ declaration: LuaValue) {
-                guard isOrdered else { return result[property.name] = declaration }
-                result[index + 1] = .table(
-                    handle.state.makeTable([.text(property.name), declaration]))
-            }
+        var count = 0
+        func add(_ name: String, _ declaration: LuaValue) {
+            guard isOrdered else { return result[name] = declaration }
+            count += 1
+            result[count] = .table(handle.state.makeTable([.text(name), declaration]))
+        }
+        for property in classSchema.properties {
             let text = LuaValue.text(PropertySyntax.text(of: property))
             let function = handle.functionDefaults.function(of: property, in: classSchema)
             let isMapped = property.storedName != property.name
             guard property.defaultValue != nil || function != nil || isMapped else {
-                add(text)
+                add(property.name, text)
                 continue
             }
             let long = handle.state.makeTable(fields: 3)
@@ -330,7 +363,15 @@ struct SchemaText {
                 long["default"] = ValueBridge(handle, nil).lua(value)
             }
             if isMapped { long["map_to"] = .text(property.storedName) }
-            add(.table(long))
+            add(property.name, .table(long))
+        }
+        let ignored = handle.ignoredProperties.all(of: classSchema).sorted { $0.key < $1.key }
+        for (name, declaration) in ignored {
+            let long = handle.state.makeTable(fields: 3)
+            long["type"] = .text(PropertySyntax.text(of: declaration.property))
+            long["ignored"] = .boolean(true)
+            long["default"] = declaration.initial
+            add(name, .table(long))
         }
         return result
     }

@@ -82,6 +82,12 @@ extension StoreHandle {
             }
             return call.answer(LuaLiveObject(type: type, key: found.key.rawValue))
         },
+        LuaMethod("new") { handle, call in
+            let type = try handle.requireClass(call, 2)
+            let made = try UnmanagedObject(
+                type.classSchema, call.isNil(3) ? nil : call.table(3), in: handle)
+            return call.answer(made, UnmanagedObject.type)
+        },
         LuaMethod("objects") { handle, call in
             let type = try handle.requireClass(call, 2)
             let results = Results(.store(handle.store), all: type.classSchema)
@@ -119,7 +125,7 @@ extension StoreHandle {
                 }
             }
             handle.updateClasses()
-            try handle.functionDefaults.take(call.table(2), for: handle)
+            try handle.take(call.table(2))
             return .none
         },
         LuaMethod("refresh") { handle, call in
@@ -135,22 +141,29 @@ extension StoreHandle {
             let type = try handle.requireClass(call, 2)
             let mode = try call.updateMode(4)
             return try handle.creating(nested: mode) {
-                let values: Value
+                let given: LuaTable?
                 if call.isNil(3) {
-                    values = .dictionary([:])
+                    given = nil
                 } else if let unmanaged = call.optionalObject(3, UnmanagedObject.type) {
-                    values = try ValueBridge(handle, nil).values(
-                        unmanaged.values, of: type.classSchema)
+                    given = unmanaged.values
                 } else if let (_, object) = call.liveObject(3)?.stored {
                     let made = try handle.store.create(
                         type.classSchema.name, copying: object, mode: mode)
                     return call.answer(LuaLiveObject(type: type, key: made.key.rawValue))
                 } else {
-                    values = try ValueBridge(handle, nil).values(
-                        call.table(3), of: type.classSchema)
+                    given = try call.table(3)
                 }
-                let made = try handle.store.create(type.classSchema.name, values, mode: mode)
-                return call.answer(LuaLiveObject(type: type, key: made.key.rawValue))
+                let values = try given.map {
+                    try ValueBridge(handle, nil).values($0, of: type.classSchema)
+                }
+                let made = try handle.store.create(
+                    type.classSchema.name, values ?? .dictionary([:]), mode: mode)
+                let object = handle.userdata(made.reference)
+                if let given {
+                    try handle.ignoredProperties.set(
+                        given, for: object, in: type.classSchema, handle)
+                }
+                return call.answer(object)
             }
         },
         LuaMethod("add") { handle, call in

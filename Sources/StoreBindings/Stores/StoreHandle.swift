@@ -18,6 +18,8 @@ package final class StoreHandle {
     let readScope: ReadScope
     /// The functions that compute default values of new objects.
     let functionDefaults = FunctionDefaults()
+    /// The properties whose values stay with the script's handles.
+    let ignoredProperties: IgnoredProperties
     private let options: StoreConfiguration
     private var frozenSpaces: [WeakSpace] = []
     /// The active recordings of changes.
@@ -46,6 +48,7 @@ package final class StoreHandle {
         dates = module.dates
         null = module.null
         sectionKeys = StoreModule.weakTable(state, "v")
+        ignoredProperties = IgnoredProperties(state)
         readScope = module.readScope
         store.readScope = module.readScope
         self.store = store
@@ -169,6 +172,13 @@ package final class StoreHandle {
         lender = nil
         knownSchema = nil
         functionDefaults.forget()
+        ignoredProperties.forget()
+    }
+
+    /// Registers the parts of a script's schema that the store does not contain, after the store has adopted it.
+    func take(_ schema: LuaTable) throws {
+        try functionDefaults.take(schema, for: self)
+        try ignoredProperties.take(schema, for: self)
     }
 
     /// Updates the classes to the current schema: adds new classes and updates changed ones.

@@ -85,6 +85,8 @@ package final class StoreModule {
     weak var host: (any BindingHost)?
     /// The open stores in the order of opening.
     package private(set) var handles: [StoreHandle] = []
+    /// The default store of the script and the configuration that it was opened with.
+    private var openDefault: (configuration: LuaValue, handle: StoreHandle)?
     let scheduler: any Scheduler
     let dates: DateClass
     /// The scope that records reads for the running effect or computed value.
@@ -193,6 +195,7 @@ package final class StoreModule {
             handle.forgetClasses()
         }
         handles = []
+        openDefault = nil
     }
 
     /// Opens a store for the script, or returns the open store of the same file.
@@ -238,6 +241,25 @@ package final class StoreModule {
         }
         handles.append(handle)
         host?.didOpen(store)
+        return handle
+    }
+
+    /// Returns the default store, which is opened with the arguments in `moonpool.default_configuration`, or as the file
+    /// `default.moonpool`.
+    ///
+    /// The store remains the default one until it is closed or the configuration is another value.
+    func defaultStore(_ open: LuaFunction) throws -> StoreHandle {
+        let configuration = table["default_configuration"]
+        if let (known, handle) = openDefault, known == configuration, !handle.store.isClosed {
+            return handle
+        }
+        let opened = try open.call([
+            configuration.isNil ? .text("default.moonpool") : configuration
+        ])
+        guard let handle = opened.first?.userdata?.object(as: StoreHandle.type) else {
+            throw StoreError(.invalidArgument, "moonpool.open returned no store")
+        }
+        openDefault = (configuration, handle)
         return handle
     }
 

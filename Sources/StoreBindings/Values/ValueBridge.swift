@@ -307,6 +307,7 @@ struct ValueBridge {
                     "expected property names of '\(classSchema.name)' as keys, got a \(key.typeName)"
                 )
             }
+            if handle.ignoredProperties.find(name, in: classSchema) != nil { continue }
             let property = try classSchema.requireProperty(name)
             values[name] = try value(element, for: property, of: classSchema, depth: depth)
         }

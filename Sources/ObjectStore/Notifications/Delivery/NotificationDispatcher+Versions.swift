@@ -15,6 +15,7 @@ extension NotificationDispatcher {
         lastNumber += 1
         observer.register(as: lastNumber)
         observers[observer.number] = observer
+        if observer.isEarly { earlyObservers.append(observer) }
         noteObservers()
         file(observer)
         if let version {
@@ -54,6 +55,7 @@ extension NotificationDispatcher {
         if observer is StoreObserver { return storeObservers.removeAll { $0 === observer } }
         if observer.isTracked { forget(observer) }
         observers[observer.number] = nil
+        if !earlyObservers.isEmpty { earlyObservers.removeAll { $0 === observer } }
         if let before = filed.removeValue(forKey: observer.number) {
             index.remove(observer, before)
         }
@@ -88,6 +90,7 @@ extension NotificationDispatcher {
     /// Records that the observer has seen the current version.
     func move(_ observer: Observer) {
         if observer.isTracked { forget(observer) }
+        observer.isAnnounced = false
         observer.setBase(store.view.version)
     }
 

@@ -25,6 +25,8 @@ package final class NotificationDispatcher {
     /// All observers except the store's own, by number.
     var observers: [Int: Observer] = [:]
     var storeObservers: [StoreObserver] = []
+    /// The observers that are also called before the store moves, in the order of registration.
+    var earlyObservers: [Observer] = []
     var lastNumber = 0
     /// Called with true after the first observer was added, and with false after the last one was removed.
     var isObservingHandler: ((Bool) -> Void)?
@@ -89,6 +91,33 @@ extension NotificationDispatcher {
             throw StoreError(
                 .invalidArgument,
                 "without_notifying: expected tokens of this store; one observes another store")
+        }
+    }
+
+    /// Calls the early observers that a move to another version affects, before the store moves.
+    ///
+    /// Without recorded changes, the versions are compared. The handlers can read the store, which still shows the old
+    /// version, and cannot change it.
+    func willMove(
+        from old: StoreView, to new: StoreView, _ changes: ChangeSet?,
+        silencing tokens: [NotificationToken] = []
+    ) throws {
+        let step = try VersionStep(
+            from: old, to: new,
+            changes: changes ?? VersionComparison.changes(from: old, to: new))
+        for observer in earlyObservers
+        where observer.isActive && !observer.isAnnounced
+            && !tokens.contains(where: { $0.observer === observer })
+        {
+            do {
+                guard let call = try observer.prior(to: step) else { continue }
+                observer.isAnnounced = true
+                ReadOnlySection.run("\(observer.title), called before a change,") {
+                    run(call, of: observer)
+                }
+            } catch {
+                report(error, observer)
+            }
         }
     }
 

@@ -1,5 +1,22 @@
 import ColumnStorage
 
+/// The calls of an observer of an object other than those after a change.
+package struct ObjectObservation {
+    /// Whether only the end of the object is reported, and not changes of its properties.
+    package var onlyEnd = false
+    /// A list, set or map of the object, whose removal from the schema is also the end.
+    package var collection: Property?
+    /// The first call, at the next delivery.
+    package var initial: (() throws -> Void)?
+    /// Receives a change before the store moves to it: the store still shows the old values, and must not be changed.
+    ///
+    /// Each call after a change follows at most one such call.
+    package var prior: ((ObjectChange) throws -> Void)?
+
+    /// Creates an observation without other calls.
+    package init() {}
+}
+
 /// Observes one object.
 ///
 /// Reports changes of the object's own properties or, with key paths, of the properties on the paths. Linked objects
@@ -12,12 +29,13 @@ final class ObjectObserver: Observer {
     private let texts: [String]
     private var filter: KeyPathFilter?
     private var handler: Handler?
+    private var extras: ObjectObservation
 
     /// Creates an observer of an object.
     ///
     /// Throws `invalid_query` for a key path that the class does not have.
     init(
-        _ object: ObjectReference, keyPaths: [String], name: String,
+        _ object: ObjectReference, keyPaths: [String], _ extras: ObjectObservation, name: String,
         dispatcher: NotificationDispatcher,
         schema: Schema, handler: @escaping Handler
     ) throws {
@@ -28,6 +46,7 @@ final class ObjectObserver: Observer {
         self.handler = handler
         className = classSchema.name
         texts = keyPaths
+        self.extras = extras
         super.init(name: name, dispatcher: dispatcher)
         try follow(schema)
     }
@@ -46,33 +65,54 @@ final class ObjectObserver: Observer {
     override func release() {
         handler = nil
         filter = nil
+        extras = ObjectObservation()
     }
 
-    /// Returns nil, because objects have no initial call.
+    /// Returns the initial call, which most observers do not have.
     ///
     /// If the object is deleted before its observer's first call, the observer receives the deletion.
     override func begin(in view: StoreView) throws -> Call? {
-        try view.isPresent(object) ? nil : lastCall(from: view.version, to: view.version)
+        try view.isPresent(object)
+            ? extras.initial : lastCall(from: view.version, to: view.version)
+    }
+
+    override var isEarly: Bool { extras.prior != nil }
+
+    override func prior(to step: VersionStep) throws -> Call? {
+        guard let prior = extras.prior, let change = try change(along: step) else { return nil }
+        return { try prior(change) }
     }
 
     override func advance(along step: VersionStep) throws -> Call? {
-        if step.changes(of: object.table)?.deleted.contains(object.key) == true {
+        guard let handler, let change = try change(along: step) else { return nil }
+        guard case .change = change.kind else {
             return lastCall(from: step.old.version, to: step.new.version, viewBefore: step.old)
         }
+        explain(change.properties.map(\.property), step)
+        return { try handler(change) }
+    }
+
+    /// Returns the change that a step makes; nil if there is none to report.
+    private func change(along step: VersionStep) throws -> ObjectChange? {
+        let classSchema = step.new.schema.find(table: object.table)
+        guard let classSchema,
+            step.changes(of: object.table)?.deleted.contains(object.key) != true,
+            extras.collection.map({ classSchema.property(in: $0.column)?.collection != nil })
+                ?? true
+        else {
+            return ObjectChange(
+                kind: .deleted, object: object, properties: [], viewBefore: step.old)
+        }
+        if extras.onlyEnd { return nil }
         if step.changes.schemaChanged { try follow(step.new.schema) }
-        guard let classSchema = step.new.schema.find(table: object.table) else {
-            return lastCall(from: step.old.version, to: step.new.version, viewBefore: step.old)
-        }
         var changed = try changedProperties(of: classSchema, in: step)
         if let delay { changed.removeAll { delay.isSilent($0.name) } }
-        guard !changed.isEmpty, let handler else { return nil }
-        let change = ObjectChange(
+        if changed.isEmpty { return nil }
+        return ObjectChange(
             kind: .change, object: object,
             properties: changed.map {
                 PropertyChange(property: $0, object: object, oldView: step.old, newView: step.new)
             })
-        explain(changed, step)
-        return { try handler(change) }
     }
 
     override func failed(_ error: StoreError) -> Call? {

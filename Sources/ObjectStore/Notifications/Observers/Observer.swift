@@ -101,6 +101,14 @@ class Observer {
     /// reads the state again in that version.
     func advance(along step: VersionStep) throws -> Call? { nil }
 
+    /// Whether the observer is also called before the store moves.
+    var isEarly: Bool { false }
+    /// Whether the observer was called before a move and not yet after it.
+    var isAnnounced = false
+
+    /// Returns the call to make before the store moves along a step.
+    func prior(to step: VersionStep) throws -> Call? { nil }
+
     /// Returns the conditions under which the observer is called for an object; nil if they do not depend on one
     /// object.
     func coverage(of object: ObjectReference, in view: StoreView) throws -> ObserverCoverage? {

@@ -85,9 +85,11 @@ extension HelpCatalog {
                 """),
         .method(
             "observe_value", of: [object],
-            ["(path: string, body: fun(new: any, old: any), options?: ObserveOptions): Token"],
+            [
+                "(path: string, body: fun(new: any, old: any, is_prior: boolean?), options?: ObserveOptions): Token"
+            ],
             "Registers a function that is called when one property, or the value of a path such as `owner.name` or "
-                + "`toys.@max.price`, changes.",
+                + "`toys.@max.price`, changes. `invalidated` becomes true when the object is deleted.",
             errors: [
                 .unknownProperty, .invalidQuery, .alreadyInWrite, .frozen, .invalidObject,
                 .invalidArgument,
@@ -96,6 +98,19 @@ extension HelpCatalog {
                 local token <close> = rex:observe_value("age", function(new, old) print(old, new) end)
                 store:write(function() rex.age = 8 end)
                 store:refresh()  --> 7 8
+                """),
+        .method(
+            "observe_value", of: [list, set, map],
+            [
+                "(path: \"invalidated\", body: fun(new: boolean, old: boolean, is_prior: boolean?), options?: ObserveOptions): Token"
+            ],
+            "Registers a function that is called when the object that owns the collection is deleted.",
+            errors: [.alreadyInWrite, .frozen, .invalidObject, .invalidArgument],
+            example: """
+                local token <close> = rex.toys:observe_value("invalidated", print, { initial = true })
+                store:refresh()  --> false nil
+                store:write(function() store:delete(rex) end)
+                store:refresh()  --> true false
                 """),
     ]
 }

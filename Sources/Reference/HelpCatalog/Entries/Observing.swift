@@ -59,6 +59,15 @@ extension HelpCatalog {
             "on", of: [observeOptions], "Worker?",
             "Calls the function on the event loop of this worker. The function must not capture locals."
         ),
+        .field(
+            "initial", of: [observeOptions], "boolean?",
+            "For observe_value: calls the function at the next delivery, with the present value and nil."
+        ),
+        .field(
+            "prior", of: [observeOptions], "boolean?",
+            "For observe_value: calls the function also before the store moves to a change, with nil, the old value and "
+                + "true. The store still shows the old values and cannot be changed; before the commit of an own write, it "
+                + "shows the new ones."),
         .method(
             "invalidate", of: [token], ["()"], "Unregisters the observer.",
             example: """

@@ -15,6 +15,31 @@ extension HelpCatalog {
                 }
                 print(zoo.path)  --> zoo.moonpool
                 """),
+        .function(
+            "default", of: moonpool, ["(): Store"],
+            "Opens the default store, which moonpool.default_configuration describes; without one, the file "
+                + "`default.moonpool` in the working directory. Returns the open store until it is closed or configured in "
+                + "another way.",
+            errors: [
+                .invalidArgument, .invalidSchema, .migrationNeeded, .versionTooLow, .fileCorrupt,
+                .fileFormatTooNew, .diskFull,
+            ],
+            example: """
+                moonpool.default_configuration = { in_memory = "notes", schema = { Note = { text = "string" } } }
+                local notes <close> = moonpool.default()
+                notes:write(function() notes:create("Note", { text = "feed Rex" }) end)
+                print(#moonpool.default():objects "Note")  --> 1
+                """),
+        .field(
+            "default_configuration", of: [moonpool], "(OpenOptions|string)?",
+            "Set this to the argument of moonpool.open with which moonpool.default opens the store. Each worker has its own.",
+            isWritable: true,
+            example: """
+                moonpool.default_configuration = { path = "mine.moonpool", schema = {} }
+                print(moonpool.default().path)  --> mine.moonpool
+                moonpool.default():close()
+                moonpool.default_configuration = nil
+                """),
         .field(
             "path", of: [openOptions], "string?",
             "The path of the store's file. Pass either path or in_memory."),
@@ -75,6 +100,15 @@ extension HelpCatalog {
         .field(
             "default", of: [propertyOptions], "any",
             "The default value, or a function that returns it."),
+        .field(
+            "ignored", of: [propertyOptions], "boolean?",
+            "Whether the property is not stored: each handle of an object keeps its own value, outside of transactions and "
+                + "queries. A mixed one takes every value of Lua.",
+            example: """
+                store:define { Dog = { "...", draft = { type = "string", default = "", ignored = true } } }
+                rex.draft = "Good boy"
+                print(rex.draft, dogs[1].draft == "")  --> Good boy true
+                """),
         .field(
             "map_to", of: [propertyOptions], "string?", "The name of the property in the file."),
     ]

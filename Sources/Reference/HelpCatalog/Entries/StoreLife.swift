@@ -11,6 +11,16 @@ extension HelpCatalog {
                 --> Max
                 """),
         .method(
+            "new", of: [store], ["(class: `T`, values?: table): T"],
+            "Creates an object that is not in the store and has the defaults of its class; store:add adds it.",
+            errors: [.unknownClass, .unknownProperty, .invalidArgument, .closed],
+            example: """
+                local cleo = store:new("Dog", { id = 3, name = "Cleo" })
+                print(cleo.breed, #cleo.toys, #dogs)  --> mutt 0 2
+                store:write(function() store:add(cleo) end)
+                print(cleo.store == store, #dogs)  --> true 3
+                """),
+        .method(
             "object", of: [store], ["(class: `T`, key: any): T?"],
             "Returns the object with a primary key, or nil.",
             errors: [.unknownClass, .typeMismatch, .invalidArgument, .closed],
