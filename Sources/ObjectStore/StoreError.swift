@@ -124,6 +124,8 @@ extension StoreError.Code {
     public static let missingValue = Self(rawValue: "missing_value")
     /// A value has a type that the property cannot store.
     public static let typeMismatch = Self(rawValue: "type_mismatch")
+    /// The values of a commit break a rule of the schema.
+    public static let invalidValue = Self(rawValue: "invalid_value")
     /// The schema has no class of this name.
     public static let unknownClass = Self(rawValue: "unknown_class")
     /// The class has no property of this name.

@@ -2,9 +2,43 @@ import Moonpool
 import TestThreads
 import Testing
 
+private struct Kitten: Model {
+    var chip = ""
+    var lives: Int? = 9
+    var mood = "calm"
+    var toys: [Link<Yarn>] = []
+    static let options = ModelOptions<Kitten>(
+        rules: [
+            .unique(\.chip), .pattern(\.chip, "^%d*$"), .minimum(\.lives, 0), .maximum(\.lives, 9),
+            .oneOf(\.mood, ["calm", "wild"]), .owns(\.toys),
+        ])
+}
+private struct Yarn: Model { var color = "" }
+
 @Suite struct TypedModelTests {
     private func open(_ name: String = #function) throws -> Store {
         try Store(.memory(name), models: Book.self, Author.self, Shelf.self)
+    }
+
+    @Test func `a model declares rules for its values, and links that own their objects`() throws {
+        let store = try Store(.memory("ruled kittens"), models: Kitten.self, Yarn.self)
+        defer { store.close() }
+        let tom = try store.writeNow { tx in
+            try tx.insert(Kitten(chip: "1", toys: [.new(Yarn(color: "red"))]))
+        }
+        func refused(_ code: ErrorCode, _ kitten: Kitten) -> Bool {
+            do {
+                _ = try store.writeNow { tx in try tx.insert(kitten) }
+                return false
+            } catch { return (error as? any MoonpoolError)?.code == code }
+        }
+        #expect(refused(.duplicateKey, Kitten(chip: "1")))
+        #expect(refused(.invalidValue, Kitten(chip: "a")))
+        #expect(refused(.invalidValue, Kitten(chip: "2", lives: 10)))
+        #expect(refused(.invalidValue, Kitten(chip: "2", mood: "odd")))
+        #expect(!refused(.invalidValue, Kitten(chip: "2", lives: nil)))
+        try store.writeNow { tx in try tx.delete(tom) }
+        #expect(store.all(Yarn.self).count == 0 && store.all(Kitten.self).count == 1)
     }
 
     @Test func `a model lists its stored properties`() throws {

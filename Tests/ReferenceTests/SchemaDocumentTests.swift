@@ -45,6 +45,24 @@ import Testing
         return try .planned(classes)
     }
 
+    @Test func `every format shows the rules of a property`() throws {
+        var age = Property("age", .int)
+        age.rules.minimum = .int(0)
+        var kind = Property("kind", .string)
+        kind.rules.allowed = [.string("a"), .string("b")]
+        kind.rules.isUnique = true
+        let document = SchemaDocument([ClassSchema("Dog", [age, kind])])
+        let lua = document.text(as: .lua)
+        #expect(lua.contains("{ type = \"int\", min = 0 }"))
+        #expect(lua.contains("{ type = \"string\", enum = { \"a\", \"b\" }, unique = true }"))
+        let json = document.text(as: .json)
+        #expect(
+            json.contains("\"min\":0}") && json.contains("\"enum\":[\"a\",\"b\"],\"unique\":true}"))
+        let mermaid = document.text(as: .mermaid)
+        #expect(mermaid.contains("int age \"min = 0\""))
+        #expect(mermaid.contains("string kind \"enum = { 'a', 'b' }, unique = true\""))
+    }
+
     @Test func `the Lua format uses the short form, and the long one if needed`()
         throws
     {

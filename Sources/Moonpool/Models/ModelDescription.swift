@@ -46,6 +46,7 @@ package class ModelDescription {
                 isIndexed: field.isIndexed, isFullText: field.isFullText,
                 defaultValue: field.constantDefault, origin: origin)
             property.storedName = field.storedName
+            property.rules = field.rules
             return property
         }
         return ClassSchema(
@@ -64,6 +65,7 @@ package struct ModelField: Sendable {
     package let isPrimary: Bool
     package let isIndexed: Bool
     package let isFullText: Bool
+    package let rules: PropertyRules
     /// The default that is the same for all objects, in the form of the engine's schema.
     package let constantDefault: Value?
     /// Computes the default of one object, if it differs between objects.
@@ -142,6 +144,10 @@ package final class TypedDescription<M: ObjectModel>: ModelDescription {
         for (path, name) in content.renamed {
             storedNames[try index(path, "a renamed property")] = name
         }
+        var rules: [Int: PropertyRules] = [:]
+        for (path, set) in content.rules {
+            set(&rules[try index(path, "a rule"), default: PropertyRules()])
+        }
         let composite = try content.compositeIndexes.map {
             try $0.map { layout.fields[try index($0, "a composite index")].name }
         }
@@ -181,7 +187,8 @@ package final class TypedDescription<M: ObjectModel>: ModelDescription {
                         name: field.name, storedName: storedNames[number] ?? field.name,
                         offset: offset, size: field.size, storedType: storedType,
                         isPrimary: primary == number, isIndexed: indexed.contains(number),
-                        isFullText: fullText.contains(number), constantDefault: constant,
+                        isFullText: fullText.contains(number),
+                        rules: rules[number] ?? PropertyRules(), constantDefault: constant,
                         computedDefault: computed))
                 stored.append { StructLayout<M>.read(V.self, at: offset, of: $0).stored }
                 assignsStored.append {

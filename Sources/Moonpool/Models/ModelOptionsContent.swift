@@ -1,3 +1,4 @@
+import ObjectStore
 import SystemCalls
 
 /// The content of ``ModelOptions`` without the type of the model.
@@ -13,18 +14,21 @@ package struct ModelOptionsContent: Sendable {
         let fullText: [AnyKeyPath]
         let renamed: [(AnyKeyPath, String)]
         let ignored: [AnyKeyPath]
+        let rules: [(AnyKeyPath, @Sendable (inout PropertyRules) -> Void)]
         let fields: [(String, AnyKeyPath)]
     }
 
     init(
         primaryKey: AnyKeyPath?, indexes: [AnyKeyPath], compositeIndexes: [[AnyKeyPath]],
         fullText: [AnyKeyPath], renamed: [(AnyKeyPath, String)], ignored: [AnyKeyPath],
+        rules: [(AnyKeyPath, @Sendable (inout PropertyRules) -> Void)],
         fields: [(String, AnyKeyPath)]
     ) {
         paths = Unchecked(
             Paths(
                 primaryKey: primaryKey, indexes: indexes, compositeIndexes: compositeIndexes,
-                fullText: fullText, renamed: renamed, ignored: ignored, fields: fields))
+                fullText: fullText, renamed: renamed, ignored: ignored, rules: rules,
+                fields: fields))
     }
 
     var primaryKey: AnyKeyPath? { paths.value.primaryKey }
@@ -33,5 +37,6 @@ package struct ModelOptionsContent: Sendable {
     var fullText: [AnyKeyPath] { paths.value.fullText }
     var renamed: [(AnyKeyPath, String)] { paths.value.renamed }
     var ignored: [AnyKeyPath] { paths.value.ignored }
+    var rules: [(AnyKeyPath, @Sendable (inout PropertyRules) -> Void)] { paths.value.rules }
     var fields: [(String, AnyKeyPath)] { paths.value.fields }
 }

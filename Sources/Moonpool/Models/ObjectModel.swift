@@ -1,3 +1,5 @@
+import ObjectStore
+
 /// A plain struct whose stored properties describe the objects of a class.
 ///
 /// Conform to ``Model`` or ``EmbeddedModel``. The property values that `init()` sets are the defaults of new objects.
@@ -55,16 +57,92 @@ public struct ModelOptions<M: ObjectModel>: Sendable {
     ///   - fullText: Text properties with a full-text index.
     ///   - renamed: Names in the file that differ from those in Swift.
     ///   - ignored: Properties that are not stored.
+    ///   - rules: Rules for values, checked when a write commits, and links that own their objects.
     ///   - fields: All stored properties by name, for a type whose properties reflection cannot find.
     public init(
         primaryKey: PartialKeyPath<M>? = nil, indexes: [PartialKeyPath<M>] = [],
         compositeIndexes: [[PartialKeyPath<M>]] = [], fullText: [PartialKeyPath<M>] = [],
         renamed: KeyValuePairs<PartialKeyPath<M>, String> = [:],
-        ignored: [PartialKeyPath<M>] = [], fields: KeyValuePairs<String, PartialKeyPath<M>> = [:]
+        ignored: [PartialKeyPath<M>] = [], rules: [PropertyRule<M>] = [],
+        fields: KeyValuePairs<String, PartialKeyPath<M>> = [:]
     ) {
         content = ModelOptionsContent(
             primaryKey: primaryKey, indexes: indexes, compositeIndexes: compositeIndexes,
             fullText: fullText, renamed: renamed.map { ($0.key, $0.value) }, ignored: ignored,
-            fields: fields.map { ($0.key, $0.value) })
+            rules: rules.map { ($0.path, $0.set) }, fields: fields.map { ($0.key, $0.value) })
+    }
+}
+
+/// A rule for the values of a property, or the ownership of its links; see ``ModelOptions``.
+///
+/// Rules are checked when a write commits, so a write may break them in between. A write with an invalid value throws
+/// `invalid_value`, or `duplicate_key` for a value that is not unique, with the object and the rule in its message. In a
+/// list, set or map, a rule applies to each element. Nil passes every rule.
+///
+/// ```swift
+/// struct Cat: Model {
+///     var chip = ""
+///     var lives = 9
+///     var mood = "calm"
+///     static let options = ModelOptions<Cat>(rules: [
+///         .unique(\.chip), .range(\.lives, 0...9), .oneOf(\.mood, ["calm", "wild"]),
+///     ])
+/// }
+/// ```
+public struct PropertyRule<M: ObjectModel> {
+    let path: PartialKeyPath<M>
+    let set: @Sendable (inout PropertyRules) -> Void
+
+    /// Creates a rule for the least value of a number or a date.
+    public static func minimum<V, Limit: StoredValue>(
+        _ path: KeyPath<M, V>, _ limit: Limit
+    ) -> PropertyRule {
+        let limit = limit.stored.engineValue
+        return PropertyRule(path: path) { $0.minimum = limit }
+    }
+
+    /// Creates a rule for the greatest value of a number or a date.
+    public static func maximum<V, Limit: StoredValue>(
+        _ path: KeyPath<M, V>, _ limit: Limit
+    ) -> PropertyRule {
+        let limit = limit.stored.engineValue
+        return PropertyRule(path: path) { $0.maximum = limit }
+    }
+
+    /// Creates a rule for the range of a number or a date.
+    public static func range<V, Limit: StoredValue & Comparable>(
+        _ path: KeyPath<M, V>, _ range: ClosedRange<Limit>
+    ) -> PropertyRule {
+        let (low, high) = (
+            range.lowerBound.stored.engineValue, range.upperBound.stored.engineValue
+        )
+        return PropertyRule(path: path) {
+            $0.minimum = low
+            $0.maximum = high
+        }
+    }
+
+    /// Creates a rule with the only allowed values.
+    public static func oneOf<V, Member: StoredValue>(
+        _ path: KeyPath<M, V>, _ values: [Member]
+    ) -> PropertyRule {
+        let values = values.map(\.stored.engineValue)
+        return PropertyRule(path: path) { $0.allowed = values }
+    }
+
+    /// Creates a rule with a Lua pattern that a text matches, such as `^%u%d+$`.
+    public static func pattern<V>(_ path: KeyPath<M, V>, _ pattern: String) -> PropertyRule {
+        PropertyRule(path: path) { $0.pattern = pattern }
+    }
+
+    /// Creates a rule for values that no two objects share.
+    public static func unique<V>(_ path: KeyPath<M, V>) -> PropertyRule {
+        PropertyRule(path: path) { $0.isUnique = true }
+    }
+
+    /// Makes a link, or a collection of links, own its objects: deleting an object also deletes those to which only
+    /// this property links.
+    public static func owns<V>(_ path: KeyPath<M, V>) -> PropertyRule {
+        PropertyRule(path: path) { $0.ownsObjects = true }
     }
 }

@@ -17,7 +17,7 @@ struct MigrationCheck {
 
     /// Throws if the data does not satisfy the new schema.
     ///
-    /// The codes are `duplicate_key` if objects share a primary key, `missing_value` if an object has no value for a
+    /// The codes are `invalid_value` if a value breaks a new rule, `duplicate_key` if objects share a unique value, `missing_value` if an object has no value for a
     /// required property, and `invalid_object` if an object of a class that became embedded does not have exactly one
     /// parent. Deletes embedded objects whose parent lost the property that contained them.
     func check() throws {
@@ -30,12 +30,9 @@ struct MigrationCheck {
                 try store.delete(orphans, of: classSchema)
             }
         }
-        for classSchema in store.view.schema.classesWithUniqueIndexes {
-            let old = before.find(table: classSchema.table)?.indexes ?? []
-            for index in classSchema.indexes
-            where index.isUnique && !old.contains(where: index.hasSameMeaning) {
-                try UniqueIndexCheck(store, session).checkAll(classSchema, index)
-            }
+        for classSchema in store.view.schema.classesWithRules {
+            try RuleCheck(store, session).checkAll(
+                classSchema, since: before.find(table: classSchema.table))
         }
         for classSchema in store.view.schema.classes
         where isComplete || session.hasTouched(classSchema.table) {

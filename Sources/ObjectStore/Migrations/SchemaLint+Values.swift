@@ -65,7 +65,9 @@ extension SchemaLint {
     }
 
     /// Finds objects that would share a primary key; if the values are not kept, all objects would have the same key.
-    mutating func lookAtKey(_ property: Property, _ name: String, isKept: Bool) throws {
+    mutating func lookAtKey(
+        _ property: Property, _ name: String, isKept: Bool, as role: String = "the primary key"
+    ) throws {
         guard let stored = view.schema.find(name) else { return }
         let old = stored.property(storedAs: property.storedName).flatMap { old in
             let keeps =
@@ -79,6 +81,8 @@ extension SchemaLint {
         try view.forEachKey(of: stored) { key in
             let value =
                 try old.map { try view.value($0, of: key, in: stored) } ?? property.type.zero
+            // Objects without a value share none, except as a key.
+            if value == .null, !property.isPrimary { return }
             owners[value, default: []].append(key)
         }
         let clashes = owners.filter { $0.value.count > 1 }.sorted { $0.value[0] < $1.value[0] }
@@ -95,9 +99,24 @@ extension SchemaLint {
         add(
             .duplicateKeys, to: "\(name).\(property.name)", count: count, objects: objects,
             message:
-                "\(self.objects(count)) share a value of '\(name).\(property.name)', which becomes the primary key ("
+                "\(self.objects(count)) share a value of '\(name).\(property.name)', which becomes \(role) ("
                 + shown.joined(separator: "; ") + (clashes.count > shown.count ? "; …" : "")
                 + "); give each object its own with m:each")
+    }
+
+    /// Finds objects whose values break the new rules of their property.
+    mutating func lookAtRules(_ old: Property, _ new: Property, _ name: String) throws {
+        guard let stored = view.schema.find(name) else { return }
+        let broken = try RuleTest(new).map { try RuleCheck.broken($0, old, stored, in: view) }
+        if let broken, broken.count > 0 {
+            add(
+                .brokenRules, to: "\(name).\(new.name)", count: broken.count,
+                objects: broken.first.map { ObjectReference(table: stored.table, key: $0.key) },
+                message: broken.message + "; change the values with m:each, or change the rule")
+        }
+        if new.rules.isUnique, !old.rules.isUnique {
+            try lookAtKey(new, name, isKept: true, as: "unique")
+        }
     }
 
     mutating func lookAtParents(_ name: String) throws {

@@ -20,6 +20,8 @@ package struct SchemaLint {
             case missingValues = "missing_values"
             /// Objects that would share a primary key.
             case duplicateKeys = "duplicate_keys"
+            /// Objects with values that break a new rule.
+            case brokenRules = "broken_rules"
             /// Objects of a class that becomes embedded, without exactly one parent.
             case parents
         }
@@ -116,6 +118,7 @@ package struct SchemaLint {
             if new.isPrimary { try lookAtKey(new, name, isKept: false) }
         case .propertyAdded(let name, let property): try lookAtAdded(property, name)
         case .keyAdded(let name, let property): try lookAtKey(property, name, isKept: true)
+        case .rulesChanged(let name, let old, let new): try lookAtRules(old, new, name)
         case .madeEmbedded(let name): try lookAtParents(name)
         default: break
         }

@@ -389,11 +389,13 @@ extension Schema {
         let classes = classes.map { classSchema in
             let stored = before.find(table: classSchema.table)
             let properties = classSchema.properties.map { property in
-                guard property.isIndexed, stored?.property(in: property.column)?.isIndexed != true
+                guard property.hasIndex, !property.isPrimary,
+                    stored?.property(in: property.column)?.hasIndex != true
                 else { return property }
                 isSame = false
                 var property = property
                 property.isIndexed = false
+                property.rules.isUnique = false
                 return property
             }
             return ClassSchema(

@@ -174,24 +174,10 @@ struct EmbeddedWriter {
 }
 
 extension ObjectWriter {
-    /// Deletes an object and all objects embedded in it, at any depth.
+    /// Deletes an object with the objects embedded in it, and those that only it owns; see ``TreeDeletion``.
     func deleteTree(_ root: ObjectReference) throws {
-        let view = store.view
-        var pending = [root]
-        while let next = pending.popLast() {
-            guard try view.isPresent(next) else { continue }
-            let rows = try view.table(next.table)
-            for property in view.schema.embeddingProperties(of: next.table) {
-                guard let target = view.schema.target(of: property)?.table else { continue }
-                pending += try EmbeddedWriter.keys(in: property, of: next.key, rows).map {
-                    ObjectReference(table: target, key: $0)
-                }
-            }
-            // The parent is deleted first, so its links need not be searched for the children.
-            try StoreError.wrapping { () throws(StorageError) in
-                try session.delete(next.table, next.key)
-            }
-        }
+        var deletion = TreeDeletion(self)
+        try deletion.delete([root])
     }
 }
 

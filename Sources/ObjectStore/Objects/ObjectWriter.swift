@@ -142,12 +142,12 @@ package struct ObjectWriter {
     /// Deletes an object.
     ///
     /// Links to the object become nil, lists and sets lose these elements, and maps keep the keys with nil. Embedded
-    /// objects are deleted too; other linked objects are kept.
+    /// objects and those that only the object owns are deleted too; other linked objects are kept.
     func delete(_ key: ObjectKey, in classSchema: ClassSchema) throws {
         guard try store.view.table(classSchema).isPresent(key) else {
             throw StoreError.deleted(classSchema.name)
         }
-        guard !store.view.schema.embeddingProperties(of: classSchema.table).isEmpty else {
+        guard !store.view.schema.owningProperties(of: classSchema.table).isEmpty else {
             return try StoreError.wrapping { () throws(StorageError) in
                 try session.delete(classSchema.table, key)
             }

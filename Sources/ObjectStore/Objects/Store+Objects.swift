@@ -69,8 +69,8 @@ extension Store {
 
     /// Deletes an object.
     ///
-    /// Links to the object become nil, and lists lose these elements. Embedded objects are deleted too; other linked
-    /// objects are kept.
+    /// Links to the object become nil, and lists lose these elements. Embedded objects, and the objects of links with
+    /// ``PropertyRules/ownsObjects`` to which no other object links, are deleted too; other linked objects are kept.
     ///
     /// Throws `not_in_write`, `invalid_object` for an object that was deleted or belongs to another store.
     public func delete(_ object: LiveObject) throws {
@@ -81,15 +81,16 @@ extension Store {
 
     /// Deletes objects of one class by their keys; skips keys of deleted objects.
     ///
-    /// Throws `not_in_write`.
-    package func delete(_ keys: [ObjectKey], of classSchema: ClassSchema) throws {
+    /// With `keepingOwned`, objects that they own are kept, because the caller deletes each of them; embedded objects
+    /// are always deleted. Throws `not_in_write`.
+    package func delete(
+        _ keys: [ObjectKey], of classSchema: ClassSchema, keepingOwned: Bool = false
+    ) throws {
         let writer = try writer(changing: "'\(classSchema.name)'")
-        guard view.schema.embeddingProperties(of: classSchema.table).isEmpty else {
-            let rows = try view.table(classSchema)
-            for key in keys where try rows.isPresent(key) {
-                try writer.delete(key, in: classSchema)
-            }
-            return
+        guard view.schema.owningProperties(of: classSchema.table).isEmpty else {
+            var deletion = TreeDeletion(writer, keepsOwned: keepingOwned)
+            return try deletion.delete(
+                keys.map { ObjectReference(table: classSchema.table, key: $0) })
         }
         try StoreError.wrapping { () throws(StorageError) in
             try writer.session.delete(classSchema.table, keys)
@@ -103,7 +104,7 @@ extension Store {
         let writer = try writer(changing: className.map { "'\($0)'" } ?? "the store")
         let classes = try className.map { [try view.schema.require($0)] } ?? view.schema.classes
         for classSchema in classes {
-            let owning = view.schema.embeddingProperties(of: classSchema.table)
+            let owning = view.schema.owningProperties(of: classSchema.table)
             if className != nil, !owning.isEmpty {
                 let all = Results(.store(self), Query(all: classSchema))
                 try delete(all.keys().array, of: classSchema)

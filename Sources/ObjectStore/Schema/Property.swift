@@ -38,6 +38,8 @@ public struct Property: Hashable, Sendable {
     public var isIndexed: Bool
     /// Whether the property has a full-text index.
     public var isFullText: Bool
+    /// The rules for the values, and whether the links own their objects.
+    public var rules = PropertyRules()
     /// The default value for new objects; nil if there is none.
     public var defaultValue: Value?
     /// The link that a backlinks property follows; nil for all others.
@@ -92,8 +94,8 @@ extension Property {
     /// Whether the property leads to other objects: links, collections of links and backlinks.
     public var leadsToObjects: Bool { type == .object || type == .backlinks }
 
-    /// Whether the values are indexed; those of a primary key always are.
-    public var hasIndex: Bool { isPrimary || isIndexed }
+    /// Whether the values are indexed; those of a primary key and unique ones always are.
+    public var hasIndex: Bool { isPrimary || isIndexed || rules.isUnique }
 
     /// The type in the syntax of schemas: `int?`, `Toy[]`, `backlinks Person.dogs`.
     public var typeName: String {
@@ -129,7 +131,7 @@ extension Property {
         return ColumnDefinition(
             id: column, kind: collection == nil ? kind : .list,
             isOptional: collection == nil && isOptional,
-            index: isPrimary ? .unique : isIndexed ? .ordered : .none,
+            index: isPrimary ? .unique : hasIndex ? .ordered : .none,
             collection: collection, elementKind: collection == nil ? nil : kind,
             elementIsOptional: collection != nil && isOptional, contents: contents,
             target: table, isMixed: type == .mixed, isDropped: false, isFullText: isFullText)

@@ -11,14 +11,15 @@ public final class Schema: Sendable {
     /// The number of the next new table; the numbers of removed tables are not reused.
     let nextTable: UInt32
 
-    /// The classes that have a unique index over several properties.
-    let classesWithUniqueIndexes: [ClassSchema]
+    /// The classes whose objects are checked at the end of a write: those with rules or a unique index.
+    let classesWithRules: [ClassSchema]
 
     private let positions: [String: Int]
     /// The classes by the numbers of their tables.
     private let classesByTable: [ClassSchema?]
     private let incoming: [TableID: [LinkSource]]
     private let embedding: [TableID: [Property]]
+    private let owning: [TableID: [Property]]
 
     /// A property whose links lead to a given class, with its class.
     package struct LinkSource: Hashable, Sendable {
@@ -31,7 +32,12 @@ public final class Schema: Sendable {
     init(classes: [ClassSchema], version: UInt64, nextTable: UInt32) {
         let sorted = classes.sorted { $0.name < $1.name }
         self.classes = sorted
-        classesWithUniqueIndexes = sorted.filter { $0.indexes.contains(where: \.isUnique) }
+        classesWithRules = sorted.filter { classSchema in
+            classSchema.indexes.contains(where: \.isUnique)
+                || classSchema.properties.contains {
+                    $0.rules.hasValueRules || $0.rules.isUnique
+                }
+        }
         self.version = version
         self.nextTable = nextTable
         positions = Dictionary(
@@ -54,13 +60,18 @@ public final class Schema: Sendable {
         self.incoming = incoming
         let embedded = Set(sorted.lazy.filter(\.isEmbedded).map(\.name))
         var embedding: [TableID: [Property]] = [:]
-        for classSchema in sorted where !embedded.isEmpty {
-            let owning = classSchema.properties.filter {
-                $0.type == .object && $0.target.map(embedded.contains) == true
+        var owning: [TableID: [Property]] = [:]
+        for classSchema in sorted {
+            for property in classSchema.properties where property.type == .object {
+                let isEmbedded = property.target.map(embedded.contains) == true
+                if isEmbedded { embedding[classSchema.table, default: []].append(property) }
+                if isEmbedded || property.rules.ownsObjects {
+                    owning[classSchema.table, default: []].append(property)
+                }
             }
-            if !owning.isEmpty { embedding[classSchema.table] = owning }
         }
         self.embedding = embedding
+        self.owning = owning
     }
 
     /// The schema of a new, empty file.
@@ -116,6 +127,11 @@ public final class Schema: Sendable {
     /// Returns the properties of a table's class that contain embedded objects.
     func embeddingProperties(of table: TableID) -> [Property] {
         embedding.isEmpty ? [] : embedding[table] ?? []
+    }
+
+    /// Returns the properties of a table's class whose objects may be deleted with their owner: embedded and owned ones.
+    func owningProperties(of table: TableID) -> [Property] {
+        owning.isEmpty ? [] : owning[table] ?? []
     }
 
     /// Returns the class with a name.

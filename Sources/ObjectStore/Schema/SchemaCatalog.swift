@@ -6,6 +6,8 @@ enum SchemaCatalog {
     static let name = "schema"
 
     private static let format: UInt64 = 1
+    /// The format of a schema with rules, which follow each property.
+    private static let formatWithRules: UInt64 = 2
 
     /// Returns the schema of a snapshot; an empty schema if none was stored yet.
     static func read(_ snapshot: Snapshot) throws -> Schema {
@@ -25,7 +27,10 @@ enum SchemaCatalog {
 
     static func encode(_ schema: Schema) -> [UInt8] {
         var writer = ByteWriter()
-        writer.number(format)
+        let hasRules = schema.classes.contains {
+            $0.properties.contains { !$0.rules.isEmpty }
+        }
+        writer.number(hasRules ? formatWithRules : format)
         writer.number(schema.version)
         writer.number(UInt64(schema.nextTable))
         writer.number(UInt64(schema.classes.count))
@@ -35,7 +40,10 @@ enum SchemaCatalog {
             writer.number(UInt64(classSchema.columnCount))
             writer.byte(classSchema.isEmbedded ? 1 : 0)
             writer.number(UInt64(classSchema.properties.count))
-            for property in classSchema.properties { encode(property, &writer) }
+            for property in classSchema.properties {
+                encode(property, &writer)
+                if hasRules { encode(property.rules, &writer) }
+            }
             writer.number(UInt64(classSchema.indexes.count))
             for index in classSchema.indexes {
                 writer.number(UInt64(index.id))
@@ -47,7 +55,8 @@ enum SchemaCatalog {
     }
 
     private static func decode(_ reader: inout ByteReader) throws -> Schema {
-        guard try reader.number() == format else {
+        let stored = try reader.number()
+        guard [format, formatWithRules].contains(stored) else {
             throw StoreError(
                 .fileFormatTooNew,
                 "the file's schema was written by a newer Moonpool; update to open it")
@@ -64,7 +73,8 @@ enum SchemaCatalog {
             let isEmbedded = try reader.byte() != 0
             let count = try reader.count()
             let properties = try (0..<count).map { _ in
-                let property = try decodeProperty(&reader)
+                var property = try decodeProperty(&reader)
+                if stored == formatWithRules { property.rules = try decodeRules(&reader) }
                 guard property.isBacklinks || (0..<columnCount).contains(property.column.rawValue)
                 else { throw reader.damaged }
                 if let contents = property.contents {
@@ -130,6 +140,25 @@ enum SchemaCatalog {
         } else {
             writer.byte(0)
         }
+    }
+
+    /// Writes the number of rules, and the name and the value of each.
+    private static func encode(_ rules: PropertyRules, _ writer: inout ByteWriter) {
+        writer.number(UInt64(rules.options.count))
+        for (name, value) in rules.options {
+            writer.text(name)
+            ValueCoding.encode(value, &writer)
+        }
+    }
+
+    private static func decodeRules(_ reader: inout ByteReader) throws -> PropertyRules {
+        var rules = PropertyRules()
+        for _ in 0..<(try reader.count()) {
+            let name = try reader.text()
+            guard PropertyRules.optionNames.contains(name) else { throw reader.damaged }
+            try rules.set(name, to: ValueCoding.decode(&reader), of: "the schema")
+        }
+        return rules
     }
 
     private static func decodeProperty(_ reader: inout ByteReader) throws -> Property {

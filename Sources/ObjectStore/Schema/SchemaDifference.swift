@@ -40,6 +40,8 @@ package enum SchemaDifference: Hashable, Sendable {
     case fullTextRemoved(class: String, property: String)
     /// New objects have another default value.
     case defaultChanged(class: String, from: Value?, to: Property)
+    /// The values have other rules, or the links own their objects or no longer do.
+    case rulesChanged(class: String, from: Property, to: Property)
 }
 
 extension SchemaDifference {
@@ -47,7 +49,8 @@ extension SchemaDifference {
     package var needsNewVersion: Bool {
         switch self {
         case .classAdded, .classRemoved, .indexAdded, .indexRemoved, .compositeIndexAdded,
-            .compositeIndexRemoved, .fullTextAdded, .fullTextRemoved, .defaultChanged:
+            .compositeIndexRemoved, .fullTextAdded, .fullTextRemoved, .defaultChanged,
+            .rulesChanged:
             false
         default: true
         }
@@ -58,7 +61,7 @@ extension SchemaDifference {
         switch self {
         case .classAdded, .propertyAdded, .madeOptional, .indexAdded, .indexRemoved,
             .compositeIndexAdded, .compositeIndexRemoved, .fullTextAdded, .fullTextRemoved,
-            .defaultChanged:
+            .defaultChanged, .rulesChanged:
             true
         default: false
         }
@@ -103,6 +106,9 @@ extension SchemaDifference: CustomStringConvertible {
         case .defaultChanged(let name, let old, let property):
             "the default of '\(name).\(property.name)' would change from "
                 + "\(old?.summary ?? "none") to \(property.defaultValue?.summary ?? "none")"
+        case .rulesChanged(let name, let old, let property):
+            "the rules of '\(name).\(property.name)' would change from \(old.rules.summary) to "
+                + property.rules.summary
         }
     }
 }

@@ -166,6 +166,9 @@ struct SchemaPlanner {
                 differences.append(.madeRequired(class: name, new))
             }
         }
+        if old.rules != new.rules {
+            differences.append(.rulesChanged(class: name, from: old, to: new))
+        }
         if !old.hasIndex, new.isIndexed {
             differences.append(.indexAdded(class: name, property: new.name))
         } else if old.isIndexed, !new.hasIndex {

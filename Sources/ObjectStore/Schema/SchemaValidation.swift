@@ -148,6 +148,7 @@ struct SchemaValidation {
                     + "write \(target)[] or \(target){}")
         }
         if let origin = property.origin { check(origin, subject, classSchema) }
+        if !property.rules.isEmpty { checkRules(of: property, subject, classSchema) }
         if let value = property.defaultValue {
             do {
                 _ = try ValueConversion.stored(value, property, classSchema)
@@ -155,6 +156,64 @@ struct SchemaValidation {
                 faults.append(
                     "\(subject): the default \(value.summary) is not a valid \(property.typeName)")
             }
+        }
+    }
+
+    private mutating func checkRules(
+        of property: Property, _ subject: String, _ classSchema: ClassSchema
+    ) {
+        let rules = property.rules
+        var found: [String] = []
+        defer { faults += found }
+        func refuse(_ option: String, _ right: String) {
+            found.append(
+                "\(subject) of type \(property.typeName) cannot have '\(option)'; \(right)")
+        }
+        let isOrdered = [.int, .float, .double, .decimal, .date].contains(property.type)
+        for (option, value) in [("min", rules.minimum), ("max", rules.maximum)] {
+            if value != nil, !isOrdered { refuse(option, "numbers and dates can") }
+        }
+        let isPlain = !property.leadsToObjects && property.type != .mixed
+        if !rules.allowed.isEmpty, !isPlain { refuse("enum", "plain values of one type can") }
+        if rules.pattern != nil, property.type != .string { refuse("pattern", "strings can") }
+        if rules.isUnique {
+            if property.isPrimary {
+                found.append(
+                    "\(subject) is the primary key, which is always unique; remove 'unique'")
+            } else if !property.isSingle || !property.type.canBeIndexed {
+                refuse("unique", "bool, int, string, date, uuid and object_id can")
+            }
+        }
+        if rules.ownsObjects {
+            let target = property.target.flatMap { known[$0] }
+            if property.type != .object || target == nil {
+                refuse("owns", "links, and lists, sets and maps of links can")
+            } else if target?.isEmbedded == true {
+                faults.append(
+                    "\(subject) already owns its objects, which are embedded; remove 'owns'")
+            }
+        }
+        if isOrdered, let minimum = rules.minimum, let maximum = rules.maximum,
+            ValueOrder.order(minimum, maximum) > 0
+        {
+            faults.append(
+                "\(subject): the minimum \(minimum.summary) is above the maximum \(maximum.summary)"
+            )
+        }
+        guard isPlain else { return }
+        var element = property
+        element.collection = nil
+        for value in [rules.minimum, rules.maximum].compactMap(\.self) + rules.allowed {
+            guard
+                value == .null || (try? ValueConversion.stored(value, element, classSchema)) == nil
+            else { continue }
+            faults.append(
+                "\(subject): \(value.summary) in a rule is not a valid \(property.elementTypeName)")
+        }
+        do {
+            _ = try rules.pattern.map(TextPattern.init)
+        } catch {
+            faults.append("\(subject): \((error as? StoreError)?.message ?? "\(error)")")
         }
     }
 

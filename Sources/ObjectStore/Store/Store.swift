@@ -445,8 +445,8 @@ extension Store {
         keepingLeft: Bool = false, silencing tokens: [NotificationToken] = []
     ) throws -> Snapshot? {
         do {
-            if !view.schema.classesWithUniqueIndexes.isEmpty, let session = view.snapshot.write {
-                try UniqueIndexCheck(self, session).check()
+            if !view.schema.classesWithRules.isEmpty, let session = view.snapshot.write {
+                try RuleCheck(self, session).check()
             }
             try announceCommit(silencing: tokens)
         } catch {

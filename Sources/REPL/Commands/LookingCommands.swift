@@ -159,6 +159,7 @@ extension Session {
             if property.storedName != property.name {
                 more += ", map_to = \(style.paint("\"\(property.storedName)\"", .string))"
             }
+            more += LuaSchemaText.rules(of: property)
             let text = more.isEmpty ? type : "{ type = \(type)\(more) }"
             write("  \(style.paint(name, .key))\(padding) = \(text),\n")
         }

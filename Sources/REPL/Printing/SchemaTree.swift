@@ -31,6 +31,9 @@ struct SchemaTree {
             if property.storedName != property.name {
                 line += style.paint("  in the file: \(property.storedName)", .dim)
             }
+            if !property.rules.isEmpty {
+                line += style.paint("  \(property.rules.summary)", .dim)
+            }
             let target = schema.target(of: property)
             if let target, !property.isBacklinks { line += style.paint("  → \(target.name)", .dim) }
             guard let target, target.isEmbedded, !property.isBacklinks,

@@ -5,6 +5,7 @@ package enum ErrorCode: String, Sendable, CaseIterable {
     case duplicateKey = "duplicate_key"
     case missingValue = "missing_value"
     case typeMismatch = "type_mismatch"
+    case invalidValue = "invalid_value"
     case unknownClass = "unknown_class"
     case unknownProperty = "unknown_property"
     case invalidObject = "invalid_object"
@@ -32,9 +33,10 @@ package enum ErrorCode: String, Sendable, CaseIterable {
         switch self {
         case .notInWrite: "A change requires a write transaction; use store:write."
         case .alreadyInWrite: "The operation is not possible while a write transaction is open."
-        case .duplicateKey: "An object with this primary key already exists."
+        case .duplicateKey: "An object with this primary key or unique value already exists."
         case .missingValue: "A required property has no value."
         case .typeMismatch: "A value has the wrong type."
+        case .invalidValue: "A value breaks a rule of its property; the write was rolled back."
         case .unknownClass: "The store has no class with this name."
         case .unknownProperty:
             "The class has no property, or the value has no member, with this name."

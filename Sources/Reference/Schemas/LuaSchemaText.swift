@@ -1,7 +1,7 @@
 import ObjectStore
 
 /// Formats a schema as `moonpool.open` and `store:define` accept it.
-struct LuaSchemaText {
+package struct LuaSchemaText {
     private let classes: [ClassSchema]
 
     init(_ classes: [ClassSchema]) { self.classes = classes }
@@ -47,6 +47,11 @@ struct LuaSchemaText {
             + "\(indent)},\n"
     }
 
+    /// Returns the rules of a property as further options: `, min = 0, max = 150`.
+    package static func rules(of property: Property) -> String {
+        property.rules.options.map { ", \($0.name) = \(LuaLiteral.value($0.value))" }.joined()
+    }
+
     /// Returns the type of a property: `"int?"`, or the long form if there are more attributes.
     private static func type(of property: Property) -> String {
         let text = LuaLiteral.string(PropertySyntax.text(of: property))
@@ -55,6 +60,7 @@ struct LuaSchemaText {
         if property.storedName != property.name {
             more += ", map_to = \(LuaLiteral.string(property.storedName))"
         }
+        more += rules(of: property)
         return more.isEmpty ? text : "{ type = \(text)\(more) }"
     }
 }

@@ -63,6 +63,9 @@ struct MermaidDiagram {
         }
         if property.isIndexed, !property.isPrimary { notes.append("indexed") }
         if property.isFullText { notes.append("full text") }
+        if !property.rules.isEmpty {
+            notes.append(property.rules.summary.replacing("\"", with: "'"))
+        }
         var line = "\(type) \(property.name)"
         if property.isPrimary { line += " PK" }
         if !notes.isEmpty { line += " \"\(notes.joined(separator: ", "))\"" }

@@ -71,6 +71,10 @@ struct SchemaJSONText {
             json.key("default")
             write(value, to: &json)
         }
+        for (name, value) in property.rules.options {
+            json.key(name)
+            write(value, to: &json)
+        }
         if property.storedName != property.name {
             json.member("map_to", property.storedName)
         }

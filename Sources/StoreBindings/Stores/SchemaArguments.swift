@@ -193,9 +193,10 @@ struct SchemaArguments {
             throw Self.invalid(
                 "\(subject): write the type as a string such as \"int?\", got a \(value.typeName)")
         }
-        let known = [
-            "type", "primary", "indexed", "fulltext", "default", "map_to", "ignored", "name",
-        ]
+        let known =
+            [
+                "type", "primary", "indexed", "fulltext", "default", "map_to", "ignored", "name",
+            ] + PropertyRules.optionNames
         for (key, _) in long.pairs where key.integer == nil {
             guard let option = key.text, known.contains(option) else {
                 let shown = key.text ?? key.typeName
@@ -223,6 +224,13 @@ struct SchemaArguments {
         property.isFullText = try Self.flag(
             "fulltext", in: long, isInType: property.isFullText, of: subject)
         property.defaultValue = try defaultValue(long["default"], property, subject)
+        for option in PropertyRules.optionNames where !long[option].isNil {
+            var element = property
+            element.collection = option == "enum" ? .list : nil
+            if option == "pattern" { element.type = .string }
+            let value = try defaultValue(long[option], element, subject)
+            try property.rules.set(option, to: value ?? .null, of: subject)
+        }
         return property
     }
 
@@ -351,7 +359,9 @@ struct SchemaText {
             let text = LuaValue.text(PropertySyntax.text(of: property))
             let function = handle.functionDefaults.function(of: property, in: classSchema)
             let isMapped = property.storedName != property.name
-            guard property.defaultValue != nil || function != nil || isMapped else {
+            let rules = property.rules.options
+            guard property.defaultValue != nil || function != nil || isMapped || !rules.isEmpty
+            else {
                 add(property.name, text)
                 continue
             }
@@ -363,6 +373,7 @@ struct SchemaText {
                 long["default"] = ValueBridge(handle, nil).lua(value)
             }
             if isMapped { long["map_to"] = .text(property.storedName) }
+            for (name, value) in rules { long[name] = ValueBridge(handle, nil).lua(value) }
             add(property.name, .table(long))
         }
         let ignored = handle.ignoredProperties.all(of: classSchema).sorted { $0.key < $1.key }

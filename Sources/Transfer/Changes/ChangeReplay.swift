@@ -134,7 +134,10 @@ package final class ChangeReplay {
     ) throws {
         guard let key = members["key"] else { throw FormatError("the line has no \"key\"") }
         let object = try find(key, in: classSchema, with: decoder)
-        if change == "deleted" { return try store.delete(object) }
+        if change == "deleted" {
+            // The recording contains each deletion of an owned object.
+            return try store.delete([object.key], of: classSchema, keepingOwned: true)
+        }
         var values: [String: Value] = [:]
         try forEachValue(of: members, in: classSchema, with: decoder) { position, value in
             let property = classSchema.properties[position]

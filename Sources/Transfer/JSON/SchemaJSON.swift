@@ -3,8 +3,8 @@ import ObjectStore
 
 /// A schema in JSON, as at the start of an export: `{"Dog": {"id": "int primary", …}}`.
 ///
-/// A property with a default value or another name in the file has the long form `{"type": "int", "default": 7,
-/// "map_to": "years"}`. Next to the properties, a class can have `"$embedded": true` and `"$indexes": [["owner",
+/// A property with a default value, another name in the file, or rules has the long form `{"type": "int", "default": 7,
+/// "map_to": "years", "min": 0}`. Next to the properties, a class can have `"$embedded": true` and `"$indexes": [["owner",
 /// "age"], {"unique": ["city", "name"]}]`. In Lua, these names have no dollar sign. Functions as default values belong
 /// to a script, and are not written.
 enum SchemaJSON {
@@ -37,7 +37,10 @@ enum SchemaJSON {
         _ property: Property, of view: StoreView, to json: inout JSONWriter
     ) throws {
         let type = PropertySyntax.text(of: property)
-        guard property.defaultValue != nil || property.storedName != property.name else {
+        guard
+            property.defaultValue != nil || property.storedName != property.name
+                || !property.rules.isEmpty
+        else {
             return json.string(type)
         }
         json.beginObject()
@@ -47,7 +50,23 @@ enum SchemaJSON {
             try RowEncoder(view: view).write(value, property, to: &json)
         }
         if property.storedName != property.name { json.member("map_to", property.storedName) }
+        for (name, value) in property.rules.options {
+            json.key(name)
+            try RowEncoder(view: view).write(value, ruleType(name, property), to: &json)
+        }
         json.endObject()
+    }
+
+    /// Returns a property of the type that the value of a rule has.
+    private static func ruleType(_ option: String, _ property: Property) -> Property {
+        var type = property
+        type.collection = option == "enum" ? .list : nil
+        switch option {
+        case "pattern": type.type = .string
+        case "unique", "owns": type.type = .bool
+        default: break
+        }
+        return type
     }
 
     private static func write(_ indexes: [CompositeIndex], to json: inout JSONWriter) {
@@ -106,6 +125,7 @@ enum SchemaJSON {
                 case "type": hasType = value.kind == .string
                 case "map_to": if value.kind != .string { isKnown = false }
                 case "default": break
+                case _ where PropertyRules.optionNames.contains(name): break
                 default: isKnown = false
                 }
             }
@@ -171,6 +191,12 @@ enum SchemaJSON {
         }
         if let stored = members["map_to"], stored.kind == .string {
             property.storedName = stored.text
+        }
+        for option in PropertyRules.optionNames {
+            guard let node = members[option] else { continue }
+            try property.rules.set(
+                option, to: defaultValue(node, ruleType(option, property)),
+                of: "'\(className).\(name)'")
         }
         return property
     }

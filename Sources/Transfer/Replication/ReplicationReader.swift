@@ -49,7 +49,8 @@ package final class ReplicationReader {
         for classSchema in store.view.schema.classes where !classSchema.isEmbedded {
             let kept = seen[classSchema.name] ?? []
             let all = try store.objects(classSchema.name).keys()
-            try store.delete(all.filter { !kept.contains($0) }, of: classSchema)
+            try store.delete(
+                all.filter { !kept.contains($0) }, of: classSchema, keepingOwned: true)
         }
     }
 
@@ -142,7 +143,8 @@ package final class ReplicationReader {
 
     private func delete(_ key: ObjectKey, of name: String) throws {
         let classSchema = try store.view.schema.require(name)
-        try store.delete([key], of: classSchema)
+        // The commit contains each deletion, and its order says nothing about the owners.
+        try store.delete([key], of: classSchema, keepingOwned: true)
     }
 
     private func insert(

@@ -101,6 +101,52 @@ extension HelpCatalog {
             "default", of: [propertyOptions], "any",
             "The default value, or a function that returns it."),
         .field(
+            "min", of: [propertyOptions], "any",
+            "The least value of a number or a date; in a collection, of each element. All rules are checked when a write "
+                + "commits; nil passes them.",
+            errors: [.invalidValue],
+            example: """
+                store:define { Dog = { "...", age = { type = "int?", min = 0, max = 40 } } }
+                local ok, err = pcall(store.write, store, function() rex.age = -3 end)
+                print(err.message)  --> 'Dog.age' is -3 (id = 1); the minimum is 0
+                """),
+        .field(
+            "max", of: [propertyOptions], "any", "The greatest value of a number or a date."),
+        .field(
+            "enum", of: [propertyOptions], "any[]?", "The only allowed values.",
+            errors: [.invalidValue],
+            example: """
+                store:define { Dog = { "...", breed = { type = "string", default = "mutt", enum = { "mutt", "boxer" } } } }
+                local ok, err = pcall(store.write, store, function() rex.breed = "cat" end)
+                print(err.code, rex.breed)  --> invalid_value mutt
+                """),
+        .field(
+            "pattern", of: [propertyOptions], "string?",
+            "A Lua pattern that a text matches. It has no captures.",
+            errors: [.invalidValue],
+            example: """
+                store:define { Dog = { "...", name = { type = "string", pattern = "^%u%l+$" } } }
+                print((pcall(store.write, store, function() rex.name = "rex" end)))  --> false
+                """),
+        .field(
+            "unique", of: [propertyOptions], "boolean?",
+            "Whether no two objects of the class may have the same value. The values are indexed; objects with nil are exempt.",
+            errors: [.duplicateKey],
+            example: """
+                store:define { Dog = { "...", name = { type = "string", unique = true } } }
+                local ok, err = pcall(store.write, store, function() rex.name = "Max" end)
+                print(err.code)  --> duplicate_key
+                """),
+        .field(
+            "owns", of: [propertyOptions], "boolean?",
+            "Whether a link, or a list, set or map of links, owns its objects: deleting an object also deletes those that no "
+                + "remaining object links to.",
+            example: """
+                store:define { Dog = { "...", toys = { type = "Toy[]", owns = true } } }
+                store:write(function() store:delete(rex) end)
+                print(#store:objects "Toy")  --> 0
+                """),
+        .field(
             "ignored", of: [propertyOptions], "boolean?",
             "Whether the property is not stored: each handle of an object keeps its own value, outside of transactions and "
                 + "queries. A mixed one takes every value of Lua.",

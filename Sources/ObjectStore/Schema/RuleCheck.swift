@@ -1,0 +1,189 @@
+import ColumnStorage
+
+/// Checks the rules of properties and the unique indexes at the end of a write.
+///
+/// The check runs at the end and not in each assignment, because a write may break a rule in between, and the
+/// properties of an index change one after the other. An object with nil in a unique property is exempt, as in SQL.
+struct RuleCheck {
+    /// The objects with invalid values of one property.
+    struct Broken {
+        let subject: String
+        let property: Property
+        var count = 0
+        /// The first objects, with their names, values and broken rules.
+        var first: [(key: ObjectKey, name: String, fault: (value: Value, rule: String))] = []
+        static let nameLimit = 5
+
+        /// A message with the objects and the rules.
+        var message: String {
+            guard let one = first.first else { return "'\(subject)' has valid values" }
+            guard count > 1 else {
+                return "'\(subject)' \(property.isSingle ? "is" : "contains") "
+                    + "\(one.fault.value.summary) (\(one.name)); \(one.fault.rule)"
+            }
+            let objects = first.map { "\($0.fault.value.summary) (\($0.name))" }
+                .joined(separator: ", ")
+            return "'\(subject)' breaks its rules in \(count) objects: \(objects)"
+                + "\(count > first.count ? ", …" : ""); \(one.fault.rule)"
+        }
+    }
+
+    /// Properties of a class whose values no two objects may share.
+    private struct Unique {
+        let properties: [Property]
+        let isIndex: Bool
+    }
+
+    private let store: Store
+    private let session: WriteSession
+
+    init(_ store: Store, _ session: WriteSession) {
+        self.store = store
+        self.session = session
+    }
+
+    /// Checks the touched objects; a unique value takes an index lookup.
+    ///
+    /// Throws `invalid_value` and `duplicate_key`, with the objects in the message.
+    func check() throws {
+        for classSchema in store.view.schema.classesWithRules
+        where session.hasTouched(classSchema.table) {
+            for property in classSchema.properties {
+                guard let rules = try RuleTest(property) else { continue }
+                let touched = try touched(classSchema, [property])
+                try throwIfBroken(
+                    Self.broken(rules, property, classSchema, in: store.view) { body in
+                        for key in touched { try body(key) }
+                    })
+            }
+            for unique in uniques(of: classSchema) {
+                let touched = try touched(classSchema, unique.properties)
+                guard !touched.isEmpty else { continue }
+                // Above this fraction, comparing all objects takes less time than a lookup for each touched one.
+                if touched.count > 1000,
+                    try touched.count > store.view.table(classSchema).count / 10
+                {
+                    try checkAll(classSchema, unique)
+                } else {
+                    try check(touched, of: classSchema, unique)
+                }
+            }
+        }
+    }
+
+    /// Checks all objects of a class for the rules and unique indexes that an earlier schema of the class did not have.
+    func checkAll(_ classSchema: ClassSchema, since old: ClassSchema?) throws {
+        for property in classSchema.properties {
+            let before = old?.property(in: property.column)?.rules ?? PropertyRules()
+            guard property.rules != before, let rules = try RuleTest(property) else { continue }
+            try throwIfBroken(Self.broken(rules, property, classSchema, in: store.view))
+        }
+        for unique in uniques(of: classSchema) {
+            let isKnown =
+                unique.isIndex
+                ? old?.indexes.contains {
+                    $0.isUnique && $0.properties == unique.properties.map(\.name)
+                } == true
+                : old?.property(in: unique.properties[0].column)?.rules.isUnique == true
+            if !isKnown { try checkAll(classSchema, unique) }
+        }
+    }
+
+    private func touched(_ classSchema: ClassSchema, _ properties: [Property]) throws -> KeySet {
+        try StoreError.wrapping { () throws(StorageError) in
+            try session.touchedKeys(classSchema.table, properties.map(\.column))
+        }
+    }
+
+    private func throwIfBroken(_ broken: Broken) throws {
+        if broken.count > 0 { throw StoreError(.invalidValue, broken.message) }
+    }
+
+    /// Finds the objects whose values break the rules of a property; `forEachKey` visits the keys, by default all.
+    static func broken(
+        _ rules: RuleTest, _ property: Property, _ classSchema: ClassSchema, in view: StoreView,
+        forEachKey: ((_ body: (ObjectKey) throws -> Void) throws -> Void)? = nil
+    ) throws -> Broken {
+        var broken = Broken(
+            subject: "\(classSchema.name).\(property.name)", property: property)
+        let rows = try view.table(classSchema)
+        func check(_ key: ObjectKey) throws {
+            try StoreError.step()
+            guard try rows.isPresent(key),
+                let fault = try rules.fault(of: view.value(property, of: key, in: classSchema))
+            else { return }
+            broken.count += 1
+            guard broken.first.count < Broken.nameLimit else { return }
+            let reference = ObjectReference(table: classSchema.table, key: key)
+            broken.first.append((key, view.name(of: reference), fault))
+        }
+        if let forEachKey {
+            try forEachKey(check)
+        } else {
+            try view.forEachKey(of: classSchema, check)
+        }
+        return broken
+    }
+
+    private func uniques(of classSchema: ClassSchema) -> [Unique] {
+        classSchema.properties.filter(\.rules.isUnique).map {
+            Unique(properties: [$0], isIndex: false)
+        }
+            + classSchema.indexes.filter(\.isUnique).map {
+                Unique(
+                    properties: $0.properties.compactMap(classSchema.property(named:)),
+                    isIndex: true)
+            }
+    }
+
+    private func check(
+        _ touched: KeySet, of classSchema: ClassSchema, _ unique: Unique
+    ) throws {
+        let all = try store.objects(classSchema.name)
+        for key in touched where try store.view.table(classSchema).isPresent(key) {
+            guard let values = try values(of: key, classSchema, unique) else { continue }
+            let same = try all.filtered(equal: zip(unique.properties, values).map { ($0.name, $1) })
+            guard try same.count() > 1 else { continue }
+            let keys = try (0..<2).map { try same.object(at: $0).key }
+            throw duplicate(keys, of: classSchema, unique, values: values)
+        }
+    }
+
+    /// Compares all objects of a class: for values that have become unique, and for large writes.
+    private func checkAll(_ classSchema: ClassSchema, _ unique: Unique) throws {
+        var owners: [[Value]: ObjectKey] = [:]
+        try store.view.forEachKey(of: classSchema) { key in
+            guard let values = try values(of: key, classSchema, unique) else { return }
+            if let owner = owners.updateValue(key, forKey: values) {
+                throw duplicate([owner, key], of: classSchema, unique, values: values)
+            }
+        }
+    }
+
+    /// Returns the values of an object that must be unique; nil if one of them is nil.
+    private func values(
+        of key: ObjectKey, _ classSchema: ClassSchema, _ unique: Unique
+    ) throws -> [Value]? {
+        let values = try unique.properties.map {
+            try store.view.value($0, of: key, in: classSchema)
+        }
+        return values.contains(.null) ? nil : values
+    }
+
+    private func duplicate(
+        _ keys: [ObjectKey], of classSchema: ClassSchema, _ unique: Unique, values: [Value]
+    ) -> StoreError {
+        let names = unique.properties.map(\.name)
+        let what = zip(names, values).map { "\($0) = \($1.summary)" }.joined(separator: ", ")
+        let objects = keys.map {
+            store.view.name(of: ObjectReference(table: classSchema.table, key: $0))
+        }.joined(separator: " and ")
+        let rule =
+            unique.isIndex
+            ? "its index (\(names.joined(separator: ", "))) is unique"
+            : "'\(classSchema.name).\(names[0])' is unique"
+        return StoreError(
+            .duplicateKey,
+            "two objects of '\(classSchema.name)' have \(what) (\(objects)), and \(rule)")
+    }
+}
