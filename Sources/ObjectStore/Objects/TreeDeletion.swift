@@ -26,7 +26,7 @@ struct TreeDeletion {
 
     /// Deletes the roots that exist, and what belongs to them.
     mutating func delete(_ roots: [ObjectReference]) throws {
-        for root in roots where try view.isPresent(root) { add(root) }
+        for root in roots { try add(root) }
         let rootCount = found.count
         try findTrees()
         if !keepsOwned { try keepUsed(from: rootCount) }
@@ -38,8 +38,9 @@ struct TreeDeletion {
         }
     }
 
-    private mutating func add(_ reference: ObjectReference) {
-        guard members.insert(reference).inserted else { return }
+    /// Adds an object that exists; in a damaged file, a link may lead to none.
+    private mutating func add(_ reference: ObjectReference) throws {
+        guard try view.isPresent(reference), members.insert(reference).inserted else { return }
         found.append(reference)
         tables.insert(reference.table)
     }
@@ -55,7 +56,7 @@ struct TreeDeletion {
                 ? view.schema.embeddingProperties(of: owner.table)
                 : view.schema.owningProperties(of: owner.table)
             for property in properties {
-                for target in try targets(of: property, owner) { add(target) }
+                for target in try targets(of: property, owner) { try add(target) }
             }
         }
     }

@@ -200,9 +200,11 @@ struct SchemaArguments {
         for (key, _) in long.pairs where key.integer == nil {
             guard let option = key.text, known.contains(option) else {
                 let shown = key.text ?? key.typeName
+                let nearest = NearestName.find(shown, among: known)
                 throw Self.invalid(
-                    "\(subject): unknown key '\(shown)'"
-                        + NearestName.hint(for: shown, among: known))
+                    "\(subject): unknown key '\(shown)'; "
+                        + (nearest.map { "did you mean '\($0)'?" }
+                            ?? "the keys are \(known.joined(separator: ", "))"))
             }
         }
         guard let type = long["type"].text ?? long[2].text else {
