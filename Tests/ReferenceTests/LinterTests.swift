@@ -100,6 +100,10 @@ import Testing
             "1:30: unknown property 'ag' in 'Dog', in the key path 'ag'; did you mean 'age'?"
         ),
         (
+            "store:objects('Dog'):group_by { 'name', { 'ag', 'desc' } }",
+            "1:44: unknown property 'ag' in 'Dog', in the key path 'ag'; did you mean 'age'?"
+        ),
+        (
             "for dog in store:objects('Dog'):each() do print(dog.nmae) end",
             "1:53: 'Dog' has no property 'nmae'; did you mean 'name'?"
         ),

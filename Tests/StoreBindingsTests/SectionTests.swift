@@ -57,6 +57,62 @@ import Testing
             """)
     }
 
+    @Test func `sections by several paths have arrays as keys, and follow changes`() {
+        session.expect(
+            """
+            store:define { Cat = { id = "int primary", color = "string?", age = "int?", x = "mixed", owner = "Dog" } }
+            local function cat(id, color, age, x)
+                return store:write(function() return store:create("Cat", { id = id, color = color, age = age, x = x, owner = dogs[id] }) end)
+            end
+            local cats = { cat(1, "red", 3, 1), cat(2, "red", 5, 1.0), cat(3, nil, 5, "a"), cat(4, "red", 5), cat(5, "blue", 3) }
+            local all = store:objects "Cat"
+            local function text(sections)
+                local texts = {}
+                for _, section in ipairs(sections) do
+                    local ids = {}
+                    for _, c in ipairs(section.objects) do ids[#ids + 1] = c.id end
+                    for i = 1, #section.key do texts[#texts + 1] = tostring(section.key[i]) end
+                    texts[#texts + 1] = "(" .. table.concat(ids, " ") .. ")"
+                end
+                return table.concat(texts, " ")
+            end
+            local function check(sections, want) local got = text(sections) assert(got == want, got) end
+            local sections = all:group_by { "color", { "age", "desc" } }
+            check(sections, "null 5 (3) blue 3 (5) red 5 (2 4) red 3 (1)")
+            check(all:group_by { { "color", "desc" }, "x" }, "red null (4) red 1 (1 2) blue null (5) null a (3)")
+            check(all:group_by { "owner.breed", "age" }, "null 3 (5) null 5 (4) mutt 5 (2) pug 3 (1) pug 5 (3)")
+            check(all:where("age > 3"):sorted("id", "desc"):group_by { "age", "color" }, "5 null (3) 5 red (4 2)")
+            assert(all:group_by({ { "age", "desc" } })[1].key == 5)
+            assert(tostring(sections) == "Sections of Cat by color, age (4)", tostring(sections))
+            assert(sections:keys()[3] == sections[3].key and sections:index_of(sections[3].key) == 3)
+            assert(#sections:objects { "red", 5 } == 2 and #sections:objects { moonpool.null, 5 } == 1 and #sections:objects { "red", 9 } == 0)
+            assert(code(sections.objects, sections, "red") == "type_mismatch" and code(sections.objects, sections, { "red" }) == "type_mismatch")
+            assert(code(sections.objects, sections, { "red", "old" }) == "type_mismatch")
+            assert(code(all.group_by, all, {}) == "invalid_query" and code(all.group_by, all, { "color", "nope" }) == "unknown_property")
+            local log, sums = {}, {}
+            local token = sections:observe(function(change)
+                log[#log + 1] = change.type .. "-" .. table.concat(change.section_deletions, ",") .. "+" .. table.concat(change.section_insertions, ",")
+                for _, s in ipairs(change.sections) do log[#log] = log[#log] .. " " .. tostring(s.key[1]) .. s.key[2] .. ":" .. #s.deletions .. #s.insertions .. #s.modifications end
+            end)
+            local aggregate = sections:observe_aggregate("count", function(groups) for key, group in pairs(groups) do sums[key] = group.new end end)
+            turn()
+            assert(sums[sections[3].key] == 2)
+            store:write(function() cats[1].age = 5 end) turn()
+            assert(log[2] == "update-4+ red5:010", log[2])
+            assert(sums[sections[3].key] == 3)
+            store:write(function() cats[3].color = "white" end) turn()
+            assert(log[3] == "update-1+3", log[3])
+            check(sections, "blue 3 (5) red 5 (1 2 4) white 5 (3)")
+            check(sections:freeze(), "blue 3 (5) red 5 (1 2 4) white 5 (3)")
+            local runs, computed = 0
+            local effect <close> = moonpool.effect(function() runs = runs + 1 computed = #sections:keys() end)
+            store:write(function() cats[5].age = 4 end) turn()
+            assert(runs == 2)
+            store:write(function() cats[5].color = "red" cats[5].age = 5 end) turn()
+            assert(runs == 3 and computed == 2)
+            """)
+    }
+
     @Test func `sections are observed`() {
         session.expect(
             """

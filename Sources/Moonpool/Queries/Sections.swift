@@ -79,7 +79,7 @@ public struct Sections<Key: OrderedValue, M: Model>: Sequence {
                     if case .error(let error) = change.kind { throw error }
                     let sections = FrozenSections<Key, M>(
                         try FrozenVersion.of(context), query: content.results.query,
-                        keyPath: content.keyPath, ascending: content.ascending)
+                        keyPath: content.paths[0].path, ascending: content.paths[0].ascending)
                     if case .initial = change.kind { return .initial(sections) }
                     return .update(
                         sections, deletions: change.sectionDeletions,

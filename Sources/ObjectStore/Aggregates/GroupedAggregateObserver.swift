@@ -40,7 +40,7 @@ final class GroupedAggregateObserver: Observer {
         self.rule = rule
         self.handler = handler
         owner = rules.base.owner(in: schema)
-        sectionPath = WatchGraph(rules.sortKey.dependencies, of: rules.base.table)
+        sectionPath = WatchGraph(rules.dependencies, of: rules.base.table)
         className = schema.find(table: rules.base.table)?.name ?? "?"
         super.init(name: name, dispatcher: dispatcher)
     }
@@ -189,7 +189,7 @@ final class GroupedAggregateObserver: Observer {
         guard let elements = schema.find(table: rules.base.table) else { return }
         rules = try rules.remade(for: schema)
         try rules.ordered.check(in: schema)
-        sectionPath = WatchGraph(rules.sortKey.dependencies, of: elements.table)
+        sectionPath = WatchGraph(rules.dependencies, of: elements.table)
         rule = try AggregateRule(rule.kind, rule.text, class: elements, schema: schema)
     }
 }

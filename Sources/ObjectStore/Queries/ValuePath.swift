@@ -139,7 +139,7 @@ package struct ValuePath: Sendable {
     /// Converts a value that was read to a value of the store.
     func value(_ scalar: Scalar) -> Value {
         switch scalar {
-        case .null, .nothing: .null
+        case .null, .nothing, .group: .null
         case .bool(let flag): .bool(flag)
         case .int(let number):
             type == .date ? .date(Timestamp(microseconds: number)) : .int(number)

@@ -5,51 +5,62 @@ import Decimals
 struct SectionRules {
     /// The grouped query.
     let base: Query
-    let sortKey: SortKey
+    /// The keys whose values determine the section, the most significant first; never empty.
+    let sortKeys: [SortKey]
 
-    init(_ base: Query, _ sortKey: SortKey) {
+    init(_ base: Query, _ sortKeys: [SortKey]) {
         // The filter of a section would move before a `distinct`. A limit prevents this, because no step moves before a
         // limit.
         let hidesRows = base.steps.contains { if case .distinct = $0 { true } else { false } }
         self.base = hidesRows ? base.adding(.limit(.max)) : base
-        self.sortKey = sortKey
+        self.sortKeys = sortKeys
     }
 
-    private var type: PropertyType { sortKey.type }
+    /// Every key path that the section of an object depends on.
+    var dependencies: [PropertyPath] { sortKeys.flatMap(\.dependencies) }
 
     /// Returns the same rules in another schema, as ``Query/remade(for:)`` does for queries.
     func remade(for schema: Schema) throws -> SectionRules {
         guard let elements = schema.find(table: base.table) else { return self }
         return SectionRules(
-            try base.remade(for: schema), try sortKey.remade(class: elements, schema: schema))
+            try base.remade(for: schema),
+            try sortKeys.map { try $0.remade(class: elements, schema: schema) })
     }
 
     /// The query of all objects, sorted by section.
-    var ordered: Query { base.adding(.sort([sortKey])) }
+    var ordered: Query { base.adding(.sort(sortKeys)) }
 
-    /// Returns the query of the objects with a value.
+    /// Returns the query of the objects with a value of each key.
     func query(of key: Scalar) -> Query {
-        let text = "\(sortKey.description) == \(value(key).summary)"
+        zip(sortKeys, parts(of: key)).reduce(base) { query, part in
+            query.adding(.filter(Self.condition(part.0, equals: part.1, of: base.table)))
+        }
+    }
+
+    private static func condition(
+        _ sortKey: SortKey, equals key: Scalar, of table: TableID
+    ) -> CompiledPredicate {
+        let value = sortKey.value?.value(key) ?? .null
+        let text = "\(sortKey.description) == \(value.summary)"
         let node: any PredicateNode
         let reading = sortKey.reading
+        let test = test(key, of: sortKey.type)
         if let path = reading.path, path.hops.isEmpty,
             case .value(let slot, let source) = path.terminal
         {
-            node = ColumnNode(slot: slot, source: source, test: test(key))
+            node = ColumnNode(slot: slot, source: source, test: test)
         } else {
-            node = ExpressionTestNode(expression: reading.expression, test: test(key))
+            node = ExpressionTestNode(expression: reading.expression, test: test)
         }
-        return base.adding(
-            .filter(
-                CompiledPredicate(
-                    text: text, table: base.table, dependencies: sortKey.dependencies,
-                    parts: [.init(text: text, node: node, tables: reading.tables)], searches: [])))
+        return CompiledPredicate(
+            text: text, table: table, dependencies: sortKey.dependencies,
+            parts: [.init(text: text, node: node, tables: reading.tables)], searches: [])
     }
 
     /// Returns the test for the values of a section.
-    private func test(_ key: Scalar) -> ValueTest {
+    private static func test(_ key: Scalar, of type: PropertyType) -> ValueTest {
         switch key {
-        case .null, .nothing: return .isNull
+        case .null, .nothing, .group: return .isNull
         case _ where type == .mixed:
             return ValueTest(form: .compare(.equal, key), matchesNull: false)
         case .bool(let flag): return ValueTest(form: .bool(flag), matchesNull: false)
@@ -67,18 +78,40 @@ struct SectionRules {
 
     /// Returns a function that reads the section key of objects in a view; it can be called any number of times.
     func reader(in view: StoreView) throws -> (ObjectKey) throws -> Scalar {
-        let bound = try sortKey.bound(to: view)
-        return { key in
-            let value = try bound.value(key)
-            if bound.isMixed { return value.mixedSectionKey }
-            // Equal values have one key, so the key of a section does not depend on the order of its objects.
-            if case .double(let number) = value { return .double(RealOrder.canonical(number)) }
-            return value
+        let readers = try sortKeys.map { sortKey in
+            let bound = try sortKey.bound(to: view)
+            return { (key: ObjectKey) throws in
+                let value = try bound.value(key)
+                if bound.isMixed { return value.mixedSectionKey }
+                // Equal values have one key, so the key of a section does not depend on the order of its objects.
+                if case .double(let number) = value {
+                    return Scalar.double(RealOrder.canonical(number))
+                }
+                return value
+            }
         }
+        if readers.count == 1 { return readers[0] }
+        return { key in .group(try readers.map { try $0(key) }) }
+    }
+
+    /// Returns the values of the keys.
+    private func parts(of key: Scalar) -> [Scalar] {
+        if case .group(let values) = key { values } else { [key] }
     }
 
     /// Compares two sections: negative if the first precedes, zero if they are the same, otherwise positive.
     func order(_ left: Scalar, _ right: Scalar) -> Int {
+        guard case (.group(let first), .group(let second)) = (left, right) else {
+            return Self.order(left, right, sortKeys[0])
+        }
+        for (index, sortKey) in sortKeys.enumerated() {
+            let order = Self.order(first[index], second[index], sortKey)
+            if order != 0 { return order }
+        }
+        return 0
+    }
+
+    private static func order(_ left: Scalar, _ right: Scalar, _ sortKey: SortKey) -> Int {
         let order = SortComparator.order(left, right)
         return sortKey.ascending ? order : -order
     }
@@ -112,22 +145,37 @@ struct SectionRules {
         return low < sections.count && order(scalar(sections[low]), key) == 0 ? low : nil
     }
 
-    /// Converts a key to a value of the property's type.
-    func value(_ key: Scalar) -> Value { sortKey.value?.value(key) ?? .null }
+    /// Converts a key to a value of the property's type, or to a list with the value of each property.
+    func value(_ key: Scalar) -> Value {
+        let values = zip(sortKeys, parts(of: key)).map { $0.value?.value($1) ?? .null }
+        return sortKeys.count == 1 ? values[0] : .list(values)
+    }
 
-    /// Converts a value to the key of its section.
+    /// Converts a value, or a list with a value for each key, to the key of its section.
     ///
-    /// Throws `type_mismatch` for a value of another type.
+    /// Throws `type_mismatch` for a value of another type, or a list of another length.
     func scalar(_ value: Value) throws -> Scalar {
-        if type == .mixed { return Scalar(mixed: value).mixedSectionKey }
+        guard sortKeys.count > 1 else { return try Self.scalar(value, of: sortKeys[0]) }
+        guard case .list(let values) = value, values.count == sortKeys.count else {
+            let names = sortKeys.map(\.description).joined(separator: ", ")
+            throw StoreError(
+                .typeMismatch,
+                "the keys of sections by \(names) are lists of \(sortKeys.count) values, one for each path"
+            )
+        }
+        return .group(try zip(values, sortKeys).map(Self.scalar))
+    }
+
+    private static func scalar(_ value: Value, of sortKey: SortKey) throws -> Scalar {
+        if sortKey.type == .mixed { return Scalar(mixed: value).mixedSectionKey }
         guard let (scalar, kind) = PredicateCompiler.constant(value),
-            kind.isComparable(with: .value(type)) || value == .null
+            kind.isComparable(with: .value(sortKey.type)) || value == .null
         else {
             throw StoreError(
                 .typeMismatch,
-                "the sections of '\(sortKey.description)' are of type \(type.rawValue), not "
+                "the sections of '\(sortKey.description)' are of type \(sortKey.type.rawValue), not "
                     + value.typeName)
         }
-        return PredicateCompiler.constant(scalar, kind, beside: .value(type))
+        return PredicateCompiler.constant(scalar, kind, beside: .value(sortKey.type))
     }
 }

@@ -10,10 +10,11 @@ import ColumnStorage
 package final class SectionedResults {
     /// The grouped objects.
     package let results: Results
-    /// The key path whose values determine the sections.
-    package let keyPath: String
-    /// Whether the order is ascending, with nil first and then small keys.
-    package let ascending: Bool
+    /// The key paths whose values determine the sections, each in ascending or descending order.
+    package let paths: [(path: String, ascending: Bool)]
+
+    /// The key paths as one text.
+    package var keyPath: String { paths.map(\.path).joined(separator: ", ") }
 
     private(set) var rules: SectionRules
     /// The schema for which the rules were created.
@@ -22,24 +23,27 @@ package final class SectionedResults {
 
     /// Groups results without running the query.
     ///
-    /// The path may also have an operation or an index, such as `items.@count`, or lead into a mixed value. Throws
-    /// `invalid_query` for a path that defines no order because it is unknown, ends in a link or data, or goes through
-    /// a list.
-    package init(_ results: Results, by keyPath: String, ascending: Bool = true) throws {
-        made = try results.source.openView().schema
-        let sortKey = try SortKey(
-            keyPath, ascending: ascending, class: try results.classSchema(), schema: made)
-        rules = SectionRules(results.query, sortKey)
+    /// A path may also have an operation or an index, such as `items.@count`, or lead into a mixed value. With several
+    /// paths, the value of a section is a list. Throws `invalid_query` without a path, and for a path that defines no
+    /// order because it is unknown, ends in a link or data, or goes through a list.
+    package init(_ results: Results, by keys: [(path: String, ascending: Bool)]) throws {
+        guard !keys.isEmpty else {
+            throw StoreError(.invalidQuery, "sections need at least one key path")
+        }
+        let schema = try results.source.openView().schema
+        let classSchema = try results.classSchema()
+        let sortKeys = try keys.map {
+            try SortKey($0.path, ascending: $0.ascending, class: classSchema, schema: schema)
+        }
+        made = schema
+        rules = SectionRules(results.query, sortKeys)
         self.results = results
-        self.keyPath = keyPath
-        self.ascending = ascending
+        self.paths = keys
     }
 
     private init(_ results: Results, _ other: SectionedResults) {
         self.results = results
-        (rules, made) = (other.rules, other.made)
-        keyPath = other.keyPath
-        ascending = other.ascending
+        (rules, made, paths) = (other.rules, other.made, other.paths)
     }
 
     /// Whether the results can be read, as in ``Results/isValid``.
@@ -98,7 +102,7 @@ package final class SectionedResults {
     private func scalars() throws -> [Scalar] {
         let view = try results.source.openView()
         if let (store, _) = results.source.tracked {
-            try store.noteRead(of: results.query, path: keyPath)
+            for path in paths { try store.noteRead(of: results.query, path: path.path) }
         }
         if let kept, kept.version == view.version, kept.generation == view.generation {
             return kept.keys
@@ -118,6 +122,6 @@ extension Results {
     ///
     /// Throws `invalid_query` for a path that defines no order.
     package func grouped(by keyPath: String, ascending: Bool = true) throws -> SectionedResults {
-        try SectionedResults(self, by: keyPath, ascending: ascending)
+        try SectionedResults(self, by: [(keyPath, ascending)])
     }
 }

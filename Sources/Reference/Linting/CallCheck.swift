@@ -97,6 +97,12 @@ struct CallCheck {
         let last = entry.name == "distinct" ? arguments.count : min(1, arguments.count)
         for position in 0..<last {
             if let text = literal(at: position) { judgePath(text, element, schema) }
+            // `{ "name", { "age", "desc" } }`
+            guard arguments.indices.contains(position) else { continue }
+            for field in run.fields(of: arguments[position]) ?? [] {
+                let path = run.fields(of: field.value)?.first?.value ?? field.value
+                if let text = SourceText.content(of: path) { judgePath(text, element, schema) }
+            }
         }
     }
 

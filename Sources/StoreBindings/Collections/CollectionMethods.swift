@@ -51,7 +51,7 @@ enum CollectionMethods {
             },
             LuaMethod("sorted") { receiver, call in
                 let results = try results(receiver)
-                let sorted = try results.results.sorted(QueryArguments(results).sortKeys(call))
+                let sorted = try results.results.sorted(QueryArguments.sortKeys(call))
                 return call.answer(results.refined(sorted), ResultsHandle.type)
             },
             LuaMethod("distinct") { receiver, call in

@@ -162,7 +162,7 @@ package final class ProjectedResultsHandle {
             try refined(results, call, QueryArguments(results.base).filtered(call))
         },
         LuaMethod("sorted") { results, call in
-            let keys = try QueryArguments(results.base).sortKeys(call)
+            let keys = try QueryArguments.sortKeys(call)
             return try refined(results, call, results.base.results.sorted(keys))
         },
         LuaMethod("distinct") { results, call in

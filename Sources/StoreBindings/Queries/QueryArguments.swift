@@ -39,9 +39,11 @@ struct QueryArguments {
 
     /// Parses sort keys: `sorted("age", "desc")`, `sorted { {"owner.name"}, {"age", "desc"} }`, `sorted { "name", "age"
     /// }`.
-    func sortKeys(_ call: borrowing LuaCall) throws -> [(path: String, ascending: Bool)] {
+    static func sortKeys(
+        _ call: borrowing LuaCall
+    ) throws -> [(path: String, ascending: Bool)] {
         guard case .table(let table) = call[2] else {
-            return [(try call.text(2), try Self.ascending(call[3], call, 3))]
+            return [(try call.text(2), try ascending(call[3], call, 3))]
         }
         try table.requireSpace()
         return try table.array.map { element in
@@ -49,7 +51,7 @@ struct QueryArguments {
             guard let pair = element.table, let path = pair[1].text else {
                 throw call.argumentError(2, "each sort key is {\"path\"} or {\"path\", \"desc\"}")
             }
-            return (path, try Self.ascending(pair[2], call, 2))
+            return (path, try ascending(pair[2], call, 2))
         }
     }
 

@@ -28,11 +28,10 @@ final class SectionsHandle {
         try ValueBridge(results.handle, results.frozen).plain(call[2], "the key of a section")
     }
 
-    /// Parses the arguments of `group_by`: a key path and optionally "desc".
+    /// Parses the arguments of `group_by`: a key path and optionally "desc", or an array of sort keys.
     static func make(_ results: ResultsHandle, _ call: borrowing LuaCall) throws -> SectionsHandle {
-        let sections = try results.results.grouped(
-            by: call.text(2), ascending: QueryArguments.ascending(call[3], call, 3))
-        return SectionsHandle(sections, results)
+        SectionsHandle(
+            try SectionedResults(results.results, by: QueryArguments.sortKeys(call)), results)
     }
 
     static let type: LuaClass<SectionsHandle> = LuaClass(

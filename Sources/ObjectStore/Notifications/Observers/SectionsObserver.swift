@@ -36,7 +36,7 @@ final class SectionsObserver: Observer {
         filter = try KeyPathFilter(keyPaths, class: elements, schema: schema)
         self.rules = rules
         owner = rules.base.owner(in: schema)
-        sectionPath = WatchGraph(rules.sortKey.dependencies, of: table)
+        sectionPath = WatchGraph(rules.dependencies, of: table)
         self.handler = handler
         texts = keyPaths
         className = elements.name
@@ -192,7 +192,7 @@ final class SectionsObserver: Observer {
             return
         }
         rules = remade
-        sectionPath = WatchGraph(rules.sortKey.dependencies, of: elements.table)
+        sectionPath = WatchGraph(rules.dependencies, of: elements.table)
         // No object had values of the added properties before the step, so the rows before the step are the same.
         if rows != nil { rows = try RowsFactory.rows(of: rules.ordered, in: step.old) }
     }

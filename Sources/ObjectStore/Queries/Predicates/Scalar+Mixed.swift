@@ -45,6 +45,7 @@ extension Scalar {
         case .decimal(let number): .decimal(number)
         case .bytes(let bytes): .string(String(decoding: bytes, as: UTF8.self))
         case .mixed(let value): value
+        case .group(let values): .list(values.map(\.value))
         }
     }
 

@@ -19,6 +19,8 @@ enum Scalar: Sendable {
     /// A value of a mixed property other than nil, a Boolean, a number or a string: it equals values of its type only.
     indirect case mixed(Value)
     case link(ObjectKey)
+    /// The values of several paths, as the key of a section.
+    indirect case group([Scalar])
 
     /// The number as a double, for arithmetic.
     var double: Double? {
@@ -111,6 +113,7 @@ extension Scalar: Hashable {
         switch (left, right) {
         case (.nothing, .nothing), (.null, .null): true
         case (.nothing, _), (_, .nothing), (.null, _), (_, .null): false
+        case (.group(let left), .group(let right)): left == right
         default: order(left, right) == 0
         }
     }
@@ -126,6 +129,7 @@ extension Scalar: Hashable {
         case .bytes(let bytes): hasher.combine(bytes)
         case .mixed(let value): hasher.combine(ValueOrder.code(value))
         case .link(let key): hasher.combine(key)
+        case .group(let values): hasher.combine(values)
         }
     }
 }

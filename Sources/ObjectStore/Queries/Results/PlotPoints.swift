@@ -120,7 +120,7 @@ private final class PlotAxisReader {
         case .double(let number): text = "\(number)"
         case .decimal(let number): text = "\(number)"
         case .mixed(let value): text = value.summary
-        case .null, .nothing, .link: text = "nil"
+        case .null, .nothing, .link, .group: text = "nil"
         }
         _ = try index(of: text)
         return text

@@ -36,7 +36,7 @@ extension BoundPath {
         let value = try value(key)
         if isMixed { return value.mixedCode.map { (SortCode.of($0), $0) } }
         switch value {
-        case .null, .nothing, .mixed: return nil
+        case .null, .nothing, .mixed, .group: return nil
         case .bool(let flag): return (flag ? 1 : 0, nil)
         case .int(let value): return (SortCode.of(value), nil)
         case .double(let value): return (SortCode.of(value), nil)

@@ -68,13 +68,22 @@ extension HelpCatalog {
                 """),
         .method(
             "group_by", of: collections4,
-            ["(path: string, order?: \"asc\"|\"desc\"): Sections<T>"],
-            "Groups the objects into sections with the same value.",
+            [
+                "(path: string, order?: \"asc\"|\"desc\"): Sections<T>",
+                "(paths: (string|string[])[]): Sections<T>",
+            ],
+            "Groups the objects into sections with the same value. With several paths, written as for `sorted`, a key is "
+                + "an array with the value of each path.",
             errors: [.invalidQuery, .unknownProperty, .invalidArgument],
             example: """
                 for _, section in ipairs(dogs:group_by("breed")) do print(section.key, #section.objects) end
                 --> boxer 1
                 --> mutt 1
+                for _, section in ipairs(dogs:group_by { "breed", { "age", "desc" } }) do
+                  print(section.key[1], section.key[2])
+                end
+                --> boxer 3
+                --> mutt 7
                 """),
         .method(
             "first", of: [results, list, set, valuesType, mixedList], ["(): T?"],
