@@ -60,7 +60,7 @@ extension StoreModule {
     }
 
     private func table(plain values: [String: Value]) -> LuaTable {
-        let table = state.makeTable(fields: values.count)
+        let table = json.makeMap(ofCount: values.count)
         for (name, value) in values { table[name] = copied(value) }
         return table
     }

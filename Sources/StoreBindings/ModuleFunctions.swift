@@ -83,7 +83,7 @@ struct ModuleFunctions {
         EffectFunctions(module).install()
         add("reference") { call in try weak.module().makeReference(call) }
         table["null"] = module.null
-        TransferModule(state: state, null: module.null, dates: module.dates).install(in: table)
+        TransferModule(state: state, json: module.json, dates: module.dates).install(in: table)
         addMethodsAsFunctions(add)
     }
 

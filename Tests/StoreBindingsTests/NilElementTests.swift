@@ -153,6 +153,29 @@ import Testing
             """)
     }
 
+    @Test func `an empty map remains a map in every copy`() throws {
+        try session().expect(
+            """
+            local empty, kept = moonpool.json.empty_object, {}
+            store:write(function()
+                a.mixed = { empty, {} } a.any = { empty, {} } a.entries = { e = empty, l = {} } a.map = {}
+            end)
+            local function check(copy, text) text = text or "[{},[]]" local got = moonpool.json.encode(copy) assert(got == text, got) end
+            check(a.mixed:to_table()) check(a.any:to_table()) check(a:to_table().mixed) check(a:to_table().any)
+            check(a.entries:to_table(), '{"e":{},"l":[]}') check(a.entries:values()) check(a.map:to_table(), "{}")
+            local token = a.any:observe(function(change) kept = { change:deleted(), change:inserted(), change:modified() } end)
+            store:refresh()
+            store:write(function() a.any:append(empty) end) store:refresh()
+            check(kept[2], "[{}]")
+            store:write(function() a.any[2] = empty end) store:refresh()
+            check(kept[3], "[{}]")
+            store:write(function() a.any:clear() end) store:refresh()
+            check(kept[1], "[{},{},{}]")
+            store:write(function() a.mixed = { empty, {} } a.mixed = a.mixed:to_table() end)
+            check(a.mixed:to_table())
+            """)
+    }
+
     @Test func `map of Results keeps the positions of nil results`() throws {
         try session().expect(
             """

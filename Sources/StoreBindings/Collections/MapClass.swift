@@ -124,7 +124,7 @@ final class MapHandle: CollectionHandle {
         },
         LuaMethod("to_table") { map, call in
             let entries = try map.collection.entries()
-            let table = call.state.makeTable(fields: entries.count)
+            let table = map.handle.json.makeMap(ofCount: entries.count)
             for entry in entries {
                 try call.state.checkMemory()
                 table[entry.key] = map.copied(entry.value)

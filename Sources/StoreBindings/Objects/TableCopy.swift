@@ -79,7 +79,7 @@ struct TableCopy {
             return .table(
                 try handle.state.makeTable(of: elements) { try element($0, source, depth) })
         case .dictionary(let entries):
-            let table = handle.state.makeTable(fields: entries.count)
+            let table = handle.json.makeMap(ofCount: entries.count)
             for (key, element) in entries { table[key] = try self.element(element, source, depth) }
             return .table(table)
         default: return ValueBridge(handle, frozen).lua(value)

@@ -12,6 +12,7 @@ package final class StoreHandle {
     let dates: DateClass
     /// `moonpool.null`.
     let null: LuaValue
+    let json: LuaJSON
     /// The keys of sections that are userdata or tables, by their hash; weak, so that unused keys are released.
     let sectionKeys: LuaTable
     /// The scope that records reads for the running effect or computed value.
@@ -47,6 +48,7 @@ package final class StoreHandle {
         state = module.state
         dates = module.dates
         null = module.null
+        json = module.json
         sectionKeys = StoreModule.weakTable(state, "v")
         ignoredProperties = IgnoredProperties(state)
         readScope = module.readScope

@@ -93,6 +93,7 @@ package final class StoreModule {
     package let readScope = ReadScope()
     /// `moonpool.null`.
     package let null: LuaValue
+    let json: LuaJSON
     private(set) lazy var changeMetatables = ChangeMetatables(state)
     // Maps numbers to token userdata (weakly), and token userdata to callbacks, so that a callback that refers to its
     // own token does not keep it alive.
@@ -144,6 +145,7 @@ package final class StoreModule {
         dates = DateClass()
         state.register(dates, name: "date", methods: DateClass.methods, properties: DateClass.names)
         null = state.userdata(NullMarker(), NullMarker.type)
+        json = LuaJSON(state: state, null: null)
         tokensByNumber = Self.weakTable(state, "v")
         callbacksByToken = Self.weakTable(state, "k")
         keptTokens = state.makeTable()

@@ -33,6 +33,13 @@ struct LuaJSON {
             })
     }
 
+    /// Creates a table for a copy of a map with a number of entries; a map without entries remains a map.
+    func makeMap(ofCount count: Int) -> LuaTable {
+        let table = state.makeTable(fields: count)
+        if count == 0 { table.metatable = objects }
+        return table
+    }
+
     /// Creates a table that is written as an empty object and equal to all empty objects.
     ///
     /// The table cannot be changed.

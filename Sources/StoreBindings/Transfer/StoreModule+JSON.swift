@@ -9,7 +9,7 @@ extension StoreModule {
     /// represent.
     package func json(of value: LuaValue) throws -> [UInt8] {
         var writer = JSONWriter()
-        try LuaJSON(state: state, null: null).write(value, to: &writer)
+        try json.write(value, to: &writer)
         return writer.bytes
     }
 
@@ -18,7 +18,7 @@ extension StoreModule {
     /// Thread: the script's thread. Throws `invalid_argument` with line and column.
     package func value(ofJSON bytes: [UInt8]) throws -> LuaValue {
         guard !bytes.isEmpty else { return .nil }
-        let value = try LuaJSON(state: state, null: null).read(LuaString(bytes: bytes))
+        let value = try json.read(LuaString(bytes: bytes))
         return value == null ? .nil : value
     }
 }

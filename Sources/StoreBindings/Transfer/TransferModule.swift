@@ -6,11 +6,10 @@ import Transfer
 /// The functions of `moonpool.json` and `moonpool.csv`, and `moonpool.replay`.
 struct TransferModule {
     let state: LuaState
-    let null: LuaValue
+    let json: LuaJSON
     let dates: DateClass
 
     func install(in table: LuaTable) {
-        let json = LuaJSON(state: state, null: null)
         let jsonTable = state.makeTable(fields: 4)
         jsonTable["encode"] = .function(
             state.makeFunction("encode") { call in

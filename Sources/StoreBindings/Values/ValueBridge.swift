@@ -40,7 +40,7 @@ struct ValueBridge {
     }
 
     private func table(_ values: [String: Value]) -> LuaTable {
-        let table = state.makeTable(fields: values.count)
+        let table = handle.json.makeMap(ofCount: values.count)
         for (name, value) in values { table[name] = copied(value) }
         return table
     }
