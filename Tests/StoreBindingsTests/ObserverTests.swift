@@ -1,3 +1,4 @@
+import Foundation
 import LuaHost
 import ObjectStore
 import StoreBindings
@@ -197,6 +198,56 @@ import Testing
             assert(code(rex.observe_value, rex, "nope", print) == "unknown_property")
             store:write(function() store:delete(rex) end)
             assert(code(function() rex:observe(print) end) == "invalid_object")
+            """)
+    }
+
+    @Test func `the examples of the article on observing print what they show`() throws {
+        let file = URL(filePath: #filePath).deletingLastPathComponent()
+            .appending(path: "../../Sources/ObjectStore/ObjectStore.docc/Observing.md")
+        let text = try String(contentsOf: file, encoding: .utf8)
+        let blocks = text.matches(of: /```lua\n([\s\S]*?)```/).map { String($0.1) }
+        #expect(!blocks.isEmpty)
+        for block in blocks {
+            let shown = block.matches(of: /--> (.*)/).map { String($0.1) }
+            let code = block.replacing("moonpool.sleep(0)", with: "turn()")
+            session.expect(
+                "local shown = {} local function print(v) shown[#shown + 1] = tostring(v) end "
+                    + code
+                    + " shown = table.concat(shown, '|') assert(shown == '\(shown.joined(separator: "|"))', shown)"
+            )
+        }
+    }
+
+    @Test func `in a handler at the beginning of a write, already_in_write names the ways out`() {
+        session.expect(
+            """
+            local rex, faults = dog { id = 90 }, {}
+            local function try(f, ...)
+                local ok, err = pcall(f, ...)
+                assert(not ok and err.code == "already_in_write", tostring(err))
+                faults[#faults + 1] = err.message
+            end
+            local function all()
+                try(store.write, store, print)
+                try(store.begin_write, store)
+                try(rex.observe, rex, print)
+                try(store.observe, store, print)
+                try(store.define, store, { Other = { id = "int" } })
+            end
+            local token = rex:observe(function() if store.is_in_write then all() else store:write(all) end end)
+            turn()
+            store:write(function() rex.age = 5 end)
+            store:write(function() end)
+            assert(#faults == 5)
+            for _, text in ipairs(faults) do
+                assert(text:find("this handler is called at the beginning of a write; change objects directly", 1, true)
+                    and text:find("store:write_async or moonpool.after", 1, true), text)
+            end
+            faults = {}
+            store:write(function() rex.age = 6 end)
+            turn()
+            assert(#faults == 5)
+            for _, text in ipairs(faults) do assert(not text:find("handler", 1, true), text) end
             """)
     }
 

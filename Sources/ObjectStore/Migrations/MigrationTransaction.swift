@@ -62,9 +62,8 @@ extension Store {
     package func beginMigration() throws -> MigrationTransaction {
         try check()
         guard !isInWrite else {
-            throw StoreError(
-                .alreadyInWrite,
-                "a file cannot be migrated inside a write transaction; commit it first")
+            throw alreadyInWrite(
+                "a file cannot be migrated inside a write transaction", "commit it first")
         }
         try beginWrite()
         do {

@@ -176,9 +176,8 @@ extension Store {
     ) throws {
         try check()
         guard !isInWrite else {
-            throw StoreError(
-                .alreadyInWrite,
-                "classes cannot be defined inside a write transaction; commit it first")
+            throw alreadyInWrite(
+                "classes cannot be defined inside a write transaction", "commit it first")
         }
         try write {
             let migration = try SchemaMigration(

@@ -32,9 +32,9 @@ extension Store {
     package func verify(atMost limit: Int = 100) throws -> [StoreFault] {
         try check()
         guard !isInWrite else {
-            throw StoreError(
-                .alreadyInWrite,
-                "a store cannot be verified inside a write transaction; commit or cancel it first")
+            throw alreadyInWrite(
+                "a store cannot be verified inside a write transaction", "commit or cancel it first"
+            )
         }
         let faults = try StoreError.wrapping { () throws(StorageError) in
             try view.snapshot.verify(atMost: limit)

@@ -34,16 +34,8 @@ extension Store {
             throw StoreError.readOnlyStore
         }
         guard !isInWrite else {
-            guard notifications.isDelivering else {
-                throw StoreError(
-                    .alreadyInWrite,
-                    "a write transaction is already open; commit or cancel it first")
-            }
-            throw StoreError(
-                .alreadyInWrite,
-                "a write transaction is already open: this handler is called at the beginning of a write; "
-                    + "change objects in it without a new write",
-                program: "or write later, in a task", script: "or write later, with write_async")
+            throw alreadyInWrite(
+                "a write transaction is already open", "commit or cancel it first")
         }
         try notifications.checkRounds()
         try openWrite()
@@ -185,6 +177,22 @@ extension Store {
         try check()
         guard let session = view.snapshot.write else { throw StoreError.needsWrite(what()) }
         return session
+    }
+
+    /// Returns the error of a call that is not possible inside the open write transaction.
+    ///
+    /// In a handler that is called at the beginning of a write, which the handler did not open, the error names the ways
+    /// out instead of `solution`.
+    package func alreadyInWrite(_ fault: String, _ solution: String) -> StoreError {
+        guard notifications.isDeliveringInWrite else {
+            return StoreError(.alreadyInWrite, "\(fault); \(solution)")
+        }
+        return StoreError(
+            .alreadyInWrite,
+            "\(fault), because this handler is called at the beginning of a write; change objects directly, as part "
+                + "of that write",
+            program: "or do the rest later, with writeAsync or in a task",
+            script: "or do the rest later, with store:write_async or moonpool.after")
     }
 
     /// Throws `not_in_write` if no transaction is open that can be ended.

@@ -34,10 +34,9 @@ struct EffectFunctions {
         let options = try call.options(2, ["name"])
         let name = try ObserverBinding.name(options, call, 2)
         if let store = module.handles.first(where: { !$0.store.isClosed && $0.store.isChanging }) {
-            throw StoreError(
-                .alreadyInWrite,
-                "an effect cannot begin inside a write transaction of '\(store.name)'; create it before or after it"
-            )
+            throw store.store.alreadyInWrite(
+                "an effect cannot begin inside a write transaction of '\(store.name)'",
+                "create it before or after it")
         }
         let run = EffectRun(function, module)
         let effect = try Effect(in: module.readScope, report: run.report) { try run.call() }

@@ -87,8 +87,8 @@ enum ReplicationMethods {
         try handle.store.check()
         try NatsArguments.checkAccess(call.state)
         guard !handle.store.isInWrite else {
-            throw StoreError(
-                .alreadyInWrite, "replication cannot begin in a write transaction; commit it first")
+            throw handle.store.alreadyInWrite(
+                "replication cannot begin in a write transaction", "commit it first")
         }
         guard !handle.store.isReadOnly else {
             throw StoreError(

@@ -100,10 +100,9 @@ extension StoreModule {
                 .invalidArgument, "observing on a worker needs scripts with event loops")
         }
         if let writing = openStores.first(where: \.isInWrite) {
-            throw StoreError(
-                .alreadyInWrite,
-                "an observer on a worker cannot be registered while \(writing.title) is "
-                    + "being written; commit or cancel the write first")
+            throw writing.alreadyInWrite(
+                "an observer on a worker cannot be registered while \(writing.title) is being written",
+                "commit or cancel the write first")
         }
         let code = try SentFunction(function, of: self, role: "the observer's function")
         let parcel = try Parcel(arguments, of: self) {

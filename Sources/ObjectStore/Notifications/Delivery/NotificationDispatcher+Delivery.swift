@@ -6,7 +6,10 @@ extension NotificationDispatcher {
         guard !isClosed else { return }
         cleanGeneration = store.view.generation
         depth += 1
+        let wasInWrite = isDeliveringInWrite
+        isDeliveringInWrite = store.isInWrite
         defer {
+            isDeliveringInWrite = wasInWrite
             depth -= 1
             if depth == 0 { settle() }
         }

@@ -46,6 +46,8 @@ package final class NotificationDispatcher {
 
     // The state of a delivery.
     var depth = 0
+    /// Whether the running handler was called at the beginning of a write.
+    var isDeliveringInWrite = false
     var isCallingStoreObservers = false
     var owesDidChange = false
 

@@ -18,9 +18,9 @@ extension Store {
     func checkObservable() throws {
         try check()
         guard !isInWrite else {
-            throw StoreError(
-                .alreadyInWrite,
-                "observing is not possible inside a write transaction; observe before or after it")
+            throw alreadyInWrite(
+                "observing is not possible inside a write transaction", "observe before or after it"
+            )
         }
         guard scheduler.canDeliver else {
             throw StoreError(
