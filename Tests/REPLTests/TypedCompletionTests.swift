@@ -43,7 +43,7 @@ import Testing
     @Test(arguments: [
         ("dogs:observe(print, { key", ["keypaths"]),
         ("dogs:observe(function(c) if c then print(c) end end, { thr", ["throttle"]),
-        ("dogs:observe(print, { name = 'x', na", []),
+        ("dogs:observe(print, { name = 'x', na", []), ("dogs:observe(print, { on", ["on", "once"]),
         ("dogs:plot('id', 'id', { li", ["lines"]), ("moonpool.open { durab", ["durability"]),
         ("store:import('x.csv', { ups", ["upsert"]),
     ]) func `names of options are completed`(_ typed: String, _ expected: [String]) throws {

@@ -258,6 +258,53 @@ import Testing
             """)
     }
 
+    @Test func `an observer with once ends with the first call that reports a change`() {
+        session.expect(
+            """
+            local ann = store:write(function() return store:create("Person", { name = "Ann" }) end)
+            store:define { Box = { id = "int primary", x = "mixed" } }
+            local box = store:write(function() return store:create("Box", { id = 1, x = { 1 } }) end)
+            local rex, log, tokens = dog { id = 1, age = 1, marks = { 1 } }, {}, {}
+            local function once(name, receiver, ...)
+                local method = name:match "^%a+_?%a*"
+                local arguments = { ... }
+                arguments[#arguments + 1] = function(change)
+                    log[name] = (log[name] or 0) + 1
+                    -- A write in the call does not call the observer again.
+                    if not store.is_in_write then store:write(function() rex.age = rex.age + 1 end) end
+                end
+                arguments[#arguments + 1] = { once = true }
+                tokens[name] = receiver[method](receiver, table.unpack(arguments))
+            end
+            local dogs = store:objects "Dog"
+            once("observe results", dogs)
+            once("observe object", rex)
+            once("observe store", store)
+            once("observe list", rex.marks)
+            once("observe values", rex.marks:sorted())
+            once("observe nested", box.x)
+            once("observe groups", dogs:group_by "age")
+            once("observe_value", rex, "age")
+            once("observe_aggregate", dogs, "sum", "age")
+            once("observe_aggregate groups", dogs:group_by "name", "max", "age")
+            for _ = 1, 3 do turn() end
+            for name, token in pairs(tokens) do
+                assert(name:find "object" or name:find "value$" or name:find "store" or log[name] >= 1, name)
+            end
+            for _ = 1, 3 do store:write(function() rex.age = rex.age + 1 rex.marks:append(2) box.x:append(3) end) turn() end
+            for name, token in pairs(tokens) do
+                local initial = not (name:find "object" or name:find "value$" or name:find "store")
+                assert(not token.is_valid and log[name] == (initial and 2 or 1), name .. " " .. tostring(log[name]))
+                assert(token:why().version > 0)
+            end
+            assert(message(rex.observe, rex, print, { once = 1 }):find("'once' must be true or false", 1, true))
+            assert(message(rex.observe, rex, print, { onec = true }):find "once")
+            local token = rex:observe(print, { once = false })
+            store:write(function() store:delete(ann) end)
+            assert(token.is_valid)
+            """)
+    }
+
     @Test func `errors of options contain the solution`() {
         session.expect(
             """

@@ -7,6 +7,7 @@ struct AggregateBinding {
     private let path: String?
     private let function: LuaFunction
     private let name: String
+    private let once: Bool
 
     /// Parses the arguments: the aggregate at 2, a property unless the aggregate is a count, the function, options.
     init(_ call: borrowing LuaCall) throws {
@@ -30,7 +31,9 @@ struct AggregateBinding {
             path = nil
         }
         function = try call.function(index)
-        name = try ObserverBinding.name(try call.options(index + 1, ["name"]), call, index + 1)
+        let options = try call.options(index + 1, ["name", "once"])
+        name = try ObserverBinding.name(options, call, index + 1)
+        once = try ObserverBinding.flag("once", options, call, index + 1)
     }
 
     private var subject: String { path.map { "\(kind.rawValue) of \($0)" } ?? kind.rawValue }
@@ -40,7 +43,7 @@ struct AggregateBinding {
         let handle = results.handle
         let bridge = ValueBridge(handle, nil)
         return try handle.module.makeToken(
-            name: name, subject: "\(subject) of \(results.subject)", handle, function
+            name: name, subject: "\(subject) of \(results.subject)", once: once, handle, function
         ) { call in
             try results.results.observeAggregate(kind, path, name: name) { new, old in
                 try call([bridge.lua(new), old.map(bridge.lua) ?? .nil])
@@ -53,7 +56,7 @@ struct AggregateBinding {
         let handle = sections.results.handle
         let bridge = ValueBridge(handle, nil)
         return try handle.module.makeToken(
-            name: name, subject: "\(subject) of \(sections.subject)", handle, function
+            name: name, subject: "\(subject) of \(sections.subject)", once: once, handle, function
         ) { call in
             try sections.sections.observeAggregate(kind, path, name: name) { changes in
                 let groups = handle.state.makeTable(fields: changes.count)

@@ -11,6 +11,7 @@ struct ObserverBinding {
     let keyPaths: [String]
     let name: String
     let pace: ObserverPace?
+    private let once: Bool
     /// Whether `observe_value` also calls the function with the first value, and before changes.
     private let isInitial: Bool
     private let isPrior: Bool
@@ -31,16 +32,12 @@ struct ObserverBinding {
         let first = call.name == "observe_value" ? 3 : 2
         property = first == 3 ? try call.text(2) : ""
         function = try call.function(first)
-        let known = ["keypaths", "name", "on", "debounce", "throttle"]
+        let known = ["keypaths", "name", "on", "debounce", "throttle", "once"]
         let options = try call.options(first + 1, first == 3 ? known + Self.ofValues : known)
-        let flags = try Self.ofValues.map { option in
-            let value = options?[option] ?? .nil
-            guard value.isNil || value.boolean != nil else {
-                throw call.argumentError(first + 1, "'\(option)' must be true or false")
-            }
-            return value.boolean == true
+        func flag(_ option: String) throws -> Bool {
+            try Self.flag(option, options, call, first + 1)
         }
-        (isInitial, isPrior) = (flags[0], flags[1])
+        (once, isInitial, isPrior) = (try flag("once"), try flag("initial"), try flag("prior"))
         remote = try Self.remote(options, call: call, first: first, handle: handle)
         pace = try Self.pace(options, call, first + 1)
         name = try Self.name(options, call, first + 1)
@@ -85,6 +82,17 @@ struct ObserverBinding {
         )
     }
 
+    /// Returns an option that is true or false; false by default.
+    static func flag(
+        _ option: String, _ options: LuaTable?, _ call: borrowing LuaCall, _ index: Int
+    ) throws -> Bool {
+        switch options?[option] ?? .nil {
+        case .nil: return false
+        case .boolean(let flag): return flag
+        default: throw call.argumentError(index, "'\(option)' must be true or false")
+        }
+    }
+
     /// Returns the name of the observer in reports.
     static func name(
         _ options: LuaTable?, _ call: borrowing LuaCall, _ index: Int
@@ -124,7 +132,7 @@ struct ObserverBinding {
     ) throws -> LuaValue {
         guard let remote else {
             return try handle.module.makeToken(
-                name: name, subject: subject, handle, function, register)
+                name: name, subject: subject, once: once, handle, function, register)
         }
         // Registers once without a function, so that errors of the registration are errors of this call.
         try register { _ in }.invalidate()

@@ -297,7 +297,7 @@ extension StoreModule {
     ///
     /// `observe` receives a function that runs the call.
     func makeToken(
-        name: String, subject: String, _ store: StoreHandle, _ callback: LuaFunction,
+        name: String, subject: String, once: Bool, _ store: StoreHandle, _ callback: LuaFunction,
         _ observe: (@escaping ([LuaValue]) throws -> Void) throws -> NotificationToken
     ) throws -> LuaValue {
         let number = nextTokenNumber()
@@ -305,7 +305,10 @@ extension StoreModule {
             guard let self, let userdata = tokensByNumber[number].userdata,
                 let function = callbacksByToken.raw(.userdata(userdata)).function
             else { return }
-            if let aroundCalls, let token = tokens[number]?.token {
+            let token = tokens[number]?.token
+            // The initial call and an error have no reason. Ending before the call also excludes nested calls.
+            if once, token?.reason != nil { token?.invalidate() }
+            if let aroundCalls, let token {
                 return try aroundCalls(token) { () throws in try function.call(arguments) }
             }
             try function.call(arguments)

@@ -46,8 +46,8 @@ extension HelpCatalog {
             "observe_aggregate", of: [results, list, set, map],
             [
                 "(aggregate: \"sum\"|\"min\"|\"max\"|\"average\"|\"count\", property: string, "
-                    + "body: fun(new: any, old: any), options?: {name: string?}): Token",
-                "(aggregate: \"count\", body: fun(new: integer, old: integer?), options?: {name: string?}): Token",
+                    + "body: fun(new: any, old: any), options?: {name: string?, once: boolean?}): Token",
+                "(aggregate: \"count\", body: fun(new: integer, old: integer?), options?: {name: string?, once: boolean?}): Token",
             ],
             "Calls a function with a count, sum, minimum, maximum or average, first with nil as the old value, and then whenever "
                 + "it changes. The cost of a commit depends only on the changed objects.",
@@ -65,9 +65,9 @@ extension HelpCatalog {
             "observe_aggregate", of: [sectionsType],
             [
                 "(aggregate: \"sum\"|\"min\"|\"max\"|\"average\"|\"count\", property: string, "
-                    + "body: fun(groups: table<any, {new: any, old: any}>), options?: {name: string?}): Token",
+                    + "body: fun(groups: table<any, {new: any, old: any}>), options?: {name: string?, once: boolean?}): Token",
                 "(aggregate: \"count\", body: fun(groups: table<any, {new: any, old: any}>), "
-                    + "options?: {name: string?}): Token",
+                    + "options?: {name: string?, once: boolean?}): Token",
             ],
             "Calls a function with the sections whose count, sum, minimum, maximum or average changed, by their keys "
                 + "(`moonpool.null` for objects without a value).",

@@ -56,6 +56,10 @@ extension HelpCatalog {
             "throttle", of: [observeOptions], "number?",
             "Throttles: notifies at most once during this number of seconds."),
         .field(
+            "once", of: [observeOptions], "boolean?",
+            "Ends the observation with the first call that reports a change. The initial call does not count."
+        ),
+        .field(
             "on", of: [observeOptions], "Worker?",
             "Calls the function on the event loop of this worker. The function must not capture locals."
         ),
