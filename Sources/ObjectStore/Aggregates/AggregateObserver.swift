@@ -71,15 +71,16 @@ final class AggregateObserver: Observer {
             isFinished = true
             let nothing = state.valueOfNothing
             guard nothing != old else { return nil }
-            makeReason = rule.reason(for: step)
+            let reason = DeliveryReason(ending: owner, in: step)
+            makeReason = { reason }
             return { try handler(nothing, old) }
         }
         self.state = nil  // makes `state` the only copy, which is then changed in place
-        let isChanged = try state.advance(along: step)
+        let change = try state.advance(along: step)
         (query, rule) = (state.query, state.rule)
         self.state = state
-        guard isChanged else { return nil }
-        makeReason = rule.reason(for: step)
+        guard let change else { return nil }
+        makeReason = try rule.reason(query, change, in: step)
         let new = state.value
         return { try handler(new, old) }
     }

@@ -66,14 +66,13 @@ struct AggregateRule {
 }
 
 extension AggregateRule {
-    /// Returns a function that creates the reason of a delivery after a step.
-    func reason(for step: VersionStep) -> () -> DeliveryReason {
-        let (from, to, text) = (step.old.version, step.new.version, text)
-        return {
-            DeliveryReason(
-                previousVersion: from, version: to, objects: [],
-                properties: text.map { [$0] } ?? [],
-                keyPath: nil)
-        }
+    /// Returns a function that creates the reason for a report after a step.
+    ///
+    /// `rows` is the aggregated query, `change` contains the objects with new values or memberships.
+    func reason(
+        _ rows: Query, _ change: ValuedRows.Change, in step: VersionStep
+    ) throws -> () -> DeliveryReason {
+        try RowCauses(rows, values: nil, and: dependencies, schema: step.new.schema).reason(
+            moved: Array(Set(change.left + change.joined)), modified: [], in: step)
     }
 }

@@ -35,12 +35,12 @@ struct AggregateState {
         for key in try QueryEvaluator.keys(of: rows.query, in: view) { try running.add(read(key)) }
     }
 
-    /// Updates the value for a step, and returns whether the value changed.
-    mutating func advance(along step: VersionStep) throws -> Bool {
+    /// Updates the value for a step, and returns the changed objects; nil if the value is the same.
+    mutating func advance(along step: VersionStep) throws -> ValuedRows.Change? {
         if step.changes.schemaChanged { try follow(step) }
         let touched = try rule.text == nil ? KeySet() : rule.graph.touchedRows(in: step)
         let change = try rows.advance(along: step, touched: touched)
-        guard !change.isEmpty else { return false }
+        guard !change.isEmpty else { return nil }
         if rule.text != nil {
             let before = try rule.reader(in: step.old)
             let after = try rule.reader(in: step.new)
@@ -50,7 +50,7 @@ struct AggregateState {
         }
         let last = value
         value = current
-        return value != last
+        return value != last ? change : nil
     }
 
     private mutating func follow(_ step: VersionStep) throws {

@@ -159,7 +159,7 @@ final class GroupedAggregateObserver: Observer {
             return old == new ? nil : GroupChange(key: rules.value(key), new: new, old: old)
         }
         guard !changes.isEmpty, let handler else { return nil }
-        makeReason = rule.reason(for: step)
+        makeReason = try rule.reason(rules.ordered, change, in: step)
         return { try handler(changes) }
     }
 
@@ -179,7 +179,8 @@ final class GroupedAggregateObserver: Observer {
         let changes = sorted(Array(groups.keys)).map { key in
             GroupChange(key: rules.value(key), new: nil, old: result(of: key))
         }
-        makeReason = rule.reason(for: step)
+        let reason = DeliveryReason(ending: owner, in: step)
+        makeReason = { reason }
         return { try handler(changes) }
     }
 

@@ -36,7 +36,7 @@ final class LiveAggregate: LiveNode {
         }
         guard var state else { return nil }
         self.state = nil  // makes `state` the only copy, which is then changed in place
-        if try state.advance(along: step) { noteChange(in: step.new.version) }
+        if try state.advance(along: step) != nil { noteChange(in: step.new.version) }
         self.state = state
         return nil
     }

@@ -97,7 +97,7 @@ final class VersionStep {
         let reach = Reach(table: classSchema.table, property: property.name, path: path.text)
         return try cached(reach, in: \.reached) {
             try path.first.filter { $0.property.name == property.name }
-                .reduce(into: KeySet()) { try $0.formUnion($1.graph.touchedRows(in: self)) }
+                .reduce(into: KeySet()) { try $0.formUnion($1.watched.touchedRows(in: self)) }
         }
     }
 }

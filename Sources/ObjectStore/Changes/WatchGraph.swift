@@ -157,6 +157,11 @@ extension WatchGraph {
     func touchedRows(in step: VersionStep) throws -> KeySet {
         if nodes.count == 1 { return try ownTouchedRows(of: nodes[0], in: step) }
         guard step.changes.tables.keys.contains(where: tables.contains) else { return KeySet() }
+        return try touchedRowsOfNodes(in: step)[0]
+    }
+
+    /// Returns the rows of each node that a step touches, directly or through links.
+    private func touchedRowsOfNodes(in step: VersionStep) throws -> [KeySet] {
         var touched = try nodes.map { try ownTouchedRows(of: $0, in: step) }
         for index in nodes.indices.dropFirst().reversed() where !touched[index].isEmpty {
             for parent in nodes[index].parents {
@@ -164,7 +169,51 @@ extension WatchGraph {
                 touched[parent.node].formUnion(rows)
             }
         }
-        return touched[0]
+        return touched
+    }
+
+    /// The columns of the root whose changes matter; nil for all columns.
+    var ownColumns: Set<ColumnID>? { nodes[0].columns }
+
+    /// Adds the objects and columns whose changes in a step touch some rows of the root, or with nil any row.
+    func addCauses(
+        of rows: KeySet?, in step: VersionStep, to causes: inout ChangeCauses
+    ) throws {
+        let touched = try touchedRowsOfNodes(in: step)
+        var wanted = nodes.map { _ in KeySet() }
+        wanted[0] = rows ?? touched[0]
+        for (index, node) in nodes.enumerated() {
+            for parent in node.parents where !wanted[parent.node].isEmpty {
+                var found: [ObjectKey] = []
+                for row in touched[index].prefix(10 * ChangeCauses.mostLinked)
+                where try sources(of: KeySet(row), index, parent, in: step.new)
+                    .intersects(wanted[parent.node])
+                {
+                    found.append(row)
+                }
+                wanted[index].formUnion(KeySet(unordered: found))
+            }
+            if !wanted[index].isEmpty { try addOwnCauses(of: node, wanted[index], step, &causes) }
+        }
+    }
+
+    private func addOwnCauses(
+        of node: Node, _ rows: KeySet, _ step: VersionStep, _ causes: inout ChangeCauses
+    ) throws {
+        for (column, keys) in step.changes(of: node.table)?.modified ?? [:]
+        where node.columns?.contains(column) ?? true {
+            for key in keys.intersection(rows) where !causes.isFull {
+                causes.add(ObjectReference(table: node.table, key: key), column)
+            }
+        }
+        for backlinks in node.backlinks {
+            try step.forEachRelinking(backlinks, to: node.table) { source, targets in
+                if !causes.isFull, targets.contains(where: rows.contains) {
+                    causes.add(
+                        ObjectReference(table: backlinks.table, key: source), backlinks.column)
+                }
+            }
+        }
     }
 
     private func ownTouchedRows(of node: Node, in step: VersionStep) throws -> KeySet {
@@ -216,18 +265,27 @@ extension VersionStep {
     private func findRelinkedTargets(
         _ backlinks: WatchGraph.Backlinks, _ table: TableID
     ) throws -> KeySet {
-        guard let changes = changes(of: backlinks.table) else { return KeySet() }
+        var found: [ObjectKey] = []
+        try forEachRelinking(backlinks, to: table) { found += $1 }
+        return KeySet(unordered: found)
+    }
+
+    /// Calls `body` with each object whose links changed, and the rows that gained or lost one of these links.
+    func forEachRelinking(
+        _ backlinks: WatchGraph.Backlinks, to table: TableID,
+        _ body: (_ source: ObjectKey, _ targets: [ObjectKey]) throws -> Void
+    ) throws {
+        guard let changes = changes(of: backlinks.table) else { return }
         let before = try old.table(backlinks.table)
         let after = try new.table(backlinks.table)
-        var found: [ObjectKey] = []
         func targets(_ row: ObjectKey, _ rows: TableReader) throws -> [ObjectKey] {
             try LinkTargets.of(row, backlinks.column, in: rows, to: table)
         }
-        for row in changes.inserted { found += try targets(row, after) }
-        for row in changes.deleted { found += try targets(row, before) }
+        for row in changes.inserted { try body(row, targets(row, after)) }
+        for row in changes.deleted { try body(row, targets(row, before)) }
         for row in changes.modified[backlinks.column] ?? KeySet() {
             if let edited = try editedTargets(row, backlinks) {
-                found += edited.keys
+                try body(row, Array(edited.keys))
                 continue
             }
             var counts: [ObjectKey: Int] = [:]
@@ -237,9 +295,8 @@ extension VersionStep {
             for target in try targets(row, before) {
                 counts[target, default: 0] -= 1
             }
-            found += counts.filter { $0.value != 0 }.keys
+            try body(row, Array(counts.filter { $0.value != 0 }.keys))
         }
-        return KeySet(unordered: found)
     }
 }
 

@@ -9,9 +9,9 @@ struct KeyPathFilter {
     /// One key path, as passed by the caller.
     struct Path {
         let text: String
-        let graph: WatchGraph
+        let watched: WatchedPaths
         /// The properties of the observed class with which the path begins.
-        let first: [(property: Property, graph: WatchGraph)]
+        let first: [(property: Property, watched: WatchedPaths)]
     }
 
     /// The part of a filter that determines the touched rows.
@@ -26,8 +26,8 @@ struct KeyPathFilter {
     let texts: [String]
     /// The key paths; empty without a filter.
     let paths: [Path]
-    /// All dependencies in one graph.
-    let graph: WatchGraph
+    /// All dependencies.
+    let watched: WatchedPaths
 
     /// Parses the key paths of a class.
     ///
@@ -37,38 +37,127 @@ struct KeyPathFilter {
     init(_ texts: [String], class classSchema: ClassSchema, schema: Schema) throws {
         self.texts = texts
         table = classSchema.table
-        var all: [PropertyPath] = []
+        var all: [WatchedPath] = []
         paths = try texts.map { text in
             let expanded = try WildcardPath.expand(text, class: classSchema, schema: schema)
             try StoreError.step(64 * expanded.count)
             all += expanded
-            let names = Dictionary(grouping: expanded) { $0.components[0].property.name }
+            let names = Dictionary(grouping: expanded, by: \.firstName)
             return Path(
-                text: text, graph: WatchGraph(expanded, of: classSchema.table),
+                text: text, watched: WatchedPaths(expanded, of: classSchema.table),
                 first: classSchema.properties.compactMap { property in
-                    names[property.name].map { (property, WatchGraph($0, of: classSchema.table)) }
+                    names[property.name].map {
+                        (property, WatchedPaths($0, of: classSchema.table))
+                    }
                 })
         }
-        graph =
+        watched =
             texts.isEmpty
-            ? WatchGraph(everythingFrom: classSchema.table, schema: schema)
-            : WatchGraph(all, of: classSchema.table)
+            ? WatchedPaths(WatchGraph(everythingFrom: classSchema.table, schema: schema))
+            : WatchedPaths(all, of: classSchema.table)
     }
 
     /// Returns the rows of the class that a step changes in a way that the observer receives.
     func touchedRows(in step: VersionStep) throws -> KeySet {
         // For one column, reading the rows from the change set costs less than caching them.
-        if graph.nodes.count == 1, step.changes(of: table)?.modified.count ?? 0 <= 1 {
-            return try graph.touchedRows(in: step)
+        if watched.isOneNode, step.changes(of: table)?.modified.count ?? 0 <= 1 {
+            return try watched.touchedRows(in: step)
         }
         return try step.touchedRows(in: Scope(table: table, texts: texts)) {
-            try graph.touchedRows(in: step)
+            try watched.touchedRows(in: step)
         }
     }
 
     /// Returns the first key path that matches a change of the given rows; nil without a filter.
     func matchingPath(for rows: KeySet, in step: VersionStep) throws -> String? {
-        try paths.first { try $0.graph.touchedRows(in: step).intersects(rows) }?.text
+        try paths.first { try $0.watched.touchedRows(in: step).intersects(rows) }?.text
+    }
+}
+
+/// A path whose changes an observer receives.
+struct WatchedPath {
+    /// The properties that the values of the path depend on.
+    let dependencies: [PropertyPath]
+    /// The path of which only a different value counts as a change; nil if every change of a dependency counts.
+    let exact: ValuePath?
+
+    /// Creates a path of names and dots.
+    init(_ path: PropertyPath) { (dependencies, exact) = ([path], nil) }
+
+    /// Creates a path with operations or through mixed values.
+    init(_ path: ValuePath, isExact: Bool) {
+        (dependencies, exact) = (path.dependencies, isExact ? path : nil)
+    }
+
+    /// The property of the observed class with which the path begins.
+    var firstName: String { dependencies.first?.components[0].property.name ?? "" }
+}
+
+/// The dependencies of several paths of a class.
+///
+/// An element of a list, and the contents of a mixed value, have no column of their own. The dependencies of a path to
+/// them include more than the path reaches, so its values before and after a step decide.
+struct WatchedPaths {
+    /// The dependencies of which every change counts.
+    private let graph: WatchGraph
+    /// The paths of which only a different value counts, with their dependencies.
+    private let exact: [(path: ValuePath, graph: WatchGraph)]
+
+    init(_ graph: WatchGraph) { (self.graph, exact) = (graph, []) }
+
+    init(_ paths: [WatchedPath], of table: TableID) {
+        graph = WatchGraph(paths.filter { $0.exact == nil }.flatMap(\.dependencies), of: table)
+        exact = paths.compactMap { path in
+            path.exact.map { ($0, WatchGraph(path.dependencies, of: table)) }
+        }
+    }
+
+    /// The dependencies of all paths.
+    var graphs: [WatchGraph] { [graph] + exact.map(\.graph) }
+
+    /// The columns of the rows themselves whose changes matter; nil for all columns.
+    var ownColumns: Set<ColumnID>? {
+        exact.reduce(graph.ownColumns) { columns, path in
+            columns.flatMap { columns in path.graph.ownColumns.map(columns.union) }
+        }
+    }
+
+    /// Whether only columns of the rows themselves matter.
+    var isOneNode: Bool { exact.isEmpty && graph.nodes.count == 1 }
+
+    /// Returns whether a step may touch a row.
+    func mayTouch(_ step: VersionStep) -> Bool {
+        step.changes.tables.keys.contains { table in
+            graph.tables.contains(table) || exact.contains { $0.graph.tables.contains(table) }
+        }
+    }
+
+    /// Returns the rows that a step touches; they may include rows that the step inserted.
+    func touchedRows(in step: VersionStep) throws -> KeySet {
+        var rows = try graph.touchedRows(in: step)
+        for (path, graph) in exact {
+            let candidates = try graph.touchedRows(in: step).subtracting(rows)
+            guard !candidates.isEmpty else { continue }
+            // A change of schema may have added the properties of the path.
+            guard !step.changes.schemaChanged else {
+                rows.formUnion(candidates)
+                continue
+            }
+            let (before, after) = try (path.bound(to: step.old), path.bound(to: step.new))
+            let inserted = step.changes(of: graph.nodes[0].table)?.inserted ?? KeySet()
+            let changed = try candidates.filter { key in
+                try inserted.contains(key) || before.values(key) != after.values(key)
+            }
+            rows.formUnion(KeySet(unordered: changed))
+        }
+        return rows
+    }
+
+    /// Adds the objects and columns whose changes in a step touch some rows, or with nil any row.
+    func addCauses(
+        of rows: KeySet?, in step: VersionStep, to causes: inout ChangeCauses
+    ) throws {
+        for graph in graphs { try graph.addCauses(of: rows, in: step, to: &causes) }
     }
 }
 
@@ -81,23 +170,20 @@ private enum WildcardPath {
     /// `invalid_query` for a text that matches no path, and `invalid_query` for more than 1,000 paths.
     static func expand(
         _ text: String, class classSchema: ClassSchema, schema: Schema
-    ) throws -> [PropertyPath] {
-        if ValuePath.hasOperations(text) {
-            return try ValuePath(text, class: classSchema, schema: schema).dependencies
-        }
+    ) throws -> [WatchedPath] {
+        let entersMixed = PropertyPath.entersMixed(text, class: classSchema, schema: schema)
         let names = text.split(separator: ".", omittingEmptySubsequences: false)
-        guard names.contains("*") else {
-            do {
-                return try PropertyPath.parseAll(text, class: classSchema, schema: schema)
-            } catch let error as StoreError
-                where error.code == .unknownProperty
-                && PropertyPath.entersMixed(text, class: classSchema, schema: schema)
-            {
-                // No class has the property, so the name is a key of a map.
-                return try ValuePath(text, class: classSchema, schema: schema).dependencies
-            }
+        if ValuePath.hasOperations(text) || entersMixed && !names.contains("*") {
+            let path = try ValuePath(text, class: classSchema, schema: schema)
+            return [WatchedPath(path, isExact: entersMixed || text.contains("["))]
         }
-        var found: [PropertyPath] = []
+        guard names.contains("*") else {
+            return [
+                WatchedPath(try PropertyPath.parse(text, class: classSchema, schema: schema))
+            ]
+        }
+        var found: [WatchedPath] = []
+        var known: Set<String> = []
         var fault: (any Error)?
         var tried = 0
         func extend(
@@ -111,8 +197,10 @@ private enum WildcardPath {
                 }
                 do {
                     let path = (prefix + rest.map(String.init)).joined(separator: ".")
-                    found += try PropertyPath.parseAll(
-                        path, class: classSchema, schema: schema)
+                    for path in try PropertyPath.parseAll(path, class: classSchema, schema: schema)
+                    where known.insert(path.description).inserted {
+                        found += try watched(path, class: classSchema, schema: schema)
+                    }
                 } catch {
                     fault = fault ?? error
                 }
@@ -142,5 +230,19 @@ private enum WildcardPath {
                         + "link")
         }
         return found
+    }
+
+    /// Returns one of the paths that a text with `*` matches; a path through a mixed value also includes that value.
+    private static func watched(
+        _ path: PropertyPath, class classSchema: ClassSchema, schema: Schema
+    ) throws -> [WatchedPath] {
+        let components = path.components
+        guard let mixed = components.dropLast().firstIndex(where: { $0.property.type == .mixed })
+        else { return [WatchedPath(path)] }
+        let inside = try ValuePath(path.description, class: classSchema, schema: schema)
+        return [
+            WatchedPath(PropertyPath(Array(components[...mixed]))),
+            WatchedPath(inside, isExact: true),
+        ]
     }
 }

@@ -96,17 +96,3 @@ package struct Durations: Hashable, Sendable {
         total += microseconds
     }
 }
-
-/// The reason for a call of an observer.
-package struct DeliveryReason: Sendable {
-    /// The version that the observer had seen before the call.
-    package let previousVersion: UInt64
-    /// The version that the observer has seen with the call.
-    package let version: UInt64
-    /// The objects of the observed class whose changes caused the call.
-    package let objects: [ObjectReference]
-    /// The modified properties of these objects, in schema order.
-    package let properties: [String]
-    /// The first key path of the observer that matched; nil without key paths, or if only rows entered or left.
-    package let keyPath: String?
-}

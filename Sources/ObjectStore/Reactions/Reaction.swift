@@ -298,25 +298,15 @@ final class ReactionObserver: Observer {
         }
         if reaction.hasChangedComputed() { isChanged = true }
         guard isChanged else { return nil }
-        explain(change ?? ReadChange(), step)
+        explain(change ?? ChangeCauses(), step)
         return reaction.didChange()
     }
 
-    private func explain(_ change: ReadChange, _ step: VersionStep) {
-        let schema = step.new.schema
-        var names: [String] = []
-        for reference in change.objects {
-            for column in change.columns {
-                guard
-                    let name = schema.find(table: reference.table)?.property(in: column)?.name,
-                    !names.contains(name)
-                else { continue }
-                names.append(name)
-            }
-        }
+    private func explain(_ change: ChangeCauses, _ step: VersionStep) {
+        let causes = change.named(in: step.new.schema)
         reaction?.reason = DeliveryReason(
-            previousVersion: step.old.version, version: step.new.version,
-            objects: change.objects, properties: names.sorted(), keyPath: nil)
+            previousVersion: step.old.version, version: step.new.version, causes: causes,
+            rowCount: causes.count)
     }
 
     override func failed(_ error: StoreError) -> Call? { reaction?.didChange() }

@@ -104,22 +104,6 @@ struct StoreReads {
     }
 }
 
-/// The reads of a reaction that a step has changed.
-struct ReadChange {
-    /// The first changed objects, at most a hundred.
-    var objects: [ObjectReference] = []
-    /// The changed properties of these objects, in any order.
-    var columns: Set<ColumnID> = []
-
-    private static let mostObjects = 100
-
-    mutating func add(_ table: TableID, _ key: ObjectKey) {
-        if objects.count < Self.mostObjects {
-            objects.append(ObjectReference(table: table, key: key))
-        }
-    }
-}
-
 extension StoreReads {
     /// Returns whether a read value has changed since a version; true if that cannot be determined.
     func hasChanged(since version: UInt64, in store: Store) -> Bool {
@@ -134,22 +118,23 @@ extension StoreReads {
     /// Returns the read objects and lookups that a step has changed; nil if there are none.
     ///
     /// If values are compared, a value that was set to an equal one does not count as changed.
-    func change(in step: VersionStep, comparingValues: Bool = true) throws -> ReadChange? {
-        if step.changes.schemaChanged { return ReadChange() }
-        var change = ReadChange()
+    func change(in step: VersionStep, comparingValues: Bool = true) throws -> ChangeCauses? {
+        if step.changes.schemaChanged { return ChangeCauses() }
+        var change = ChangeCauses()
         var isChanged = false
         for (table, reads) in tables {
             guard let changes = step.changes(of: table) else { continue }
             for key in deleted(reads, changes) {
                 isChanged = true
-                change.add(table, key)
+                if !change.isFull { change.add(ObjectReference(table: table, key: key), nil) }
             }
             for (column, keys) in changes.modified where !keys.isEmpty {
                 for key in reads.hits(column, keys)
                 where !comparingValues || isAnother(column, of: key, in: table, step: step) {
                     isChanged = true
-                    change.columns.insert(column)
-                    change.add(table, key)
+                    if !change.isFull {
+                        change.add(ObjectReference(table: table, key: key), column)
+                    }
                 }
             }
         }

@@ -8,7 +8,7 @@ extension MetaCommand {
     static let reasons: [MetaCommand] = [
         MetaCommand(
             "why", "N",
-            "Show the reason for an observer's last call, as a tree from the commit to the rows.",
+            "Show the reason for an observer's last call, as a tree from the commit and the changed objects to the observer.",
             argument: .number, isPaged: true
         ) { session, text in try session.writeReason(text) },
         MetaCommand(
@@ -97,7 +97,7 @@ extension Session {
         tree.down(
             style.paint(token.title, .type) + (token.location.isEmpty ? "" : " (\(token.location))")
                 + ", of \(token.subject)")
-        let rows = ValueText.count(reason.objects.count, "object")
+        let rows = ValueText.count(reason.rowCount, "object")
         let time = Self.text(of: .nanoseconds(Int64(token.statistics.handling.last * 1_000)))
         tree.down("\(rows), the call took \(time)")
         if !token.cost.isEmpty {
@@ -124,7 +124,8 @@ extension Session {
             from: reason.previousVersion, to: reason.version, for: holder)
         let view = handle.store.view
         var lines: [String] = []
-        for object in reason.objects.prefix(5) {
+        for cause in reason.causes.prefix(5) {
+            let object = cause.object
             guard let classSchema = view.schema.find(table: object.table) else { continue }
             let entry = difference?.classes.first { $0.classSchema.table == object.table }
             if entry?.inserted.contains(object) == true {
@@ -134,7 +135,8 @@ extension Session {
             } else if let change = entry?.modified.first(where: { $0.object == object }),
                 let difference
             {
-                let parts = change.properties.prefix(3).map { property in
+                let named = change.properties.filter { cause.properties.contains($0.property.name) }
+                let parts = (named.isEmpty ? change.properties : named).prefix(3).map { property in
                     "\(style.paint(property.property.name, .key)) "
                         + style.paint(texts.text(property.old, difference.first), .removed) + " → "
                         + style.paint(texts.text(property.new, difference.second), .added)
@@ -145,12 +147,13 @@ extension Session {
             } else if try view.isPresent(object) {
                 lines.append(
                     texts.label(object, classSchema, view)
-                        + style.paint("  set to equal values, or changed in a linked object", .dim))
+                        + style.paint("  \(cause.properties.joined(separator: ", "))", .key)
+                        + style.paint("  set to equal values", .dim))
             } else {
                 lines.append("\(classSchema.name) (deleted)")
             }
         }
-        let more = reason.objects.count - 5
+        let more = reason.causes.count - 5
         if more > 0 { lines.append(style.paint("… \(ValueText.count(more)) more", .dim)) }
         return lines
     }

@@ -87,25 +87,36 @@ package final class TokenHandle {
     /// The maximum number of objects in the reason that a script receives.
     private static let shownObjects = 100
 
-    /// Returns the first objects that caused the last call, without deleted ones.
-    package func reasonObjects(atMost count: Int) throws -> [LuaValue] {
-        guard let store, !store.store.isClosed, let reason = token.reason else { return [] }
-        return try reason.objects.prefix(count).filter(store.store.view.isPresent).map(
-            store.userdata)
-    }
-
     /// Returns the reason as a table; nil before the first call that reported a change.
     fileprivate func reasonTable(_ state: LuaState) throws -> LuaTable? {
         guard let reason = token.reason else { return nil }
-        let table = state.makeTable(fields: 7)
+        let table = state.makeTable(fields: 8)
         table["version"] = .integer(Int64(clamping: reason.version))
         table["previous_version"] = .integer(Int64(clamping: reason.previousVersion))
         // A version is created by one transaction and has the same number.
         table["transaction"] = .integer(Int64(clamping: reason.version))
-        table["count"] = .integer(Int64(reason.objects.count))
-        table["objects"] = try .table(state.makeTable(reasonObjects(atMost: Self.shownObjects)))
+        table["count"] = .integer(Int64(reason.causes.count))
         table["properties"] = .table(state.makeTable(reason.properties.map(LuaValue.text)))
         table["keypath"] = reason.keyPath.map(LuaValue.text) ?? .nil
+        var objects: [LuaValue] = []
+        var causes: [LuaValue] = []
+        for cause in reason.causes.prefix(Self.shownObjects) {
+            let entry = state.makeTable(fields: 3)
+            if let store, !store.store.isClosed {
+                let view = store.store.view
+                entry["class"] =
+                    view.schema.find(table: cause.object.table).map { .text($0.name) } ?? .nil
+                if try view.isPresent(cause.object) {
+                    let object = store.userdata(cause.object)
+                    entry["object"] = object
+                    objects.append(object)
+                }
+            }
+            entry["properties"] = .table(state.makeTable(cause.properties.map(LuaValue.text)))
+            causes.append(.table(entry))
+        }
+        table["objects"] = .table(state.makeTable(objects))
+        table["causes"] = .table(state.makeTable(causes))
         return table
     }
 

@@ -273,7 +273,7 @@ import Testing
         #expect(reason.version == world.store.version)
         #expect(reason.properties == ["value"])
         #expect(reason.keyPath == "value")
-        #expect(reason.objects == [try world.object(1).reference])
+        #expect(reason.causes.map(\.object) == [try world.object(1).reference])
         #expect(token.statistics.calls == 1)
     }
 

@@ -352,8 +352,11 @@ import Testing
         #expect(deleted == [.int(4)])
         #expect(modified == ["value 6>7", "link object 4>object 4"])
         let reason = try #require(token.reason)
-        #expect(reason.objects.map(\.key.rawValue) == [2, 3, 4])
-        #expect(reason.properties == ["value"])
+        let causes = try reason.causes.map { cause in
+            let name = try #require(store.schema.find(table: cause.object.table)?.name)
+            return "\(name) \(cause.object.key.rawValue) \(cause.properties.joined(separator: ","))"
+        }
+        #expect(causes == ["Obj 2 ", "Obj 3 value", "Target 4 value"])
     }
 
     @Test

@@ -62,6 +62,11 @@ struct ObserverInterests {
         }
     }
 
+    /// Adds the dependencies of some paths; their root is only one row if `root` is not nil.
+    mutating func add(_ paths: WatchedPaths, root: ObjectReference? = nil) {
+        for graph in paths.graphs { add(graph, root: root) }
+    }
+
     /// Adds the rows of a query, and the properties of them that a filter selects.
     mutating func add(_ query: Query, _ filter: KeyPathFilter?, schema: Schema) {
         if let owner = query.owner(in: schema) { add(row: owner) }
@@ -75,7 +80,7 @@ struct ObserverInterests {
             add(column: column, of: table)
         }
         add(WatchGraph(query.dependencies, of: query.table))
-        if let filter { add(filter.graph) }
+        if let filter { add(filter.watched) }
     }
 
     /// Returns the dependencies with the names of a schema, in alphabetical order.

@@ -65,7 +65,7 @@ final class CollectionObserver: Observer {
         if case .objects(let query) = collection, let schema = dispatcher?.store.schema {
             interests.add(query, filter, schema: schema)
         } else if let filter {
-            interests.add(filter.graph)
+            interests.add(filter.watched)
         }
         return interests
     }
@@ -91,7 +91,12 @@ final class CollectionObserver: Observer {
     }
 
     override func advance(along step: VersionStep) throws -> Call? {
-        if step.removes(table, owner: owner) { return try lastCall(step) }
+        if step.removes(table, owner: owner) {
+            let call = try lastCall(step)
+            let reason = DeliveryReason(ending: owner, in: step)
+            makeReason = { reason }
+            return call
+        }
         if step.changes.schemaChanged { try follow(step) }
         // After an error, the rows are read again in the version that the observer has seen.
         var rows = try rows ?? makeRows(step.old)
@@ -207,35 +212,34 @@ final class CollectionObserver: Observer {
     }
 
     private func explain(_ positions: CollectionChangeSet, _ step: VersionStep) throws {
-        // The closure captures the change set but no version, because versions keep pages in the file.
-        let (table, texts, changes) = (table, texts, step.changes)
         let (from, to) = (step.old.version, step.new.version)
         let schema = step.new.schema
+        guard case .objects(let query) = collection else {
+            var causes = ChangeCauses()
+            if let owner, let property = collection.property {
+                if step.isChanged(owner.table, property.column, owner.key) {
+                    causes.add(owner, property.column)
+                } else if let filter {
+                    let rows = try step.new.table(owner.table).linkedKeys(
+                        property.column, owner.key)
+                    try filter.watched.addCauses(
+                        of: KeySet(unordered: rows), in: step, to: &causes)
+                }
+            }
+            makeReason = {
+                DeliveryReason(
+                    previousVersion: from, version: to, causes: causes.named(in: schema),
+                    rowCount: positions.deletions.count + positions.insertions.count
+                        + positions.modifications.count, keyPath: nil)
+            }
+            return
+        }
         let path =
             try texts.count > 1
             ? filter?.matchingPath(for: KeySet(unordered: positions.modifiedKeys), in: step)
             : positions.modifiedKeys.isEmpty ? nil : texts.first
-        if let owner = collection.values?.owner, let property = collection.property {
-            makeReason = {
-                DeliveryReason(
-                    previousVersion: from, version: to, objects: [owner],
-                    properties: [property.name], keyPath: nil)
-            }
-            return
-        }
-        makeReason = {
-            let keys = Set(
-                positions.deletedKeys + positions.insertedKeys + positions.modifiedKeys)
-            let modified = changes.tables[table]?.modified ?? [:]
-            let properties = schema.find(table: table)?.properties ?? []
-            return DeliveryReason(
-                previousVersion: from, version: to,
-                objects: keys.sorted().map { ObjectReference(table: table, key: $0) },
-                properties: properties.filter { property in
-                    !property.isBacklinks
-                        && keys.contains { modified[property.column]?.contains($0) == true }
-                }.map(\.name),
-                keyPath: path)
-        }
+        makeReason = try RowCauses(query, values: filter?.watched, schema: schema).reason(
+            moved: positions.deletedKeys + positions.insertedKeys,
+            modified: positions.modifiedKeys, keyPath: path, in: step)
     }
 }

@@ -56,7 +56,7 @@ final class ObjectObserver: Observer {
     override var interests: ObserverInterests {
         var interests = ObserverInterests()
         interests.add(row: object)
-        if let filter { interests.add(filter.graph, root: object) }
+        if let filter { interests.add(filter.watched, root: object) }
         return interests
     }
 
@@ -88,7 +88,7 @@ final class ObjectObserver: Observer {
         guard case .change = change.kind else {
             return lastCall(from: step.old.version, to: step.new.version, viewBefore: step.old)
         }
-        explain(change.properties.map(\.property), step)
+        try explain(change.properties.map(\.property), step)
         return { try handler(change) }
     }
 
@@ -139,8 +139,8 @@ final class ObjectObserver: Observer {
         let object = object
         makeReason = {
             DeliveryReason(
-                previousVersion: from, version: to, objects: [object], properties: [],
-                keyPath: nil)
+                previousVersion: from, version: to,
+                causes: [.init(object: object, properties: [])], rowCount: 1, keyPath: nil)
         }
         let change = ObjectChange(
             kind: .deleted, object: object, properties: [], viewBefore: viewBefore)
@@ -158,13 +158,11 @@ final class ObjectObserver: Observer {
                 !$0.isBacklinks && modified[$0.column]?.contains(object.key) == true
             }
         }
-        guard step.changes.tables.keys.contains(where: filter.graph.tables.contains) else {
-            return []
-        }
+        guard filter.watched.mayTouch(step) else { return [] }
         var names: Set<String> = []
         for first in filter.paths.flatMap(\.first)
         where try !names.contains(first.property.name)
-            && first.graph.touchedRows(in: step).contains(object.key)
+            && first.watched.touchedRows(in: step).contains(object.key)
         {
             names.insert(first.property.name)
         }
@@ -172,17 +170,26 @@ final class ObjectObserver: Observer {
         return hit.filter { !$0.isBacklinks } + hit.filter(\.isBacklinks)
     }
 
-    private func explain(_ changed: [Property], _ step: VersionStep) {
-        let names = changed.map(\.name)
-        let (object, filter) = (object, filter)
+    private func explain(_ changed: [Property], _ step: VersionStep) throws {
+        let (object, schema) = (object, step.new.schema)
         let (from, to) = (step.old.version, step.new.version)
-        let path = filter?.paths.first { path in
-            path.first.contains { names.contains($0.property.name) }
-        }?.text
+        var causes = ChangeCauses()
+        var keyPath: String?
+        if let filter {
+            for path in filter.paths {
+                for first in path.first
+                where changed.contains(where: { $0.name == first.property.name }) {
+                    keyPath = keyPath ?? path.text
+                    try first.watched.addCauses(of: KeySet(object.key), in: step, to: &causes)
+                }
+            }
+        } else {
+            for property in changed { causes.add(object, property.column) }
+        }
         makeReason = {
             DeliveryReason(
-                previousVersion: from, version: to, objects: [object], properties: names,
-                keyPath: path)
+                previousVersion: from, version: to, causes: causes.named(in: schema), rowCount: 1,
+                keyPath: keyPath)
         }
     }
 }

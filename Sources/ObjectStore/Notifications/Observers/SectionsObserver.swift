@@ -93,7 +93,11 @@ final class SectionsObserver: Observer {
         let change = try reportedChange(positions, movable: movable, wanted: wanted, along: step)
         self.rows = rows
         guard !change.isEmpty, let handler else { return nil }
-        explain(positions, step)
+        makeReason = try RowCauses(
+            rules.ordered, values: filter.watched, schema: step.new.schema
+        ).reason(
+            moved: positions.deletedKeys + positions.insertedKeys,
+            modified: positions.modifiedKeys, in: step)
         return { try handler(change) }
     }
 
@@ -102,12 +106,8 @@ final class SectionsObserver: Observer {
         isFinished = true
         recorder?(CollectionChangeSet(), [], [])
         guard let handler else { return nil }
-        let (owner, from, to) = (owner, step.old.version, step.new.version)
-        makeReason = {
-            DeliveryReason(
-                previousVersion: from, version: to, objects: owner.map { [$0] } ?? [],
-                properties: [], keyPath: nil)
-        }
+        let reason = DeliveryReason(ending: owner, in: step)
+        makeReason = { reason }
         let change = SectionedChange(losing: withSilentChanges(sections).count)
         return { try handler(change) }
     }
@@ -195,17 +195,5 @@ final class SectionsObserver: Observer {
         sectionPath = WatchGraph(rules.dependencies, of: elements.table)
         // No object had values of the added properties before the step, so the rows before the step are the same.
         if rows != nil { rows = try RowsFactory.rows(of: rules.ordered, in: step.old) }
-    }
-
-    private func explain(_ positions: CollectionChangeSet, _ step: VersionStep) {
-        let (table, from, to) = (rules.base.table, step.old.version, step.new.version)
-        makeReason = {
-            let keys = Set(
-                positions.deletedKeys + positions.insertedKeys + positions.modifiedKeys)
-            return DeliveryReason(
-                previousVersion: from, version: to,
-                objects: keys.sorted().map { ObjectReference(table: table, key: $0) },
-                properties: [], keyPath: nil)
-        }
     }
 }

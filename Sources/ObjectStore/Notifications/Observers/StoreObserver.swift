@@ -25,7 +25,7 @@ final class StoreObserver: Observer {
     override var reason: DeliveryReason? {
         seenBefore.map {
             DeliveryReason(
-                previousVersion: $0, version: seen, objects: [], properties: [], keyPath: nil)
+                previousVersion: $0, version: seen, causes: [], rowCount: 0)
         }
     }
 

@@ -81,8 +81,12 @@ extension HelpCatalog {
                 """),
         .method(
             "why", of: [token], ["(): table?"],
-            "Returns the cause of the last call: version, transaction, objects (deleted ones as a count), "
-                + "properties and key path. Also works after the observer has ended.",
+            """
+            Returns the cause of the last call: `version`, `previous_version`, `transaction`, `keypath`, and the changed \
+            objects with their changed `properties`. These may be objects that a key path or condition leads to. `objects` \
+            lists those that still exist, `count` counts all, and `causes` has `class`, `object` and `properties` of each. \
+            Also works after the observer has ended.
+            """,
             example: """
                 local token <close> = rex:observe(function() end)
                 store:write(function() rex.age = 8 end)
