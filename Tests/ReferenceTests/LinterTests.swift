@@ -104,6 +104,10 @@ import Testing
             "1:44: unknown property 'ag' in 'Dog', in the key path 'ag'; did you mean 'age'?"
         ),
         (
+            "store:objects('Dog'):where('age geoWithin geoBox([1, 1], [2, 2])')",
+            "1:29: 'Dog.age' (int?) is not a place: a place is an embedded object with 'coordinates', or a map with 'longitude' and 'latitude'"
+        ),
+        (
             "for dog in store:objects('Dog'):each() do print(dog.nmae) end",
             "1:53: 'Dog' has no property 'nmae'; did you mean 'name'?"
         ),

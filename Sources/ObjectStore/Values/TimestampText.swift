@@ -109,6 +109,20 @@ package struct PreciseTimestamp: Hashable, Sendable {
     /// Whether the time is a whole number of microseconds.
     package var isExact: Bool { digitsBelow.isEmpty }
 
+    /// Creates a time from seconds since 1970 and less than a second in nanoseconds; nil outside the range of dates.
+    init?(seconds: Int64, nanoseconds: Int64) {
+        guard nanoseconds.magnitude < 1_000_000_000 else { return nil }
+        let (whole, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000)
+        let (micros, below) = nanoseconds.quotientAndRemainder(dividingBy: 1000)
+        let carry: Int64 = below < 0 ? 1 : 0
+        let (sum, overflowed) = whole.addingReportingOverflow(micros - carry)
+        guard !overflow, !overflowed else { return nil }
+        floor = Timestamp(microseconds: sum)
+        let digits = String(below + 1000 * carry)
+        let padded = String(repeating: "0", count: 3 - digits.count) + digits
+        digitsBelow = String(padded.reversed().drop { $0 == "0" }.reversed())
+    }
+
     /// Parses ISO 8601 as ``Timestamp`` does; nil for any other text.
     package init?(_ text: some StringProtocol) {
         var scanner = DigitScanner(text)

@@ -52,6 +52,10 @@ enum PredicateContext {
         let typed = words.popLast() ?? ""
         let before = words.last { !$0.isEmpty } ?? ""
         let isWord = typed.allSatisfy { $0.isLetter }
+        if before.lowercased() == "geowithin", isWord {
+            self = .words(typed: typed, ["geoBox(", "geoCircle(", "geoPolygon("])
+            return
+        }
         guard !before.isEmpty, isWord, !Self.openers.contains(before.lowercased()) else {
             self = .path
             return
@@ -83,13 +87,16 @@ enum PredicateContext {
     }
 
     private static func operators(of property: Property) -> [String] {
-        guard property.isSingle else { return ["==", "!=", "contains"] }
+        guard property.isSingle else {
+            return ["==", "!=", "contains"] + (property.collection == .map ? ["geoWithin"] : [])
+        }
         switch property.type {
         case .string, .mixed:
             return property.type == .mixed
-                ? Array(Set(texts + comparisons)).sorted()
+                ? Array(Set(texts + comparisons + ["geoWithin"])).sorted()
                 : texts + (property.isFullText ? ["text"] : [])
-        case .bool, .object: return ["==", "!="]
+        case .bool: return ["==", "!="]
+        case .object: return ["==", "!=", "geoWithin"]
         default: return comparisons
         }
     }

@@ -15,8 +15,12 @@ import Testing
                 Property("coats", .string, collection: .set),
                 Property("notes", .string, collection: .map),
                 Property("toys", .object, collection: .list, target: "Toy"),
-                Property("more", .mixed),
+                Property("more", .mixed), Property("home", .object, target: "Place"),
             ]),
+        ClassSchema(
+            "Place",
+            [Property("type", .string), Property("coordinates", .double, collection: .list)],
+            isEmbedded: true),
         ClassSchema(
             "Person",
             [
@@ -78,6 +82,14 @@ import Testing
             try bella.set("more", .string("shy"))
             try last.set("more", .list([.double(2.5), .int(4)]))
             try bob.set("favorite", .object(last.reference))
+            for (dog, east, north) in [(rex, 13.4, 52.5), (max, 2.35, 48.85), (bella, -74, 40.7)] {
+                try dog.set(
+                    "home",
+                    .dictionary([
+                        "type": .string("Point"),
+                        "coordinates": .list([.double(east), .double(north)]),
+                    ]))
+            }
         }
     }
 

@@ -67,6 +67,8 @@ extension PredicateCompiler {
         case .comparison(let comparison):
             try checkOperand(comparison.left, scope)
             try checkOperand(comparison.right, scope)
+        case .geoWithin(let geo):
+            if !geo.place.usesArguments { _ = try places(geo.place, scope) }
         default: try checkOperand(syntax, scope)
         }
     }
@@ -103,6 +105,7 @@ extension PredicateSyntax {
         case .arithmetic(_, let left, let right): left.usesArguments || right.usesArguments
         case .comparison(let comparison):
             comparison.left.usesArguments || comparison.right.usesArguments
+        case .geoWithin(let geo): ([geo.place] + geo.numbers).contains(where: \.usesArguments)
         }
     }
 }

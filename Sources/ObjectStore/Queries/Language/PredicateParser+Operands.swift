@@ -141,6 +141,9 @@ extension PredicateParser {
                 "'\(name)(…)' must follow a condition; use 'truepredicate' to match all objects",
                 at: range)
         }
+        if geoShapes.contains(where: { $0.lowercased() == name.lowercased() }) {
+            return QueryFault("'\(name)(…)' must follow 'geoWithin'", at: range)
+        }
         let known = ["subquery", "uuid", "oid", "date"]
         return QueryFault(
             "there is no function '\(name)'" + NearestName.hint(for: name, among: known),
@@ -154,6 +157,7 @@ extension PredicateParser {
         case .name(let name):
             return ![
                 "and", "or", "in", "between", "beginswith", "endswith", "contains", "like",
+                "geowithin",
             ].contains(name.lowercased())
         default: return token.isSymbol("{")
         }

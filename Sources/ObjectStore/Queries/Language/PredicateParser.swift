@@ -136,6 +136,7 @@ struct PredicateParser {
         try QueryFault.step()
         let start = current
         let left = try parseSum()
+        if current.isWord("geowithin") { return try parseGeoWithin(left, from: start) }
         guard let (comparison, operatorRange) = takeOperator() else {
             return left
         }

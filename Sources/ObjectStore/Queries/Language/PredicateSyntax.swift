@@ -19,6 +19,7 @@ struct PredicateSyntax {
         /// The constants `truepredicate` and `falsepredicate`.
         case always(Bool)
         case comparison(ComparisonSyntax)
+        case geoWithin(GeoSyntax)
         case and([PredicateSyntax])
         case or([PredicateSyntax])
         case not(PredicateSyntax)

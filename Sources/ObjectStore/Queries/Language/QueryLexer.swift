@@ -41,7 +41,9 @@ struct QueryLexer {
         }
         let start = at
         let first = bytes[at]
-        if QueryLexer.isLetter(first) {
+        if first == UInt8(ascii: "T"), try scanRealmDate() {
+            return true
+        } else if QueryLexer.isLetter(first) {
             try scanName()
         } else if QueryLexer.isDigit(first)
             || (first == UInt8(ascii: ".") && QueryLexer.isDigit(byte(1)) && !followsPath)
@@ -138,6 +140,7 @@ struct QueryLexer {
 
     private mutating func scanNumber() throws(QueryFault) {
         let start = at
+        if try scanRealmDate() { return }
         if try scanDate() { return }
         if byte() == UInt8(ascii: "0"), byte(1) | 32 == UInt8(ascii: "x") {
             at += 2
@@ -198,6 +201,71 @@ struct QueryLexer {
         guard let date = PreciseTimestamp(String(text.map { $0 == "@" ? "T" : $0 })) else {
             throw QueryFault(
                 "this is not a date; write 2021-03-04 or 2021-03-04T10:20:30Z", at: start..<at)
+        }
+        add(.date(date), from: start)
+        return true
+    }
+
+    /// Reads a date in the notation of Realm.
+    ///
+    /// `2021-3-4@10:20:30` may end in nanoseconds, `:5`. `T1614853230:5` has seconds and nanoseconds since 1970.
+    private mutating func scanRealmDate() throws(QueryFault) -> Bool {
+        let start = at
+        var numbers: [Int64] = []
+        func take(_ scanner: inout QueryLexer, sign: Bool = false) -> Bool {
+            let first = scanner.at
+            if sign, scanner.byte() == UInt8(ascii: "-") || scanner.byte() == UInt8(ascii: "+") {
+                scanner.at += 1
+            }
+            let digits = scanner.at
+            while Self.isDigit(scanner.byte()) { scanner.at += 1 }
+            guard scanner.at > digits,
+                let number = Int64(
+                    String(decoding: scanner.bytes[first..<scanner.at], as: UTF8.self))
+            else { return false }
+            numbers.append(number)
+            return true
+        }
+        func skip(_ scanner: inout QueryLexer, _ marks: String) -> Bool {
+            guard marks.utf8.contains(scanner.byte()) else { return false }
+            scanner.at += 1
+            return true
+        }
+        var date: PreciseTimestamp?
+        if skip(&self, "T") {
+            guard take(&self, sign: true), skip(&self, ":"), take(&self, sign: true) else {
+                at = start
+                return false
+            }
+            date = PreciseTimestamp(seconds: numbers[0], nanoseconds: numbers[1])
+        } else {
+            for (index, marks) in ["", "-", "-", "@T", ":", ":"].enumerated() {
+                guard index == 0 || skip(&self, marks), take(&self) else {
+                    at = start
+                    return false
+                }
+            }
+            let nanoseconds = byte() == UInt8(ascii: ":")
+            if nanoseconds, !skip(&self, ":") || !take(&self) {
+                throw QueryFault("expected nanoseconds after the seconds", at: start..<at)
+            }
+            // A fraction or a zone is written as in ISO 8601.
+            if ".Zz+-".utf8.contains(byte()) {
+                at = start
+                return false
+            }
+            date = Timestamp(
+                .init(
+                    year: Int(numbers[0]), month: Int(numbers[1]), day: Int(numbers[2]),
+                    hour: Int(numbers[3]), minute: Int(numbers[4]), second: Int(numbers[5]))
+            ).flatMap {
+                PreciseTimestamp(
+                    seconds: $0.microseconds / 1_000_000,
+                    nanoseconds: numbers.count > 6 ? numbers[6] : 0)
+            }
+        }
+        guard let date else {
+            throw QueryFault("this is not a date; write 2021-03-04@10:20:30", at: start..<at)
         }
         add(.date(date), from: start)
         return true

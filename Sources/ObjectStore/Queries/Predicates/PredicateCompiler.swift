@@ -58,6 +58,8 @@ struct PredicateCompiler {
             return NegationNode(part: try condition(part, scope))
         case .comparison(let comparison):
             return try compile(comparison, syntax.range, scope)
+        case .geoWithin(let geo):
+            return try geoWithin(geo, scope)
         default:
             return try bare(try operand(syntax, scope))
         }
@@ -133,7 +135,7 @@ struct PredicateCompiler {
             return try arithmetic(.minus, zero, inner, at: range, in: scope)
         case .arithmetic(let operation, let left, let right):
             return try arithmetic(operation, left, right, at: range, in: scope)
-        case .always, .comparison, .and, .or, .not:
+        case .always, .comparison, .geoWithin, .and, .or, .not:
             throw QueryFault("expected a value, got a condition", at: range)
         }
     }
