@@ -131,6 +131,7 @@ let package = Package(
             name: "Moonpool",
             dependencies: [
                 "ObjectStore", "ColumnStorage", "Decimals", "StructLayouts", "SystemCalls",
+                .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: safe),
         .target(
@@ -296,6 +297,7 @@ if let names = Context.environment["MOONPOOL_TESTS"] {
     package.products = []
     package.dependencies.removeAll { dependency in
         guard case .sourceControl(_, let location, _) = dependency.kind else { return false }
-        return !kept.contains(location.hasSuffix("swift-log") ? "ScriptHost" : "MoonpoolTool")
+        let users = location.hasSuffix("swift-log") ? ["ScriptHost", "Moonpool"] : ["MoonpoolTool"]
+        return kept.isDisjoint(with: users)
     }
 }

@@ -323,7 +323,12 @@ package final class Environment: Sendable {
     ///
     /// The result is a hint, which takes two loads.
     package var isLocked: Bool {
-        writerThread.load(ordering: .relaxed) != 0 || lockRegion?.isTaken ?? false
+        writeQueue.isTaken || lockRegion?.isTaken ?? false
+    }
+
+    /// Whether the write lock is probably held by a write of this process that began within a time in nanoseconds.
+    package func isLocked(lessThan nanoseconds: Int) -> Bool {
+        writeQueue.isTaken && writeQueue.isHeld(lessThan: nanoseconds)
     }
 
     /// Whether another thread or process probably holds the write lock.

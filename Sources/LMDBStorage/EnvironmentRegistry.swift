@@ -326,9 +326,9 @@ package final class EnvironmentLease: Sendable {
     /// `notify` is called on another thread when the ticket is ready or has lapsed. A ticket lapses if it is not used
     /// within `patience` nanoseconds.
     package func takeTicket(
-        patience: Int, notify: @escaping @Sendable () -> Void
+        by user: LockUser, patience: Int, notify: @escaping @Sendable () -> Void
     ) -> WriteLockTicket {
-        environment.writeQueue.takeTicket(self, patience: patience, notify: notify)
+        environment.writeQueue.takeTicket(self, user, patience: patience, notify: notify)
     }
 
     init(_ environment: Environment, _ identity: EnvironmentRegistry.Identity) {

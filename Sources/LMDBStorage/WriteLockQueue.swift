@@ -1,4 +1,5 @@
 import CLMDB
+import Synchronization
 import SystemCalls
 
 #if canImport(Glibc)
@@ -7,32 +8,139 @@ import SystemCalls
     import Darwin
 #endif
 
-/// The queue of this process for a file's write lock, in the order of requests; waiting blocks no thread.
+/// A store as a writer: its name in messages, and the handler of its long waits.
+package final class LockUser: Sendable {
+    /// The name of the writer in messages, such as `actor Cattery`.
+    package let name: String
+    /// The time in nanoseconds after which a wait is long.
+    package let patience: Int
+    /// Receives the description of the writer that holds the lock, once in each long wait.
+    package let didWaitLong: @Sendable (_ holder: String) -> Void
+
+    package init(
+        _ name: String, patience: Int = 1_000_000_000,
+        didWaitLong: @escaping @Sendable (_ holder: String) -> Void = { _ in }
+    ) {
+        self.name = name
+        self.patience = patience
+        self.didWaitLong = didWaitLong
+    }
+
+    /// A writer without a name.
+    package static let unnamed = LockUser("a thread of this process")
+}
+
+/// The queue of this process for a file's write lock: threads and tickets, in the order of requests.
 ///
-/// LMDB's lock blocks the thread that requests it, and belongs to the thread that acquired it. So while the queue is
-/// not empty, a separate thread acquires the lock for the first ticket, and ends the transaction when that ticket is
-/// done. The thread keeps the file open until the queue is empty, which may be after all other handles are closed.
+/// The lock of LMDB is not fair: its next owner would often be the thread that has just released it. So each writer
+/// first waits for its turn here. A thread blocks until its turn; a ticket blocks no thread.
+///
+/// LMDB's lock blocks the thread that requests it, and belongs to the thread that acquired it. So a separate thread
+/// acquires the lock for a ticket, and ends the transaction when that ticket is done. It exists while tickets wait, and
+/// keeps the file open, which may be after all other handles are closed. A ticket whose code cannot run, because other
+/// writers block all threads that could run it, lapses after its short patience, and the next writer has its turn. When
+/// the code of the ticket finally runs, it blocks its thread for the present write, and is the next one.
 final class WriteLockQueue: @unchecked Sendable {
     // Unchecked because: `monitor` guards all following properties and the states of the tickets.
     let monitor = Monitor()
-    private var tickets: [WriteLockTicket] = []
+    private var waiting: [Waiter] = []
+    /// The writer whose turn it is, and the beginning of its turn.
+    private var holder: (user: LockUser, since: ContinuousClock.Instant)?
+    /// The ticket whose turn has begun, until the queue's thread serves it.
+    private var admitted: WriteLockTicket?
     private var isServed = false
+    /// Whether it is the turn of a writer; written under the monitor, and read as a hint.
+    private let hasHolder = Atomic<Bool>(false)
+
+    private enum Waiter {
+        case thread(BlockedThread)
+        case ticket(WriteLockTicket)
+    }
+
+    /// A thread that waits for its turn.
+    private final class BlockedThread {
+        let user: LockUser
+        var hasTurn = false
+        init(_ user: LockUser) { self.user = user }
+    }
 
     /// The mark of a lock that the queue's thread holds for a ticket that has not been used yet.
     private static let unclaimed: UInt = 1
 
+    /// Whether a writer of this process probably has the lock.
+    var isTaken: Bool { hasHolder.load(ordering: .relaxed) }
+
+    private func describeHolder() -> String? {
+        holder.map { "\($0.user.name), for \((ContinuousClock.now - $0.since) / .seconds(1)) s" }
+    }
+
+    /// Whether the writer of this process that has the lock, if any, has had it for less than a time in nanoseconds.
+    func isHeld(lessThan nanoseconds: Int) -> Bool {
+        monitor.withLock {
+            holder.map { ContinuousClock.now - $0.since < .nanoseconds(nanoseconds) } ?? true
+        }
+    }
+
+    // MARK: Threads
+
+    /// Waits until it is the turn of the calling thread; `isFirst` passes the other waiting writers.
+    func enter(_ user: LockUser, isFirst: Bool) {
+        monitor.lock()
+        defer { monitor.unlock() }
+        guard holder != nil || !waiting.isEmpty else { return take(user) }
+        let thread = BlockedThread(user)
+        waiting.insert(.thread(thread), at: isFirst ? 0 : waiting.count)
+        monitor.wait(atMost: user.patience) { !thread.hasTurn }
+        if !thread.hasTurn, let text = describeHolder() {
+            monitor.withoutLock { user.didWaitLong(text) }
+        }
+        while !thread.hasTurn { monitor.wait() }
+    }
+
+    /// Ends the turn of the calling thread.
+    func leave() { monitor.withLock { endTurn() } }
+
+    private func take(_ user: LockUser) {
+        holder = (user, .now)
+        hasHolder.store(true, ordering: .relaxed)
+    }
+
+    /// Ends a turn and begins the next one; the caller holds the monitor.
+    private func endTurn() {
+        holder = nil
+        guard !waiting.isEmpty else { return hasHolder.store(false, ordering: .relaxed) }
+        begin(waiting.removeFirst())
+    }
+
+    private func begin(_ next: Waiter) {
+        switch next {
+        case .thread(let thread):
+            take(thread.user)
+            thread.hasTurn = true
+        case .ticket(let ticket):
+            take(ticket.user)
+            admitted = ticket
+        }
+        monitor.broadcast()
+    }
+
+    // MARK: Tickets
+
     /// Adds a ticket; `notify` is called on another thread when the ticket is ready or has lapsed.
     func takeTicket(
-        _ lease: EnvironmentLease, patience: Int, notify: @escaping @Sendable () -> Void
+        _ lease: EnvironmentLease, _ user: LockUser, patience: Int,
+        notify: @escaping @Sendable () -> Void
     ) -> WriteLockTicket {
-        let ticket = WriteLockTicket(self, patience: patience, notify: notify)
+        let ticket = WriteLockTicket(self, user, patience: patience, notify: notify)
         monitor.withLock {
-            tickets.append(ticket)
             if !isServed { isServed = start(lease) }
             if !isServed {
-                // If the thread cannot be started, writers wait for the lock themselves.
-                remove(ticket)
+                // If the thread cannot be started, the ticket's writer waits for its turn itself.
                 ticket.didFail()
+            } else if holder == nil {
+                begin(.ticket(ticket))
+            } else {
+                waiting.append(.ticket(ticket))
             }
         }
         if ticket.status != .waiting { notify() }
@@ -40,7 +148,10 @@ final class WriteLockQueue: @unchecked Sendable {
     }
 
     /// Removes a waiting ticket; the caller holds the monitor.
-    func remove(_ ticket: WriteLockTicket) { tickets.removeAll { $0 === ticket } }
+    func remove(_ ticket: WriteLockTicket) {
+        waiting.removeAll { if case .ticket(let other) = $0 { other === ticket } else { false } }
+        monitor.broadcast()
+    }
 
     private func start(_ lease: EnvironmentLease) -> Bool {
         let context = Unmanaged.passRetained(QueueService(queue: self, lease: lease)).toOpaque()
@@ -66,29 +177,52 @@ final class WriteLockQueue: @unchecked Sendable {
         return true
     }
 
-    /// Serves the tickets on the queue's thread until the queue is empty.
+    /// Serves the tickets on the queue's thread while tickets wait.
     fileprivate func serve(_ environment: Environment) {
         monitor.lock()
-        while !tickets.isEmpty {
+        while let ticket = nextTicket() {
             var begun: OpaquePointer?
             monitor.withoutLock { _ = mdb_txn_begin(environment.pointer, nil, 0, &begun) }
-            guard let ticket = tickets.first else {
-                // All tickets have been canceled in the meantime.
+            if ticket.isCanceled {
                 if let begun { monitor.withoutLock { mdb_txn_abort(begun) } }
-                continue
-            }
-            tickets.removeFirst()
-            if let begun {
+            } else if let begun {
                 environment.writerThread.store(Self.unclaimed, ordering: .relaxed)
                 ticket.didAcquire(begun)
+                monitor.withoutLock { ticket.notify() }
+                awaitEnd(of: ticket, environment)
             } else {
                 ticket.didFail()
+                monitor.withoutLock { ticket.notify() }
             }
-            monitor.withoutLock { ticket.notify() }
-            if begun != nil { awaitEnd(of: ticket, environment) }
+            endTurn()
         }
         isServed = false
         monitor.unlock()
+    }
+
+    /// Waits for the turn of a ticket, and reports long waits; nil if no ticket is waiting.
+    private func nextTicket() -> WriteLockTicket? {
+        while admitted == nil {
+            let tickets = waiting.compactMap {
+                if case .ticket(let ticket) = $0 { ticket } else { nil }
+            }
+            guard !tickets.isEmpty else { return nil }
+            guard let ticket = tickets.first(where: { !$0.isReported }) else {
+                monitor.wait()
+                continue
+            }
+            let waited = Int((ContinuousClock.now - ticket.begin) / .nanoseconds(1))
+            if waited < ticket.user.patience {
+                monitor.wait(atMost: ticket.user.patience - waited) {
+                    admitted == nil && !ticket.isCanceled
+                }
+            } else {
+                ticket.isReported = true
+                guard let text = describeHolder() else { continue }
+                monitor.withoutLock { ticket.user.didWaitLong(text) }
+            }
+        }
+        return admitted.take()
     }
 
     /// Waits until the ticket was used and its write ended, or until it lapses, and ends its transaction.
@@ -144,7 +278,7 @@ private final class QueueService {
 ///
 /// Any thread may use a ticket.
 package final class WriteLockTicket: @unchecked Sendable {
-    // Unchecked because: the queue's monitor guards `state`; the rest is constant.
+    // Unchecked because: the queue's monitor guards `state`; and `isReported`; the rest is constant.
 
     /// The state of a ticket.
     package enum Status: Sendable {
@@ -169,12 +303,21 @@ package final class WriteLockTicket: @unchecked Sendable {
 
     private var state = State.waiting
     let queue: WriteLockQueue
+    let user: LockUser
     /// The time for which a ready ticket waits to be used, in nanoseconds.
     let patience: Int
     let notify: @Sendable () -> Void
+    /// The beginning of the wait.
+    let begin = ContinuousClock.now
+    /// Whether the wait was reported as a long one.
+    var isReported = false
 
-    init(_ queue: WriteLockQueue, patience: Int, notify: @escaping @Sendable () -> Void) {
+    init(
+        _ queue: WriteLockQueue, _ user: LockUser, patience: Int,
+        notify: @escaping @Sendable () -> Void
+    ) {
         self.queue = queue
+        self.user = user
         self.patience = patience
         self.notify = notify
     }
@@ -237,6 +380,9 @@ package final class WriteLockTicket: @unchecked Sendable {
     }
 
     // MARK: Transitions by the queue, which holds the monitor
+
+    /// Whether the ticket was canceled before the lock was acquired.
+    var isCanceled: Bool { if case .ended = state { true } else { false } }
 
     /// Whether no write has begun with the ready ticket.
     var isUnused: Bool { if case .ready = state { true } else { false } }

@@ -9,7 +9,7 @@ import Synchronization
 
 // The life of a commit, from taking the write lock to waking the observers:
 //
-//  1. The write lock is acquired, by this thread or earlier by the thread of WriteLockQueue.
+//  1. The write lock is acquired in the order of requests (WriteLockQueue), by this thread or earlier by the queue's.
 //  2. The path must still lead to the open file, and both files must have the same newest version (PathVerifier).
 //  3. The redo log decides how the commit will reach the device (CommitMode), and may begin a checkpoint.
 //  4. The changes are made in copies of pages that only LMDB knows, and recorded for the log (TransactionHandle, Cursor).
@@ -47,11 +47,12 @@ package final class WriteTransaction {
     private let ticket: WriteLockTicket?
     private let mode: CommitMode
 
-    /// Begins a write; waits for the file's write lock, unless `ticket` is ready.
+    /// Begins a write of `user`; waits for the file's write lock, unless `ticket` is ready.
     ///
-    /// Throws `writeInProgress` if this thread already holds the lock.
+    /// With `isFirst`, other writers that wait are passed. Throws `writeInProgress` if this thread already holds the lock.
     package init(
-        _ lease: EnvironmentLease, durability: Durability, ticket: WriteLockTicket? = nil
+        _ lease: EnvironmentLease, durability: Durability, ticket: WriteLockTicket? = nil,
+        by user: LockUser = .unnamed, isFirst: Bool = false
     ) throws(StorageError) {
         self.lease = lease
         let environment = lease.environment
@@ -67,9 +68,10 @@ package final class WriteTransaction {
         var begun = ticket?.take()
         self.ticket = begun == nil ? nil : ticket
         if begun == nil {
-            try check(
-                mdb_txn_begin(environment.pointer, nil, 0, &begun), "mdb_txn_begin",
-                environment.name)
+            environment.writeQueue.enter(user, isFirst: isFirst)
+            let code = mdb_txn_begin(environment.pointer, nil, 0, &begun)
+            if code != 0 { environment.writeQueue.leave() }
+            try check(code, "mdb_txn_begin", environment.name)
         }
         let newest = UInt64(mdb_txn_id(begun)) - 1
         do throws(StorageError) {
@@ -77,7 +79,7 @@ package final class WriteTransaction {
             try environment.openWrite.begin(environment.path)
             mode = try environment.commitMode(durability, newest: newest)
         } catch {
-            Self.abort(begun, self.ticket)
+            Self.abort(begun, self.ticket, environment)
             throw error.named(environment.location)
         }
         pointer = begun
@@ -135,12 +137,18 @@ package final class WriteTransaction {
             }
         } catch {
             environment.openWrite.end(isCommitted: false)
-            Self.abort(ended, ticket)
+            Self.abort(ended, ticket, environment)
             throw error.named(environment.location)
         }
         // The next write may begin as soon as LMDB has released the lock.
         environment.openWrite.end(isCommitted: true)
-        var code = ticket?.end(isCommit: true) ?? mdb_txn_commit(ended)
+        var code: Int32
+        if let ticket {
+            code = ticket.end(isCommit: true)
+        } else {
+            code = mdb_txn_commit(ended)
+            environment.writeQueue.leave()
+        }
         if code != 0 {
             code = Platform.cause(of: code, writing: environment.path)
             environment.didNotCommit(mode, isOutOfSpace: [ENOSPC, EDQUOT, EFBIG].contains(code))
@@ -164,13 +172,20 @@ package final class WriteTransaction {
         let hasFailed = environment.writeFailure.load(ordering: .relaxed) != 0
         if mode == .logged { environment.log?.rollBack(isOutOfSpace: hasFailed) }
         if hasFailed { environment.removeUnusedPages() }
-        Self.abort(ended, ticket)
+        Self.abort(ended, ticket, environment)
         lease = nil
     }
 
     /// Aborts LMDB's transaction on the thread that holds the lock.
-    private static func abort(_ transaction: OpaquePointer?, _ ticket: WriteLockTicket?) {
-        if let ticket { _ = ticket.end(isCommit: false) } else { mdb_txn_abort(transaction) }
+    private static func abort(
+        _ transaction: OpaquePointer?, _ ticket: WriteLockTicket?, _ environment: Environment
+    ) {
+        if let ticket {
+            _ = ticket.end(isCommit: false)
+        } else {
+            mdb_txn_abort(transaction)
+            environment.writeQueue.leave()
+        }
     }
 }
 

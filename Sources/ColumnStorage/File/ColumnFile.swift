@@ -157,6 +157,11 @@ package final class ColumnFile: Sendable {
     /// This is a hint: a write may have to wait even if the lock seems to be free.
     package var isLocked: Bool { environment?.isLocked ?? false }
 
+    /// Whether the write lock is probably held by a write of this process that began within a time in nanoseconds.
+    package func isLocked(lessThan nanoseconds: Int) -> Bool {
+        environment?.isLocked(lessThan: nanoseconds) ?? false
+    }
+
     /// Returns whether another thread or process holds the write lock at each of several checks.
     ///
     /// This is a hint. It takes a few memory reads if the lock is free; otherwise twenty checks take a millisecond or
@@ -174,9 +179,9 @@ package final class ColumnFile: Sendable {
     /// `notify` is called on another thread when the ticket is ready. The ticket lapses, with another call, if no write
     /// begins with it within `patience` nanoseconds. Throws `closed`.
     package func takeTicket(
-        patience: Int, notify: @escaping @Sendable () -> Void
+        by user: LockUser, patience: Int, notify: @escaping @Sendable () -> Void
     ) throws(StorageError) -> WriteLockTicket {
-        try lease().takeTicket(patience: patience, notify: notify)
+        try lease().takeTicket(by: user, patience: patience, notify: notify)
     }
 
     /// Returns a lease of the open file, which keeps it open.

@@ -190,7 +190,8 @@ package final class Snapshot {
     /// Throws `readOnly`, and `writeInProgress` if this thread has another write open on the file. For `willMove` see
     /// ``advance(_:)``.
     package func beginWrite(
-        _ ticket: WriteLockTicket? = nil, _ willMove: ((Snapshot) -> Void)? = nil
+        _ ticket: WriteLockTicket? = nil, by user: LockUser = .unnamed, isFirst: Bool = false,
+        _ willMove: ((Snapshot) -> Void)? = nil
     ) throws(StorageError) -> Snapshot? {
         precondition(
             !isFrozen && write == nil,
@@ -199,7 +200,8 @@ package final class Snapshot {
             throw StorageError(.readOnly, call: "begin write", file: file.path)
         }
         let transaction = try WriteTransaction(
-            file.lease(), durability: file.options.durability, ticket: ticket)
+            file.lease(), durability: file.options.durability, ticket: ticket, by: user,
+            isFirst: isFirst)
         let left = try advance(willMove)
         source.beginWrite(WriteSession(self, transaction))
         return left

@@ -11,6 +11,8 @@ package typealias DamagedEncoding = LMDBStorage.DamagedEncoding
 
 /// A position in the queue for a file's write lock, which does not block a thread.
 package typealias WriteLockTicket = LMDBStorage.WriteLockTicket
+/// A store as a writer of its file.
+package typealias LockUser = LMDBStorage.LockUser
 
 extension StorageError {
     /// The check of an index block's content.

@@ -100,6 +100,7 @@ public final class Store {
                     of: field.name, in: description.className, to: compute)
             }
         }
+        engine.lockUser = StoreLog.writer(of: location, for: scheduling.actor)
         let watch = CommitWatch(engine, scheduling.signal)
         scheduling.commitWatch = watch
         engine.moveHandler = { [signal = scheduling.signal, weak engine] in

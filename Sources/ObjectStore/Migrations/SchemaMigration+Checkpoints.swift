@@ -88,7 +88,7 @@ extension SchemaMigration {
             hasCommitted = true
             let ticket = try store.awaitWriteLock()
             try StoreError.wrapping { () throws(StorageError) in
-                _ = try store.view.snapshot.beginWrite(ticket)
+                _ = try store.view.snapshot.beginWrite(ticket, by: store.lockUser)
             }
         } catch {
             // because: the caller needs the reason why the migration failed, not the failure to read the file

@@ -55,7 +55,7 @@ struct WriteQueue {
     /// The time in nanoseconds for which the lock is reserved for a busy thread.
     ///
     /// The time grows with each lapse, so that a thread that is always busy eventually receives the lock.
-    var patience: Int { 100_000_000 << min(lapses, 6) }
+    var patience: Int { 3_000_000 << min(lapses, 8) }
 
     mutating func didLapse() {
         ticket = nil

@@ -13,8 +13,11 @@ extension Store {
         }
         let file = view.snapshot.file
         guard file.isLocked else { return true }
+        // The last ticket lapsed while this code could not run, perhaps because other writers blocked all threads that
+        // could run it. So it does not suspend again, but waits for a write that has just begun, as the next writer.
+        if queue.lapses > 0, waitHandler == nil, file.isLocked(lessThan: 50_000_000) { return true }
         queue.ticket = try? file.takeTicket(
-            patience: queue.patience, notify: notify ?? anyThreadWakeup)
+            by: lockUser, patience: queue.patience, notify: notify ?? anyThreadWakeup)
         // because: only a closed file has no queue, and the write then throws.
         return queue.ticket == nil
     }
@@ -50,13 +53,11 @@ extension Store {
                 let waiting =
                     try ticket
                     ?? StoreError.wrapping { () throws(StorageError) in
-                        try file.takeTicket(patience: queue.patience, notify: notify)
+                        try file.takeTicket(by: lockUser, patience: queue.patience, notify: notify)
                     }
                 ticket = waiting
                 switch try status(of: waiting, suspending) {
-                case .ready:
-                    queue.didBegin()
-                    return waiting
+                case .ready: return waiting
                 case .waiting: try waitHandler?()
                 case .ended:
                     ticket = nil

@@ -52,8 +52,10 @@ extension Store {
     private func openWrite() throws {
         let ticket = try awaitWriteLock()
         let left = try StoreError.wrapping { () throws(StorageError) in
-            try view.snapshot.beginWrite(ticket, willMove)
+            try view.snapshot.beginWrite(
+                ticket, by: lockUser, isFirst: queue.lapses > 0, willMove)
         }
+        queue.didBegin()
         view.snapshot.write?.reservedKeys = coordinator.reservedKeys
         do {
             if let left { try didLeave(left) }

@@ -48,6 +48,9 @@ public final class Store {
     /// An error of the handler ends the wait, and the write rethrows the error.
     let waitHandler: (() throws -> Void)?
 
+    /// The store as a writer: its name, and the handler of its long waits.
+    package var lockUser: LockUser
+
     /// A link for holders that must not keep the store alive.
     let link = StoreLink()
     let coordinator: StoreCoordinator
@@ -109,6 +112,8 @@ public final class Store {
     ) throws {
         self.configuration = configuration
         self.waitHandler = waitHandler
+        let script = configuration.holder.script
+        lockUser = script.isEmpty ? .unnamed : LockUser("the script '\(script)'")
         migrationFunction = migration ?? configuration.migration
         self.scheduler = scheduler
         if let schema = configuration.schema { try SchemaValidation.check(schema) }

@@ -1,8 +1,15 @@
+import ColumnStorage
 import Glibc
 import ObjectStore
 import Synchronization
 import TestThreads
 import Testing
+
+private final class Counts: Sendable {
+    private let counts = Mutex([Int](repeating: 0, count: 8))
+    var all: [Int] { counts.withLock { $0 } }
+    func add(_ number: Int) { counts.withLock { $0[number] += 1 } }
+}
 
 /// Queued writes while another thread of the process writes.
 @Suite struct WriteLockQueueTests {
@@ -157,5 +164,77 @@ import Testing
         store.close()
         #expect(abandoned == Array(0..<100))
         #expect(order.count == 3003)
+    }
+
+    @Test func `Threads write in the order of their requests`() throws {
+        let counts = Counts()
+        let isDone = Flag()
+        let first = try open(scheduler)
+        let path = folder.file("a.moonpool")
+        let threads = (0..<8).map { number in
+            RunningThread {
+                do {
+                    var configuration = StoreConfiguration(.file(path))
+                    configuration.durability = .memory
+                    let store = try Store(configuration, scheduler: ManualScheduler())
+                    while !isDone.isSet {
+                        try store.write {}
+                        counts.add(number)
+                    }
+                    store.close()
+                } catch { Issue.record(error) }
+            }
+        }
+        while counts.all.contains(0) { sched_yield() }
+        let before = counts.all
+        while zip(counts.all, before).contains(where: { $0 < $1 + 100 }) { sched_yield() }
+        let done = zip(counts.all, before).map { $0 - $1 }
+        isDone.set()
+        for thread in threads { thread.wait() }
+        first.close()
+        // The lock itself gives a thread that is running up to a hundred turns in a row.
+        #expect(done.allSatisfy { $0 < 300 }, "\(done)")
+    }
+
+    @Test(arguments: [false, true])
+    func `A long wait is reported with the writer that has the lock`(isQueued: Bool) throws {
+        let store = try open(scheduler)
+        let reports = Mutex<[String]>([])
+        store.lockUser = LockUser("the waiting one", patience: 1_000_000) { holder in
+            reports.withLock { $0.append(holder) }
+        }
+        let holder = try open(ManualScheduler())
+        holder.lockUser = LockUser("the holder")
+        var hasRun = false
+        if isQueued {
+            try holder.beginWrite()
+            try store.writeAsync({ hasRun = true }) { #expect($0 == nil) }
+            scheduler.settle()
+            while reports.withLock({ $0.isEmpty }) { sched_yield() }
+            try holder.commitWrite()
+            scheduler.settle(until: { hasRun })
+        } else {
+            let begun = Flag()
+            let path = folder.file("a.moonpool")
+            let thread = RunningThread {
+                do {
+                    let other = try Store(
+                        StoreConfiguration(.file(path)), scheduler: ManualScheduler())
+                    other.lockUser = LockUser("the holder")
+                    try other.beginWrite()
+                    begun.set()
+                    while reports.withLock({ $0.isEmpty }) { sched_yield() }
+                    try other.cancelWrite()
+                    other.close()
+                } catch { Issue.record(error) }
+            }
+            while !begun.isSet { sched_yield() }
+            try store.write { hasRun = true }
+            thread.wait()
+        }
+        #expect(hasRun)
+        let all = reports.withLock { $0 }
+        #expect(all.count == 1 && all.first?.hasPrefix("the holder, for ") == true, "\(all)")
+        holder.close()
     }
 }
