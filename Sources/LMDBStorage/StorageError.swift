@@ -160,9 +160,8 @@ package struct StorageError: Error, Equatable, Sendable {
             "'\(file)' is not a store: it is not a regular file"
         case .notAStore where call == Self.folder: "'\(file)' is a folder, not a store"
         case .notAStore where call == Self.realm:
-            "'\(file)' is a Realm file, not a store; open it with 'moonpool \(file)', import it into a "
-                + "store with store:import(\"\(file)\"), or convert it with 'moonpool import NEW.moonpool "
-                + "\(file)'"
+            "'\(file)' is a Realm file, not a store; open it with 'moonpool \(file)', or convert it with "
+                + "'moonpool import NEW.moonpool \(file)'"
         case .notAStore: "'\(file)' is not a store"
         case .newerFormat: "'\(file)' was written by a newer version"
         case .damaged where isOfLockFile:

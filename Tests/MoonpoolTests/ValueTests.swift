@@ -204,6 +204,8 @@ private actor Migrator {
                 let number: Int = try old["always"]
                 new.total = 100 + number
             }
+            // Reading a property does not delete it.
+            #expect(try migration.deleteProperty("always", of: NewMood.self))
         }
         defer { store.close() }
         return store.all(NewMood.self).map(\.total)

@@ -6,6 +6,7 @@ import ObjectStore
 /// let store = try Store(.file(path), models: Dog.self, version: 2) { migration in
 ///     try migration.rename(\Dog.age, from: "years")
 ///     try migration.forEach(Dog.self) { old, new in new.name = try old["title"] }
+///     try migration.deleteProperty("title", of: Dog.self)
 /// }
 /// ```
 ///
@@ -54,22 +55,18 @@ public final class Migration {
 
     /// Calls `body` with the old and the new form of each object, in the order of their creation.
     ///
-    /// If `body` reads a property of an old object that the model no longer has, the property is removed without an
-    /// error. A new class has no objects here; objects that the migration creates are in ``transaction``. The objects
-    /// of a class without a model are in ``oldObjects(_:)``.
+    /// A property of an old object that the model no longer has is removed by ``deleteProperty(_:of:)`` only. A new
+    /// class has no objects here; objects that the migration creates are in ``transaction``. The objects of
+    /// a class without a model are in ``oldObjects(_:)``.
     ///
     /// Throws `unknown_class` and the errors of `body`.
     public func forEach<M: ObjectModel>(
         _ type: M.Type, _ body: (OldObject, Live<M>) throws -> Void
     ) throws {
         let table = try store.table(type)
-        let reads = OldReads()
         try engine.each(M.className) { old, new in
-            try body(OldObject(old, reads), Live(table, new.key))
+            try body(OldObject(old), Live(table, new.key))
             try store.context.checkFailure()
-        }
-        for name in reads.names where table.classSchema.property(named: name) == nil {
-            try engine.deleteProperty(M.className, name)
         }
     }
 
@@ -103,12 +100,8 @@ public final class Migration {
 /// ```
 public struct OldObject {
     private let object: LiveObject
-    private let reads: OldReads?
 
-    init(_ object: LiveObject, _ reads: OldReads? = nil) {
-        self.object = object
-        self.reads = reads
-    }
+    init(_ object: LiveObject) { self.object = object }
 
     /// The value of a property.
     ///
@@ -122,12 +115,9 @@ public struct OldObject {
     /// Throws `unknown_property`, and `type_mismatch` for a value of another type.
     public func get<V: StoredValue>(_ name: String, as type: V.Type = V.self) throws -> V {
         let context = ModelContext(object.source, scheduling: nil)
-        reads?.names.insert(name)
-        return try V(stored: context.mixed(try object.value(name)))
+        let value = context.mixed(try object.value(name))
+        do { return try V(stored: value) } catch let error as StoreError {
+            throw error.at("'\(object.classSchema.name).\(name)'")
+        }
     }
-}
-
-/// The names of old properties that a migration has read.
-final class OldReads {
-    var names: Set<String> = []
 }

@@ -79,10 +79,13 @@ enum UndeclaredLoss {
         guard !sentences.isEmpty else { return }
         throw StoreError(
             losses.isStrict ? .invalidSchema : .migrationNeeded,
-            sentences.joined(separator: "; ") + "; declare the loss with drops = { "
-                + qualifiedNames.joined(separator: ", ")
-                + " }, keep the values with m:rename_property, or "
-                + "keep the property in the schema")
+            sentences.joined(separator: "; "),
+            program:
+                "delete the values with deleteProperty, keep them with rename(_:from:), or keep the "
+                + "property in the model",
+            script:
+                "declare the loss with drops = { \(qualifiedNames.joined(separator: ", ")) }, keep the "
+                + "values with m:rename_property, or keep the property in the schema")
     }
 }
 

@@ -258,7 +258,7 @@ extension Migration {
                 throw StoreError(
                     .invalidSchema,
                     "\(subject): its type would change from \(old.typeName) to \(target.typeName); "
-                        + "fill the new property with each instead")
+                        + "fill the new property from the old objects instead")
             }
         }
         try schemaMigration.update {

@@ -368,9 +368,13 @@ package final class SchemaMigration {
                 throw StoreError(
                     .invalidSchema,
                     "the schema does not contain class '\(classSchema.name)', which has "
-                        + "\(count) object\(count == 1 ? "" : "s"); declare the loss with drops = { "
-                        + "\"\(classSchema.name)\" }, rename the class with m:rename_class, or add it to the schema"
-                )
+                        + "\(count) object\(count == 1 ? "" : "s")",
+                    program:
+                        "delete them with deleteClass, rename the class with rename(_:from:), or add its "
+                        + "model to the store",
+                    script:
+                        "declare the loss with drops = { \"\(classSchema.name)\" }, rename the class with "
+                        + "m:rename_class, or add it to the schema")
             }
             if let stored = before.find(table: classSchema.table) {
                 circumstances.removed.insert(stored.name)

@@ -298,8 +298,9 @@ struct ObjectCreation {
         let value = given[position] ?? property.defaultValue ?? .null
         return StoreError(
             .duplicateKey,
-            "'\(classSchema.name)' already has an object with \(property.name) = \(value.summary); "
-                + "pass the mode \"all\" or \"modified\" to update it")
+            "'\(classSchema.name)' already has an object with \(property.name) = \(value.summary)",
+            program: "insert it with the mode .updating to update it",
+            script: "pass the mode \"all\" or \"modified\" to update it")
     }
 
     /// Creates the objects that nested values describe, checks that links lead to existing objects of the right class,

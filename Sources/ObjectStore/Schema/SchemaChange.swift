@@ -67,12 +67,15 @@ struct SchemaChange {
     private static func refusal(
         _ refused: [SchemaDifference], _ allowance: Allowance
     ) -> StoreError {
-        let advice =
-            allowance == .additive
-            ? "define only adds classes, properties and indexes; pass { force = true } or a "
-                + "migration function to allow data loss"
-            : "open the store with a higher schema_version to allow changes"
         let list = refused.map { "- \($0)" }.joined(separator: "\n")
-        return StoreError(.migrationNeeded, "the schema needs a migration; \(advice):\n\(list)")
+        let define =
+            "define only adds classes, properties and indexes; pass { force = true } or a "
+            + "migration function to allow data loss"
+        return StoreError(
+            .migrationNeeded, "the schema needs a migration",
+            program: "open the store with a higher version to allow changes:\n\(list)",
+            script: allowance == .additive
+                ? "\(define):\n\(list)"
+                : "open the store with a higher schema_version to allow changes:\n\(list)")
     }
 }

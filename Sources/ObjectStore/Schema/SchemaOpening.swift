@@ -103,8 +103,11 @@ struct SchemaOpening {
         throw StoreError(
             .migrationNeeded,
             "the file has schema version \(version), from migration \(last.number) (\(last.name)), and version "
-                + "\(self.version) was requested; run moonpool migrate up \(store.name) --dir DIR first, or open "
-                + "the store with migrations = \"DIR\"")
+                + "\(self.version) was requested",
+            program: "run moonpool migrate up \(store.name) --dir DIR first",
+            script:
+                "run moonpool migrate up \(store.name) --dir DIR first, or open the store with "
+                + "migrations = \"DIR\"")
     }
 
     /// Throws if other stores of the process are open, whose observers would receive a schema that their code does not

@@ -117,7 +117,7 @@ struct SchemaValidation {
         if property.storedName != property.name {
             checkStoredName(property.storedName)
             if property.isBacklinks {
-                faults.append("\(subject) is computed, not stored; remove its map_to")
+                faults.append("\(subject) is computed, not stored; remove its name in the file")
             }
         }
         if let target = property.target, known[target] == nil {

@@ -35,7 +35,8 @@ extension Store {
         }
         guard !isInWrite else {
             throw alreadyInWrite(
-                "a write transaction is already open", "commit or cancel it first")
+                "a write transaction is already open", "commit or cancel it first",
+                program: "change the objects in the open one")
         }
         try notifications.checkRounds()
         try openWrite()
@@ -185,9 +186,12 @@ extension Store {
     ///
     /// In a handler that is called at the beginning of a write, which the handler did not open, the error names the ways
     /// out instead of `solution`.
-    package func alreadyInWrite(_ fault: String, _ solution: String) -> StoreError {
+    package func alreadyInWrite(
+        _ fault: String, _ solution: String, program: String? = nil
+    ) -> StoreError {
         guard notifications.isDeliveringInWrite else {
-            return StoreError(.alreadyInWrite, "\(fault); \(solution)")
+            return StoreError(
+                .alreadyInWrite, fault, program: program ?? solution, script: solution)
         }
         return StoreError(
             .alreadyInWrite,

@@ -23,7 +23,7 @@ import Testing
         try store.beginWrite()
         try store.create("Dog", .dictionary(["id": .int(1)]))
         let error = storeError(.alreadyInWrite) { try store.beginWrite() }
-        #expect(error?.message.contains("commit or cancel it first") == true)
+        #expect(error?.message(for: .script).contains("commit or cancel it first") == true)
         try store.commitWrite()
         #expect(try count(store) == 1)
     }

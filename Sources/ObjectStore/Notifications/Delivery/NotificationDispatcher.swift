@@ -92,7 +92,9 @@ extension NotificationDispatcher {
         for token in tokens where token.isValid && token.observer.dispatcher !== self {
             throw StoreError(
                 .invalidArgument,
-                "without_notifying: expected tokens of this store; one observes another store")
+                "a token of another store cannot be silenced",
+                program: "pass tokens of this store to withoutNotifying",
+                script: "pass tokens of this store to without_notifying")
         }
     }
 
