@@ -18,9 +18,17 @@ extension DecimalValue {
         DecimalValue(shim_decimal_multiply(left.forLibrary, right.forLibrary))
     }
 
+    /// Multiplies a number.
+    public static func *= (left: inout DecimalValue, right: DecimalValue) { left = left * right }
+
     /// Returns the quotient.
     public static func / (left: DecimalValue, right: DecimalValue) -> DecimalValue {
-        DecimalValue(shim_decimal_divide(left.forLibrary, right.forLibrary))
+        left.divided(by: right)
+    }
+
+    /// Returns the quotient, for modules that declare the operator again.
+    package func divided(by divisor: DecimalValue) -> DecimalValue {
+        DecimalValue(shim_decimal_divide(forLibrary, divisor.forLibrary))
     }
 
     /// Returns the value with the opposite sign.
@@ -136,5 +144,20 @@ extension DecimalValue {
         guard isNegative else { return Int64(exactly: magnitude) }
         return magnitude == UInt128(Int64.max) + 1
             ? .min : Int64(exactly: magnitude).map { -$0 }
+    }
+}
+
+extension DecimalValue: SignedNumeric, ExpressibleByFloatLiteral {
+    /// Creates the number.
+    public init(integerLiteral value: Int64) { self.init(value) }
+
+    /// Creates the number with the digits of the literal, up to 17: 19.99 is exactly 19.99.
+    public init(floatLiteral value: Double) { self.init(value) }
+
+    /// Creates the number; nil for an integer of more than 34 digits.
+    public init?<Source: BinaryInteger>(exactly source: Source) {
+        guard let value = DecimalValue("\(source)"), "\(source.magnitude)".count <= Self.digits
+        else { return nil }
+        self = value
     }
 }

@@ -47,6 +47,37 @@ extension ScriptEngine {
         try await detached(source, name, type)
     }
 
+    /// Runs a chunk of Lua whose first result is results, a list, a set or a table of objects, and returns their plain
+    /// values.
+    ///
+    /// ```swift
+    /// let dogs = try await engine.run("return store:objects 'Dog'", as: [Dog].self)
+    /// ```
+    ///
+    /// Throws the errors of ``run(_:named:)``, and `type_mismatch` for another result.
+    public func run<M: Model>(
+        _ source: String, named name: String = "script", as type: [M].Type = [M].self
+    ) async throws -> [M] {
+        try await detached(source, name, type)
+    }
+
+    /// Runs a chunk of Lua whose first result contains objects, and returns their plain values.
+    public func run<M: Model & Decodable>(
+        _ source: String, named name: String = "script", as type: [M].Type = [M].self
+    ) async throws -> [M] {
+        try await detached(source, name, type)
+    }
+
+    private func detached<M: Model>(
+        _ source: String, _ name: String, _ type: [M].Type
+    ) async throws -> [M] {
+        try await perform { context in
+            let results: [LuaValue] = try context.state.load(source, name: "=" + name).call([])
+            return try context.convert(results.first ?? .nil, to: [Live<M>].self, "the result")
+                .map { try $0.detached() }
+        }
+    }
+
     private func detached<M: Model>(
         _ source: String, _ name: String, _ type: M.Type
     ) async throws -> M {

@@ -196,6 +196,7 @@ public final class ScriptEngine: Sendable {
         let configuration = try options.configuration(location, models: models, version: version)
         try await perform { context in
             let handle = try context.storeModule.open(configuration)
+            try ModelSchema.setDefaults(of: models, in: handle.store)
             context[name] = context.storeModule.value(of: handle)
         }
         stubRegistry.declare(variable: name.text, type: "moonpool.Store")

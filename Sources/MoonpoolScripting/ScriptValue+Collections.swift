@@ -1,4 +1,5 @@
 import LuaHost
+import ObjectStore
 
 extension Optional: ScriptValue where Wrapped: ScriptValue {}
 extension Array: ScriptValue where Element: ScriptValue {}
@@ -32,24 +33,35 @@ extension Array: ScriptConvertible where Element: ScriptConvertible {
         let element = Element.scriptAnnotation
         return element.hasSuffix("?") ? "(\(element.dropLast())|nil)[]" : element + "[]"
     }
-    /// Converts the elements 1 to `#t` of a table.
+    /// Converts the elements 1 to `#t` of a table, or the elements of results, a list or a set.
     public static func fromScript(_ operand: ScriptOperand, in conversion: ScriptConversion)
         throws(ScriptTypeMismatch) -> [Element]
     {
-        guard let table = operand.lua.table else {
-            throw ScriptTypeMismatch(expected: scriptTypeName, found: operand.lua)
-        }
-        let count = table.count
-        var elements: [Element] = []
-        // The length of a table with gaps is not defined, so the array grows with its elements.
-        for index in 1..<(count + 1) {
+        var array: [Element] = []
+        func append(_ value: LuaValue) throws(ScriptTypeMismatch) {
             do throws(ScriptTypeMismatch) {
-                elements.append(try Element.fromLua(table[index], in: conversion.context))
+                array.append(try Element.fromLua(value, in: conversion.context))
             } catch {
-                throw error.inside("[\(index)]")
+                throw error.inside("[\(array.count + 1)]")
             }
         }
-        return elements
+        if let table = operand.lua.table {
+            // The length of a table with gaps is not defined, so the array grows with its elements.
+            for index in 1..<(table.count + 1) { try append(table[index]) }
+            return array
+        }
+        var mismatch = ScriptTypeMismatch(expected: scriptTypeName, found: operand.lua)
+        do {
+            guard let elements = try conversion.context.storeModule.elements(of: operand.lua)
+            else { throw mismatch }
+            for element in elements { try append(element) }
+            return array
+        } catch let error as ScriptTypeMismatch {
+            throw error
+        } catch {
+            mismatch.found = (error as? StoreError)?.message ?? "\(error)"
+            throw mismatch
+        }
     }
     /// Returns a table with these elements; nil becomes `moonpool.null`.
     public func toScript(in conversion: ScriptConversion) throws -> ScriptOperand {

@@ -87,6 +87,28 @@ extension StoreModule {
         try handle(of: object.source).userdata(object.reference)
     }
 
+    /// Returns the elements of results, a list, a set or their values; nil for another value.
+    ///
+    /// Throws the errors of reading them.
+    package func elements(of value: LuaValue) throws -> [LuaValue]? {
+        guard let userdata = value.userdata else { return nil }
+        if let list = userdata.object(as: ListHandle.type) {
+            return try list.collection.values().map(list.copied)
+        }
+        if let set = userdata.object(as: SetHandle.type) {
+            return try set.collection.values().map(set.copied)
+        }
+        if let results = userdata.object(as: ResultsHandle.type) {
+            let bridge = ValueBridge(results.handle, results.frozen)
+            return try results.references().map { bridge.lua(.object($0)) }
+        }
+        if let values = userdata.object(as: ValuesHandle.type) {
+            let bridge = ValueBridge(values.handle, values.frozen)
+            return try values.values.values().map(bridge.copied)
+        }
+        return nil
+    }
+
     /// Returns the store that a live or frozen object of the script was read from; nil for other values.
     package func store(of value: LuaValue) -> Store? {
         value.userdata?.liveObject?.stored?.type.handle.store

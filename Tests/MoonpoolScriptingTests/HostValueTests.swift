@@ -392,3 +392,78 @@ private struct Tenant: Sendable, Equatable {
         await engine.close()
     }
 }
+
+private struct Note: Model, Equatable {
+    var id = UUID()
+    var text = ""
+    var created = Timestamp.now
+    var code = ObjectIDValue.generate()
+    var count = 5
+    var tags: [String] = ["new"]
+    var extra = Extra()
+    var others: [Link<Note>] = []
+    static let options = ModelOptions<Note>(primaryKey: \.id)
+}
+private struct Extra: EmbeddedModel, Equatable {
+    var key = UUID()
+    var size = 3
+}
+private struct CodableNote: Model, Codable { var text = "" }
+
+/// Objects that scripts create from the models of the host, and return to it.
+@Suite struct ScriptObjectDefaultTests {
+    private func engine() async throws -> ScriptEngine {
+        let engine = try ScriptEngine(.sandboxed)
+        try await engine.open(
+            .memory(UUID().uuidString), models: Note.self, Extra.self, CodableNote.self)
+        return engine
+    }
+
+    @Test func `Objects that scripts create have the computed defaults of the model`() async throws
+    {
+        let engine = try await engine()
+        let begin = Timestamp.now
+        let notes: [Note] = try await engine.run(
+            """
+            store:write(function()
+                for i = 1, 3 do store:create('Note', { text = 'n' .. i }) end
+                store:create('Note', { text = 'own', count = 1, tags = {}, extra = { size = 9 } })
+            end)
+            return store:objects('Note'):sorted('text')
+            """)
+        #expect(notes.map(\.text) == ["n1", "n2", "n3", "own"])
+        #expect(Set(notes.map(\.id)).count == 4 && Set(notes.map(\.code)).count == 4)
+        #expect(Set(notes.map(\.extra.key)).count == 4)
+        #expect(notes.allSatisfy { $0.created >= begin && $0.created <= .now })
+        #expect(notes[0].count == 5 && notes[0].tags == ["new"] && notes[0].extra.size == 3)
+        #expect(notes[3].count == 1 && notes[3].tags == [] && notes[3].extra.size == 9)
+        await engine.close()
+    }
+
+    @Test func `Scripts return arrays of models, identities and frozen objects`() async throws {
+        let engine = try await engine()
+        try await engine.run(
+            """
+            store:write(function()
+                first = store:create('Note', { text = 'a' })
+                first.others:append(store:create('Note', { text = 'b' }))
+                store:create('CodableNote', { text = 'c' })
+            end)
+            """)
+        let query = "return store:objects('Note'):sorted('text')"
+        #expect(try await engine.run(query, as: [Note].self).map(\.text) == ["a", "b"])
+        #expect(try await engine.run("return { first }", as: [Note].self).map(\.text) == ["a"])
+        #expect(try await engine.run("return first.others", as: [Note].self).map(\.text) == ["b"])
+        #expect(
+            try await engine.run("return store:objects('CodableNote')", as: [CodableNote].self)
+                .map(\.text) == ["c"])
+        #expect(try await engine.run(query, as: [ObjectID<Note>].self).count == 2)
+        let frozen = try await engine.run(query, as: [Frozen<Note>].self)
+        #expect(frozen.map(\.text) == ["a", "b"])
+        #expect(try await engine.run("return first.tags", as: [String].self) == ["new"])
+        await #expect(throws: ScriptFailure.self) {
+            try await engine.run("return store:objects('Note')", as: [CodableNote].self)
+        }
+        await engine.close()
+    }
+}

@@ -109,6 +109,8 @@ package final class TypedDescription<M: ObjectModel>: ModelDescription {
     let stored: [(borrowing M) -> Mixed]
     /// For each field, a closure that assigns a value in that form.
     let assignsStored: [(inout M, Mixed) throws -> Void]
+    /// The properties that encoded data can contain, for a model that is Decodable.
+    let decoded: [DecodedField<M>]
 
     init() throws {
         let sample = M()
@@ -216,6 +218,7 @@ package final class TypedDescription<M: ObjectModel>: ModelDescription {
         self.assigns = assigns
         self.stored = stored
         self.assignsStored = assignsStored
+        decoded = DecodedField.all(of: sample, in: layout)
         super.init(
             M.self, fields: fields, size: MemoryLayout<M>.size, compositeIndexes: composite)
     }

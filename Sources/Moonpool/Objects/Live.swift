@@ -64,6 +64,47 @@ public struct Live<M: ObjectModel> {
         nonmutating set { self[dynamicMember: path] = newValue }
     }
 
+    /// Reads or assigns a list as an array: `rex.friends = [max, tom]`, `rex.tags = names`.
+    @_disfavoredOverload
+    public subscript<E: StoredValue>(dynamicMember path: WritableKeyPath<M, [E]>) -> [E.LiveForm]
+    where E.ListForm == LiveList<E> {
+        get { Array(self[dynamicMember: path] as LiveList<E>) }
+        nonmutating set { assign(path, newValue, E.self) { .list(try $0.map($1)) } }
+    }
+
+    /// Reads or assigns a set.
+    @_disfavoredOverload
+    public subscript<E: StoredValue>(
+        dynamicMember path: WritableKeyPath<M, Set<E>>
+    ) -> Set<E.LiveForm> where E.LiveForm: Hashable {
+        get { Set(self[dynamicMember: path] as LiveSet<E>) }
+        nonmutating set { assign(path, newValue, E.self) { .list(try $0.map($1)) } }
+    }
+
+    /// Reads or assigns a map as a dictionary.
+    @_disfavoredOverload
+    public subscript<E: StoredValue>(
+        dynamicMember path: WritableKeyPath<M, [String: E]>
+    ) -> [String: E.LiveForm] {
+        get {
+            let map = self[dynamicMember: path] as LiveMap<E>
+            return Dictionary(map.map { ($0.key, $0.value) }, uniquingKeysWith: { $1 })
+        }
+        nonmutating set { assign(path, newValue, E.self) { .dictionary(try $0.mapValues($1)) } }
+    }
+
+    /// Assigns a collection of live forms.
+    private func assign<E: StoredValue, Values>(
+        _ path: PartialKeyPath<M>, _ values: Values, _ type: E.Type,
+        _ collect: (Values, (E.LiveForm) throws -> Value) throws -> Value
+    ) {
+        modelTable.context.assign {
+            let cell = try cell(path)
+            let value = try collect(values) { try E._element(of: $0, in: cell.context).value }
+            try modelTable.liveObject(objectKey).set(cell.property.name, value)
+        }
+    }
+
     // The function consumes the object, so that only the slow path retains the table. Values of other types may run
     // code that releases the owner of the table.
     @usableFromInline @inline(never)

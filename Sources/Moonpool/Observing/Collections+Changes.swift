@@ -69,6 +69,17 @@ extension LiveCollection where Member: LinkElement {
         try _changes.source.token(paths.map { FieldPaths.text($0) }, on: isolation, handler)
     }
 
+    /// Calls a handler that is a value, such as a stored closure, for one path.
+    ///
+    /// It otherwise equals ``observe(_:isolation:_:)``.
+    @_disfavoredOverload
+    public func observe(
+        _ path: FieldPath<Member.Linked>, _ handler: @escaping (Result<Change, any Error>) -> Void,
+        isolation: isolated (any Actor)? = #isolation
+    ) throws -> NotificationToken {
+        try _changes.source.token([FieldPaths.text(path)], on: isolation, handler)
+    }
+
     /// Calls a handler on an actor, which is held weakly, with the elements, and whenever they or the named properties
     /// change.
     nonisolated(nonsending) public func observe<A: Actor>(

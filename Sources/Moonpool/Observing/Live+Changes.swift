@@ -65,6 +65,28 @@ extension Live {
         try source.token(paths.map { FieldPaths.text($0) }, on: isolation, handler)
     }
 
+    /// Calls a handler that is a value, such as a stored closure.
+    ///
+    /// It otherwise equals ``observe(_:isolation:_:)``.
+    @_disfavoredOverload
+    public func observe(
+        _ handler: @escaping (Result<ObjectChange<M>, any Error>) -> Void,
+        isolation: isolated (any Actor)? = #isolation
+    ) throws -> NotificationToken {
+        try source.token([], on: isolation, handler)
+    }
+
+    /// Calls a handler that is a value, such as a stored closure, for one path.
+    ///
+    /// It otherwise equals ``observe(_:isolation:_:)``.
+    @_disfavoredOverload
+    public func observe(
+        _ path: FieldPath<M>, _ handler: @escaping (Result<ObjectChange<M>, any Error>) -> Void,
+        isolation: isolated (any Actor)? = #isolation
+    ) throws -> NotificationToken {
+        try source.token([FieldPaths.text(path)], on: isolation, handler)
+    }
+
     /// Calls a handler on an actor, which is held weakly, when the object changes, and once when it is deleted.
     nonisolated(nonsending) public func observe<A: Actor>(
         _ paths: FieldPath<M>..., on actor: A,

@@ -94,6 +94,28 @@ public struct ProjectedResults<P: Projection>: Sequence {
         try changeSource.token(chosen(paths), on: isolation, handler)
     }
 
+    /// Calls a handler that is a value, such as a stored closure.
+    ///
+    /// It otherwise equals ``observe(_:isolation:_:)``.
+    @_disfavoredOverload
+    public func observe(
+        _ handler: @escaping (Result<Change, any Error>) -> Void,
+        isolation: isolated (any Actor)? = #isolation
+    ) throws -> NotificationToken {
+        try changeSource.token([], on: isolation, handler)
+    }
+
+    /// Calls a handler that is a value, such as a stored closure, for one path.
+    ///
+    /// It otherwise equals ``observe(_:isolation:_:)``.
+    @_disfavoredOverload
+    public func observe(
+        _ path: PartialKeyPath<P>, _ handler: @escaping (Result<Change, any Error>) -> Void,
+        isolation: isolated (any Actor)? = #isolation
+    ) throws -> NotificationToken {
+        try changeSource.token(chosen([path]), on: isolation, handler)
+    }
+
     /// Calls a handler on an actor, which is held weakly, with the rows, and whenever they change.
     nonisolated(nonsending) public func observe<A: Actor>(
         _ paths: PartialKeyPath<P>..., on actor: A,

@@ -66,7 +66,7 @@ extension Field {
     }
 }
 
-extension Field where V: OrderedValue {
+extension Field where V._Order == _Ordered {
     /// Requires that the field is less than a value.
     ///
     /// Nil is neither less nor greater than any value.
@@ -86,19 +86,23 @@ extension Field where V: OrderedValue {
         field.compared(">=", Operand.value(value))
     }
     /// Requires that the field is less than another field.
-    public static func < <W: OrderedValue>(field: Field, other: Field<W>) -> Condition {
+    public static func < <W: StoredValue>(field: Field, other: Field<W>) -> Condition
+    where W._Order == _Ordered {
         field.compared("<", other.expression)
     }
     /// Requires that the field is at most another field.
-    public static func <= <W: OrderedValue>(field: Field, other: Field<W>) -> Condition {
+    public static func <= <W: StoredValue>(field: Field, other: Field<W>) -> Condition
+    where W._Order == _Ordered {
         field.compared("<=", other.expression)
     }
     /// Requires that the field is greater than another field.
-    public static func > <W: OrderedValue>(field: Field, other: Field<W>) -> Condition {
+    public static func > <W: StoredValue>(field: Field, other: Field<W>) -> Condition
+    where W._Order == _Ordered {
         field.compared(">", other.expression)
     }
     /// Requires that the field is at least another field.
-    public static func >= <W: OrderedValue>(field: Field, other: Field<W>) -> Condition {
+    public static func >= <W: StoredValue>(field: Field, other: Field<W>) -> Condition
+    where W._Order == _Ordered {
         field.compared(">=", other.expression)
     }
     /// Requires that the field is between two values, including both.
@@ -230,11 +234,13 @@ extension Field where V: CollectionValue {
         aggregate("avg", next)
     }
     /// Returns the smallest value of a property of the elements; nil if there is none.
-    public func min<W: OrderedValue>(_ next: KeyPath<V.Target, W>) -> Field<W.Bare?> {
+    public func min<W: StoredValue>(_ next: KeyPath<V.Target, W>) -> Field<W.Bare?>
+    where W._Order == _Ordered {
         aggregate("min", next)
     }
     /// Returns the largest value of a property of the elements; nil if there is none.
-    public func max<W: OrderedValue>(_ next: KeyPath<V.Target, W>) -> Field<W.Bare?> {
+    public func max<W: StoredValue>(_ next: KeyPath<V.Target, W>) -> Field<W.Bare?>
+    where W._Order == _Ordered {
         aggregate("max", next)
     }
 }

@@ -21,6 +21,26 @@ public struct Fields<M>: Sendable {
     }
 }
 
+extension Fields where M: Model {
+    private func compared(_ operation: String, _ argument: Mixed) -> Condition {
+        Condition(
+            QueryExpression(prefix + "SELF \(operation) ") + QueryExpression(argument: argument))
+    }
+
+    /// Requires that the object is the given one.
+    public static func == (fields: Fields, object: Live<M>) -> Condition {
+        fields.compared("==", Mixed(object))
+    }
+    /// Requires that the object is not the given one.
+    public static func != (fields: Fields, object: Live<M>) -> Condition {
+        fields.compared("!=", Mixed(object))
+    }
+    /// Requires that the object is one of the given ones.
+    public func isIn(_ objects: some Sequence<Live<M>>) -> Condition {
+        compared("in", .list(objects.map { Mixed($0) }))
+    }
+}
+
 /// Returns the name of the property of a key path.
 enum FieldName {
     static func of<M, V>(_ path: KeyPath<M, V>) -> String {

@@ -12,9 +12,11 @@ import ObjectStore
 /// for dog in old { print(dog.name) }
 /// ```
 ///
+/// `results[10..<20]` is a page, and `dropFirst(10).prefix(10)` one that may begin or end after the last object.
+///
 /// A loop visits the objects at its start; an object that is deleted in the meantime is not valid. Members without
 /// `try` end the program in the cases in which ``fetch()`` throws, such as after the store is closed.
-public struct Results<M: Model>: Sequence {
+public struct Results<M: Model>: RandomAccessCollection {
     let table: ModelTable
     private let content: ObjectStore.Results
     let words: QueryWords
@@ -62,9 +64,9 @@ public struct Results<M: Model>: Sequence {
     }
 
     /// Returns the objects sorted by a property.
-    public func sorted<V: OrderedValue>(
+    public func sorted<V: StoredValue>(
         by path: KeyPath<Fields<M>, Field<V>>, _ order: SortOrder = .ascending
-    ) -> Results {
+    ) -> Results where V._Order == _Ordered {
         sorted([SortKey(path: Fields<M>()[keyPath: path].path, order: order)])
     }
 
@@ -106,6 +108,10 @@ public struct Results<M: Model>: Sequence {
 
     // MARK: Reading
 
+    /// 0.
+    public var startIndex: Int { 0 }
+    /// The number of objects.
+    public var endIndex: Int { count }
     /// The number of objects.
     public var count: Int { read { try $0.count() } }
     /// Whether there are no objects.
@@ -164,14 +170,16 @@ public struct Results<M: Model>: Sequence {
         }
     }
     /// Returns the smallest value of a property; nil if no object has a value.
-    public func min<V: OrderedValue>(of path: KeyPath<Fields<M>, Field<V>>) -> V.Bare? {
+    public func min<V: StoredValue>(of path: KeyPath<Fields<M>, Field<V>>) -> V.Bare?
+    where V._Order == _Ordered {
         read { try Self.bare(V.self, try $0.minimum(Fields<M>()[keyPath: path].path)) }
     }
     /// Returns the largest value of a property; nil if no object has a value.
-    public func max<V: OrderedValue>(of path: KeyPath<Fields<M>, Field<V>>) -> V.Bare? {
+    public func max<V: StoredValue>(of path: KeyPath<Fields<M>, Field<V>>) -> V.Bare?
+    where V._Order == _Ordered {
         read { try Self.bare(V.self, try $0.maximum(Fields<M>()[keyPath: path].path)) }
     }
-    private static func bare<V: OrderedValue>(_ type: V.Type, _ value: Value) throws -> V.Bare? {
+    private static func bare<V: StoredValue>(_ type: V.Type, _ value: Value) throws -> V.Bare? {
         value == .null ? nil : try V.Bare(stored: Mixed(value))
     }
 
@@ -284,9 +292,6 @@ extension Results {
     public func makeIterator() -> Iterator {
         Iterator(table, read { try $0.keys() })
     }
-
-    /// The number of objects.
-    public var underestimatedCount: Int { count }
 }
 
 /// The next keys of an iterator, read a few at a time.

@@ -11,7 +11,7 @@ import Synchronization
 /// for (age, dogs) in byAge { print(age ?? 0, dogs.map(\.name)) }
 /// for try await change in byAge.changes() { print(change.sections.count) }
 /// ```
-public struct Sections<Key: OrderedValue, M: Model>: Sequence {
+public struct Sections<Key: StoredValue, M: Model>: Sequence {
     private let table: ModelTable
     private let content: SectionedResults
 
@@ -113,13 +113,35 @@ public struct Sections<Key: OrderedValue, M: Model>: Sequence {
     ) throws -> NotificationToken {
         try source.token(paths.map { FieldPaths.text($0) }, on: isolation, handler)
     }
+
+    /// Calls a handler that is a value, such as a stored closure.
+    ///
+    /// It otherwise equals ``observe(_:isolation:_:)``.
+    @_disfavoredOverload
+    public func observe(
+        _ handler: @escaping (Result<Change, any Error>) -> Void,
+        isolation: isolated (any Actor)? = #isolation
+    ) throws -> NotificationToken {
+        try source.token([], on: isolation, handler)
+    }
+
+    /// Calls a handler that is a value, such as a stored closure, for one path.
+    ///
+    /// It otherwise equals ``observe(_:isolation:_:)``.
+    @_disfavoredOverload
+    public func observe(
+        _ path: FieldPath<M>, _ handler: @escaping (Result<Change, any Error>) -> Void,
+        isolation: isolated (any Actor)? = #isolation
+    ) throws -> NotificationToken {
+        try source.token([FieldPaths.text(path)], on: isolation, handler)
+    }
 }
 
 extension Results {
     /// Returns the objects in groups with the same value of a property.
-    public func sectioned<V: OrderedValue>(
+    public func sectioned<V: StoredValue>(
         by path: KeyPath<Fields<M>, Field<V>>, _ order: SortOrder = .ascending
-    ) -> Sections<V, M> {
+    ) -> Sections<V, M> where V._Order == _Ordered {
         do {
             return Sections(
                 table,
@@ -142,7 +164,7 @@ extension Results {
 ///     print(sections.count, deletions, insertions, changes.map(\.section))
 /// }
 /// ```
-public enum SectionsChange<Key: OrderedValue, M: Model>: Sendable {
+public enum SectionsChange<Key: StoredValue, M: Model>: Sendable {
     /// The first change, with the current sections.
     case initial(FrozenSections<Key, M>)
     /// Sections have changed. Deletions are indexes of sections before the change; insertions and changes refer to
@@ -159,7 +181,7 @@ public enum SectionsChange<Key: OrderedValue, M: Model>: Sendable {
 }
 
 /// The changed rows of one section; indexes count from the start of the section.
-public struct SectionChange<Key: OrderedValue>: Sendable {
+public struct SectionChange<Key: StoredValue>: Sendable {
     /// The value of the section.
     public let key: Key
     /// The index of the section before the change.
@@ -177,7 +199,7 @@ public struct SectionChange<Key: OrderedValue>: Sendable {
 /// The sections of a query in one version: a collection for any thread.
 ///
 /// The sections are computed when they are first accessed. They keep their version readable. Release them soon.
-public struct FrozenSections<Key: OrderedValue, M: Model>: RandomAccessCollection, Sendable {
+public struct FrozenSections<Key: StoredValue, M: Model>: RandomAccessCollection, Sendable {
     private final class Content: Sendable {
         let version: FrozenVersion
         let query: Query

@@ -16,15 +16,15 @@ public struct SortKey<M: ObjectModel>: Sendable {
     let order: SortOrder
 
     /// Sorts by a property, with small values first.
-    public static func ascending<V: OrderedValue>(
+    public static func ascending<V: StoredValue>(
         _ path: KeyPath<Fields<M>, Field<V>>
-    ) -> SortKey {
+    ) -> SortKey where V._Order == _Ordered {
         SortKey(path: Fields<M>()[keyPath: path].path, order: .ascending)
     }
     /// Sorts by a property, with large values first.
-    public static func descending<V: OrderedValue>(
+    public static func descending<V: StoredValue>(
         _ path: KeyPath<Fields<M>, Field<V>>
-    ) -> SortKey {
+    ) -> SortKey where V._Order == _Ordered {
         SortKey(path: Fields<M>()[keyPath: path].path, order: .descending)
     }
 }

@@ -93,13 +93,7 @@ public final class Store {
         let engine = try ObjectStore.Store(
             configuration, scheduler: IsolationScheduler(signal: scheduling.signal),
             migration: migration.map { body in { try body(Migration($0)) } })
-        for description in descriptions {
-            for field in description.fields {
-                guard let compute = field.computedDefault else { continue }
-                try engine.setDefault(
-                    of: field.name, in: description.className, to: compute)
-            }
-        }
+        try ModelSchema.setDefaults(descriptions, in: engine)
         engine.lockUser = StoreLog.writer(of: location, for: scheduling.actor)
         let watch = CommitWatch(engine, scheduling.signal)
         scheduling.commitWatch = watch
@@ -213,7 +207,27 @@ public final class Store {
 }
 
 /// The schema of a store's models.
-enum ModelSchema {
+package enum ModelSchema {
+    /// Adds the defaults of models that differ between objects to a store.
+    ///
+    /// Throws the errors of describing a model.
+    package static func setDefaults(
+        of models: [any ObjectModel.Type], in engine: ObjectStore.Store
+    ) throws {
+        try setDefaults(models.map { try ModelRegistry.erasedDescription(of: $0) }, in: engine)
+    }
+
+    static func setDefaults(
+        _ descriptions: [ModelDescription], in engine: ObjectStore.Store
+    ) throws {
+        for description in descriptions {
+            for field in description.fields {
+                guard let compute = field.computedDefault else { continue }
+                try engine.setDefault(of: field.name, in: description.className, to: compute)
+            }
+        }
+    }
+
     /// Returns the classes of models.
     ///
     /// Throws `invalid_schema` for a link to a model that is not among them.

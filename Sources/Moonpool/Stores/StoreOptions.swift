@@ -11,9 +11,8 @@ public enum StoreLocation: Hashable, Sendable {
 /// The options for opening a store.
 ///
 /// ```swift
-/// var options = StoreOptions()
-/// options.durability = .async
-/// let store = try Store(.file("zoo.moonpool"), models: Dog.self, options: options)
+/// let store = try Store(
+///     .file("zoo.moonpool"), models: Dog.self, options: StoreOptions(isReadOnly: true))
 /// ```
 public struct StoreOptions: Sendable {
     /// The durability of commits.
@@ -28,13 +27,13 @@ public struct StoreOptions: Sendable {
     }
 
     /// The durability of commits.
-    public var durability: Durability = .full
+    public var durability: Durability
     /// Whether writes are refused.
-    public var isReadOnly = false
+    public var isReadOnly: Bool
     /// Whether to delete a file whose schema requires a migration, for data that can be downloaded again.
-    public var deletesIfMigrationNeeded = false
+    public var deletesIfMigrationNeeded: Bool
     /// The number of versions that the change history keeps; 0 for none.
-    public var history = 100
+    public var history: Int
     /// The maximum size of the file in bytes; nil for no limit.
     public var maximumSize: Int?
     /// The maximum number of versions that are readable at the same time; nil for no limit.
@@ -46,8 +45,20 @@ public struct StoreOptions: Sendable {
     /// objects.
     public var isObservable: Bool?
 
-    /// Creates the default options.
-    public init() {}
+    /// Creates options; those that are not given have their defaults.
+    public init(
+        durability: Durability = .full, isReadOnly: Bool = false,
+        deletesIfMigrationNeeded: Bool = false, history: Int = 100, maximumSize: Int? = nil,
+        maximumLiveVersions: Int? = nil, isObservable: Bool? = nil
+    ) {
+        self.durability = durability
+        self.isReadOnly = isReadOnly
+        self.deletesIfMigrationNeeded = deletesIfMigrationNeeded
+        self.history = history
+        self.maximumSize = maximumSize
+        self.maximumLiveVersions = maximumLiveVersions
+        self.isObservable = isObservable
+    }
 
     /// Returns the engine's configuration for models; without models, the schema is that of the file.
     package func configuration(

@@ -46,7 +46,9 @@ extension ObjectIDValue: EncodedAsText, Codable {
 extension DecimalValue: EncodedAsText, Codable {
     /// Decodes the number from text, or from a number.
     public init(from decoder: any Decoder) throws {
-        if let number = try? decoder.singleValueContainer().decode(Double.self) {
+        if let number = try? decoder.singleValueContainer().decode(Int64.self) {
+            self.init(number)
+        } else if let number = try? decoder.singleValueContainer().decode(Double.self) {
             self.init(number)
         } else {
             try self.init(fromTextIn: decoder)
@@ -57,29 +59,18 @@ extension DecimalValue: EncodedAsText, Codable {
 }
 
 extension Mixed: Codable {
-    private struct NameKey: CodingKey {
-        let stringValue: String
-        var intValue: Int? { nil }
-        init(stringValue: String) { self.stringValue = stringValue }
-        init?(intValue: Int) { nil }
-    }
-
     /// Decodes a plain value: nil, a Boolean, a number, text, a list or a map.
     ///
     /// A value of another type is decoded from an object with one key, its type: `{"$date": "2026-01-01T00:00:00Z"}`.
     public init(from decoder: any Decoder) throws {
-        if let keyed = try? decoder.container(keyedBy: NameKey.self) {
+        if let keyed = try? decoder.container(keyedBy: FieldKey.self) {
             if keyed.allKeys.count == 1, let key = keyed.allKeys.first,
                 let value = try Self.tagged(key, keyed)
             {
                 self = value
                 return
             }
-            var values: [String: Mixed] = [:]
-            for key in keyed.allKeys {
-                values[key.stringValue] = try keyed.decode(Mixed.self, forKey: key)
-            }
-            self = .map(values)
+            self = .map(try Self.values(in: keyed))
             return
         }
         if var list = try? decoder.unkeyedContainer() {
@@ -102,46 +93,70 @@ extension Mixed: Codable {
         }
     }
 
+    private static func values(
+        in container: KeyedDecodingContainer<FieldKey>
+    ) throws -> [String: Mixed] {
+        var values: [String: Mixed] = [:]
+        for key in container.allKeys {
+            values[key.stringValue] = try container.decode(Mixed.self, forKey: key)
+        }
+        return values
+    }
+
     private static func tagged(
-        _ key: NameKey, _ container: KeyedDecodingContainer<NameKey>
+        _ key: FieldKey, _ container: KeyedDecodingContainer<FieldKey>
     ) throws -> Mixed? {
-        switch key.stringValue {
+        func number<N: Decodable & LosslessStringConvertible>(_ type: N.Type) throws -> N {
+            if let number = try? container.decode(N.self, forKey: key) { return number }
+            let text = try container.decode(String.self, forKey: key)
+            guard let number = N(text) else {
+                throw DecodingError.dataCorruptedError(
+                    forKey: key, in: container,
+                    debugDescription: "'\(text)' is not a valid number")
+            }
+            return number
+        }
+        return switch key.stringValue {
         case "$date": .date(try container.decode(Timestamp.self, forKey: key))
         case "$uuid": .uuid(try container.decode(UUIDValue.self, forKey: key))
         case "$oid": .objectID(try container.decode(ObjectIDValue.self, forKey: key))
         case "$decimal": .decimal(try container.decode(DecimalValue.self, forKey: key))
         case "$data": .data(try container.decode([UInt8].self, forKey: key))
-        case "$float": .float(try container.decode(Float.self, forKey: key))
+        case "$float": .float(try number(Float.self))
+        case "$double": .double(try number(Double.self))
+        case "$map":
+            .map(try values(in: container.nestedContainer(keyedBy: FieldKey.self, forKey: key)))
         default: nil
         }
     }
 
     /// Encodes the value in the form that ``init(from:)`` decodes.
     ///
-    /// Throws for a link, which has no meaning outside of its store.
+    /// A double-precision number without a fraction has the key `$double`, because many formats do not distinguish it
+    /// from an integer. Throws for a link, which has no meaning outside of its store.
     public func encode(to encoder: any Encoder) throws {
         func tagged(_ key: String, _ value: some Encodable) throws {
-            var container = encoder.container(keyedBy: NameKey.self)
-            try container.encode(value, forKey: NameKey(stringValue: key))
+            var container = encoder.container(keyedBy: FieldKey.self)
+            try container.encode(value, forKey: FieldKey(stringValue: key))
         }
-        var single: any SingleValueEncodingContainer { encoder.singleValueContainer() }
+        func plain(_ value: some Encodable) throws {
+            var container = encoder.singleValueContainer()
+            try container.encode(value)
+        }
         switch self {
         case .null:
-            var container = single
+            var container = encoder.singleValueContainer()
             try container.encodeNil()
-        case .bool(let flag):
-            var container = single
-            try container.encode(flag)
-        case .int(let number):
-            var container = single
-            try container.encode(number)
-        case .double(let number):
-            var container = single
-            try container.encode(number)
-        case .string(let text):
-            var container = single
-            try container.encode(text)
+        case .bool(let flag): try plain(flag)
+        case .int(let number): try plain(number)
+        case .double(let number) where number.isFinite && number.rounded() != number:
+            try plain(number)
+        // Formats such as JSON have no infinity and no NaN.
+        case .double(let number) where !number.isFinite: try tagged("$double", "\(number)")
+        case .double(let number): try tagged("$double", number)
+        case .float(let number) where !number.isFinite: try tagged("$float", "\(number)")
         case .float(let number): try tagged("$float", number)
+        case .string(let text): try plain(text)
         case .data(let bytes): try tagged("$data", bytes)
         case .date(let moment): try tagged("$date", moment)
         case .uuid(let identifier): try tagged("$uuid", identifier)
@@ -158,9 +173,13 @@ extension Mixed: Codable {
             var container = encoder.unkeyedContainer()
             for value in values { try container.encode(value) }
         case .map(let values):
-            var container = encoder.container(keyedBy: NameKey.self)
+            // A map whose only key could be that of a type is the value of the key `$map`.
+            if values.count == 1, values.keys.first?.hasPrefix("$") == true {
+                return try tagged("$map", values)
+            }
+            var container = encoder.container(keyedBy: FieldKey.self)
             for (key, value) in values {
-                try container.encode(value, forKey: NameKey(stringValue: key))
+                try container.encode(value, forKey: FieldKey(stringValue: key))
             }
         }
     }

@@ -113,6 +113,23 @@ extension Float: NumericValue {
     public static func _total(_ sum: Mixed) throws -> Double { try Double(stored: sum) }
 }
 
+extension DecimalValue {
+    // Programs see the other operators as those of SignedNumeric; no protocol of the standard library contains these.
+
+    /// Returns the quotient, rounded to 34 digits.
+    ///
+    /// Division by zero returns infinity or not-a-number, as in binary floating point.
+    @_disfavoredOverload
+    public static func / (left: DecimalValue, right: DecimalValue) -> DecimalValue {
+        left.divided(by: right)
+    }
+    /// Divides a number.
+    @_disfavoredOverload
+    public static func /= (left: inout DecimalValue, right: DecimalValue) {
+        left = left.divided(by: right)
+    }
+}
+
 extension DecimalValue: NumericValue {
     /// A decimal property.
     public static var storedType: StoredType { .decimal }

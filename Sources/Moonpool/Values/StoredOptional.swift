@@ -8,6 +8,10 @@ extension Optional: StoredValue where Wrapped: StoredValue {
     public typealias FrozenForm = Wrapped.FrozenForm?
     /// The model of the wrapped value.
     public typealias Target = Wrapped.Target
+    /// The type without Optional.
+    public typealias Bare = Wrapped.Bare
+    /// The order of the wrapped values.
+    public typealias _Order = Wrapped._Order
 
     /// The wrapped type, optional.
     public static var storedType: StoredType { Wrapped.storedType.optional() }
@@ -70,10 +74,7 @@ extension Optional: OptionalValue where Wrapped: StoredValue {
     /// The type without Optional.
     public typealias WrappedValue = Wrapped
 }
-extension Optional: OrderedValue where Wrapped: OrderedValue {
-    /// The type without Optional.
-    public typealias Bare = Wrapped.Bare
-}
+extension Optional: OrderedValue where Wrapped: OrderedValue {}
 extension Optional: NumericValue where Wrapped: NumericValue {
     /// The type of a sum.
     public typealias Total = Wrapped.Total

@@ -2,6 +2,8 @@ import ColumnStorage
 import ObjectStore
 
 extension Bool: TruthValue {
+    /// The order of false and true.
+    public typealias _Order = _Ordered
     /// A bool property.
     public static var storedType: StoredType { .bool }
     /// The Boolean.
@@ -123,4 +125,7 @@ where
     }
 }
 
-extension OrderedValue where Self: RawRepresentable, RawValue: OrderedValue {}
+extension StoredValue where Self: RawRepresentable, RawValue: OrderedValue {
+    /// The order of the raw values.
+    public typealias _Order = _Ordered
+}

@@ -21,6 +21,10 @@ public protocol StoredValue: Sendable {
     associatedtype ListForm = LiveList<Self>
     /// The model of a link or an embedded object.
     associatedtype Target = NoFields
+    /// The type without Optional.
+    associatedtype Bare: StoredValue = Self
+    /// Whether queries can sort and compare the values: ``_Ordered`` or ``_Unordered``.
+    associatedtype _Order = _Unordered
 
     /// The type of the property in the schema.
     static var storedType: StoredType { get }
@@ -56,10 +60,14 @@ public protocol StoredValue: Sendable {
 }
 
 /// A type whose values have an order, so that queries can sort by it.
-public protocol OrderedValue: StoredValue {
-    /// The type without Optional.
-    associatedtype Bare: OrderedValue = Self
-}
+///
+/// An enum with an ordered raw value is ordered without a conformance, by its raw values.
+public protocol OrderedValue: StoredValue where _Order == _Ordered {}
+
+/// The ``StoredValue/_Order`` of values that have an order.
+public enum _Ordered: Sendable {}
+/// The ``StoredValue/_Order`` of values without an order.
+public enum _Unordered: Sendable {}
 
 /// A number.
 public protocol NumericValue: OrderedValue {

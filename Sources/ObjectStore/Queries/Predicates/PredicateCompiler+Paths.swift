@@ -14,7 +14,7 @@ extension PredicateCompiler {
         try checkVariable(in: context)
         var walk = Walk(
             reached: context.scope.classSchema, description: "'\(context.scope.classSchema.name)'")
-        var index = 0
+        var index = isItself(context) ? 1 : 0
         while index < context.syntax.components.count {
             let component = context.syntax.components[index]
             if let key = key(component, after: walk) {
@@ -82,6 +82,15 @@ extension PredicateCompiler {
             }
         }
         return try finish(walk, in: context)
+    }
+
+    /// Whether the path is `SELF`, the object itself.
+    private func isItself(_ context: PathContext) -> Bool {
+        guard context.syntax.components.count == 1, let component = context.syntax.components.first,
+            !component.isAggregate, component.bracket == nil
+        else { return false }
+        return component.name.lowercased() == "self"
+            && context.scope.classSchema.property(named: component.name) == nil
     }
 
     func checkVariable(in context: PathContext) throws(QueryFault) {
