@@ -239,7 +239,8 @@ let package = Package(
         .testTarget(
             name: "MoonpoolTests", dependencies: ["Moonpool", "MoonpoolScripting", "TestThreads"],
             exclude: ["Moonpool.symbols.txt", "MoonpoolScripting.symbols.txt"],
-            swiftSettings: unsafeZone + [.enableUpcomingFeature("MemberImportVisibility")]),
+            // Without upcoming features, like the packages of programs.
+            swiftSettings: unsafeZone),
         .testTarget(
             name: "MoonpoolScriptingTests",
             dependencies: ["MoonpoolScripting", "EventLoops", "TestThreads", "TestServers"],

@@ -28,7 +28,7 @@ struct RealmArticle {
         var city = ""
     }
 
-    func add(_ dog: Dog, to store: Store) async throws -> ObjectID<Dog> {
+    nonisolated(nonsending) func add(_ dog: Dog, to store: Store) async throws -> ObjectID<Dog> {
         try await store.write { tx in
             let rex = try tx.insert(dog, .updatingModified)
             rex.age = (rex.age ?? 0) + 1
@@ -51,7 +51,7 @@ struct RealmArticle {
         return old.map(\.name)
     }
 
-    func follow(_ store: Store) async throws {
+    nonisolated(nonsending) func follow(_ store: Store) async throws {
         for try await change in store.all(Dog.self).where({ $0.age > 2 }).changes(
             \.name, \.owner.name)
         {
@@ -62,7 +62,7 @@ struct RealmArticle {
             }
         }
     }
-    func follow(_ rex: Live<Dog>) async throws {
+    nonisolated(nonsending) func follow(_ rex: Live<Dog>) async throws {
         for try await change in rex.changes(\.name, \.age) {
             if let age = change[\.age] { print(age.old ?? 0, age.new ?? 0) }
         }

@@ -15,7 +15,7 @@ import Testing
             .map { $0.drop { $0 == " " } }.joined(separator: "\n")
     }
 
-    @Test(arguments: [("RealmSwift", "RealmArticle", 31), ("TypedModels", "TypedArticle", 9)])
+    @Test(arguments: [("RealmSwift", "RealmArticle", 31), ("TypedModels", "TypedArticle", 10)])
     func `every Swift block of the articles is compiled`(
         article: String, source: String, count: Int
     ) throws {
@@ -63,6 +63,12 @@ import Testing
         #expect(try await TypedArticle.adopt("Tim", in: store) == "Tim is new")
         #expect(try await TypedArticle.adopt("Tom", in: store) == "Tom is known")
         store.close()
+    }
+
+    @Test func `the functions of the articles can be called on every actor`() async throws {
+        let expected = ["Tom is known", "Tom of Ann"]
+        #expect(try await ArticleCaller().use() == expected)
+        #expect(try await ArticleCaller.useOnMainActor() == expected)
     }
 
     @Test func `the functions of the article work`() async throws {

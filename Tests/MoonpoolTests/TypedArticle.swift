@@ -35,7 +35,7 @@ enum TypedArticle {
         }
     }
 
-    static func add(to store: Store) async throws -> ObjectID<Cat> {
+    nonisolated(nonsending) static func add(to store: Store) async throws -> ObjectID<Cat> {
         try await store.write { tx in
             let ann = try tx.insert(Owner(name: "Ann"))
             let tom = try tx.insert(Cat(name: "Tom", age: 3, owner: Link(ann)))
@@ -45,7 +45,9 @@ enum TypedArticle {
         }
     }
 
-    static func adopt(_ name: String, in store: Store) async throws -> String {
+    nonisolated(nonsending) static func adopt(
+        _ name: String, in store: Store
+    ) async throws -> String {
         do {
             try await store.write { tx in try tx.insert(Cat(name: name)) }
             return "\(name) is new"
@@ -63,13 +65,28 @@ enum TypedArticle {
         return cats.map { "\($0.name) of \($0.owner?.name ?? "no owner")" }
     }
 
-    static func follow(_ store: Store, _ show: (String) -> Void) async throws {
+    nonisolated(nonsending) static func follow(
+        _ store: Store, _ show: (String) -> Void
+    ) async throws {
         for try await change in store.all(Cat.self).changes(\.name, \.age) {
             switch change {
             case .initial(let cats): show("\(cats.count) cats")
             case .update(let cats, let deletions, let insertions, let modifications):
                 show("\(cats.map(\.name)) \(deletions) \(insertions) \(modifications)")
             }
+        }
+    }
+
+    static func count(in pool: StorePool, olderThan age: Int) async throws -> Int {
+        try await pool.read { store in store.all(Cat.self).where { $0.age > age }.count }
+    }
+    static func rename(_ id: ObjectID<Cat>, to color: Cat.Color, in pool: StorePool) async throws {
+        try await pool.write { tx in tx.store[id]?.color = color }
+    }
+    static func names(in pool: StorePool, _ send: (String) async throws -> Void) async throws {
+        for try await change in pool.changes(of: Cat.self, \.name, where: { $0.age > 3 }) {
+            guard case .update(let cats, _, let insertions, _) = change else { continue }
+            for index in insertions { try await send(cats[index].name) }
         }
     }
 
@@ -84,7 +101,7 @@ enum TypedArticle {
         try store.all(Cat.self).projected(CatCard.self).detached()
     }
 
-    static func migrated(_ path: String) async throws -> Store {
+    nonisolated(nonsending) static func migrated(_ path: String) async throws -> Store {
         try await Store.open(
             .file(path), models: Cat.self, Owner.self, Toy.self, version: 2
         ) { migration in
@@ -101,5 +118,30 @@ enum TypedArticle {
             tom.isValid ? "\(tom.name) of \(tom.owner?.name ?? "no owner")" : "gone"
         }
         for await text in texts { draw(text) }
+    }
+}
+
+/// Calls the functions of the articles on an actor, without upcoming features of the compiler.
+actor ArticleCaller {
+    func use() async throws -> [String] {
+        let store = try Store(
+            .memory("article caller"), models: TypedArticle.Cat.self, TypedArticle.Owner.self,
+            TypedArticle.Toy.self)
+        defer { store.close() }
+        return try await Self.calls(store)
+    }
+
+    @MainActor static func useOnMainActor() async throws -> [String] {
+        let store = try Store(
+            .memory("main caller"), models: TypedArticle.Cat.self, TypedArticle.Owner.self,
+            TypedArticle.Toy.self)
+        defer { store.close() }
+        return try await Self.calls(store)
+    }
+
+    private nonisolated(nonsending) static func calls(_ store: Store) async throws -> [String] {
+        let id = try await TypedArticle.add(to: store)
+        let text = try await TypedArticle.adopt(store[id]?.name ?? "", in: store)
+        return [text] + TypedArticle.expensive(in: store)
     }
 }

@@ -33,11 +33,21 @@ public final class Store {
     ///   - migration: Adapts the data to the new schema, in one transaction.
     /// - Throws: ``StoreError``: `invalid_schema` for a model that cannot be stored, `migration_needed`,
     ///   `version_too_low`, `file_corrupt`, `file_format_too_new`, `read_only`, `disk_full`, `invalid_argument`.
-    public init(
+    public convenience init(
         _ location: StoreLocation, models: any ObjectModel.Type..., version: Int = 0,
         options: StoreOptions = StoreOptions(),
         on isolation: isolated (any Actor)? = #isolation,
         migration: ((Migration) throws -> Void)? = nil
+    ) throws {
+        try self.init(
+            location, listing: models, version: version, options: options, on: isolation,
+            migration: migration)
+    }
+
+    init(
+        _ location: StoreLocation, listing models: [any ObjectModel.Type], version: Int,
+        options: StoreOptions, on isolation: isolated (any Actor)?,
+        migration: ((Migration) throws -> Void)?
     ) throws {
         context = try Self.open(
             location, models: models, version: version, options: options, on: isolation,

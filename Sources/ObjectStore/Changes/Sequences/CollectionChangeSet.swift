@@ -4,23 +4,23 @@ import ColumnStorage
 ///
 /// Applied to the old sequence in this order - deletions, insertions, modifications - the changes result in the new
 /// one. All lists of positions ascend; each list of keys is in the order of its positions.
-struct CollectionChangeSet: Equatable {
+package struct CollectionChangeSet: Equatable {
     /// The old positions of the rows that left or moved.
-    var deletions: [Int] = []
+    package var deletions: [Int] = []
     /// The keys of the rows at `deletions`.
-    var deletedKeys: [ObjectKey] = []
+    package var deletedKeys: [ObjectKey] = []
     /// The new positions of the rows that entered or moved.
-    var insertions: [Int] = []
+    package var insertions: [Int] = []
     /// The keys of the rows at `insertions`.
-    var insertedKeys: [ObjectKey] = []
+    package var insertedKeys: [ObjectKey] = []
     /// The old positions of the modified rows that did not move.
-    var modifications: [Int] = []
+    package var modifications: [Int] = []
     /// The new positions of the rows at `modifications`.
-    var modificationsNew: [Int] = []
+    package var modificationsNew: [Int] = []
     /// The keys of the rows at `modifications`.
-    var modifiedKeys: [ObjectKey] = []
+    package var modifiedKeys: [ObjectKey] = []
 
-    var isEmpty: Bool { deletions.isEmpty && insertions.isEmpty && modifications.isEmpty }
+    package var isEmpty: Bool { deletions.isEmpty && insertions.isEmpty && modifications.isEmpty }
 }
 
 /// Builds the changes of a sequence from the rows that a commit has touched, without reading the others.

@@ -5,11 +5,11 @@ import ColumnStorage
 /// The comparison is used for observed collections that cannot be updated incrementally. A key may occur several times.
 /// A common prefix and a common suffix take one comparison for each row; the rest takes logarithmic time for each
 /// distinct key.
-enum SequenceDifference {
+package enum SequenceDifference {
     /// Returns the changes from one sequence to another.
     ///
     /// `isTouched` returns whether a key that is in both sequences is reported as modified.
-    static func changes(
+    package static func changes(
         from old: [ObjectKey], to new: [ObjectKey], isTouched: (ObjectKey) -> Bool
     ) -> CollectionChangeSet {
         var prefix = 0
