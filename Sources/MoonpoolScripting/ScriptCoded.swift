@@ -54,7 +54,8 @@ enum ScriptTree {
         _ value: LuaValue, in context: ScriptContext
     ) throws(ScriptTypeMismatch) -> Value {
         try walk(
-            value, AnyScriptValue.scriptTypeName, list: Value.list, map: Value.dictionary,
+            value, AnyScriptValue.scriptTypeName, list: Value.list,
+            map: { .dictionary(ValueMap($0)) },
             leaf: context.storeModule.plainValue)
     }
 

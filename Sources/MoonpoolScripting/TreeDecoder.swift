@@ -71,7 +71,7 @@ struct TreeDecoder: Decoder {
     func singleValueContainer() -> any SingleValueDecodingContainer { Single(decoder: self) }
 
     private struct Keyed<Key: CodingKey>: KeyedDecodingContainerProtocol {
-        let values: [String: Value]
+        let values: ValueMap
         let codingPath: [any CodingKey]
         var allKeys: [Key] { values.keys.sorted().compactMap(Key.init(stringValue:)) }
 

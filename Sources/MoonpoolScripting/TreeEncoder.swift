@@ -26,7 +26,8 @@ final class TreeEncoder: Encoder {
             case .list(let nodes): .list(nodes.map(\.value))
             case .map(let nodes):
                 // A nil field is omitted.
-                .dictionary(nodes.mapValues(\.value).filter { $0.value != .null })
+                .dictionary(
+                    ValueMap(nodes.mapValues(\.value)).filter { $0.value != .null })
             }
         }
     }

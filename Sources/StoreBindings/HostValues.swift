@@ -59,7 +59,7 @@ extension StoreModule {
         }
     }
 
-    private func table(plain values: [String: Value]) -> LuaTable {
+    private func table(plain values: ValueMap) -> LuaTable {
         let table = json.makeMap(ofCount: values.count)
         for (name, value) in values { table[name] = copied(value) }
         return table

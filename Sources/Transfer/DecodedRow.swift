@@ -19,8 +19,8 @@ struct DecodedRow {
     }
 
     /// The values by name, without the primary key, which does not change.
-    var valuesByName: [String: Value] {
-        var named: [String: Value] = [:]
+    var valuesByName: ValueMap {
+        var named: ValueMap = [:]
         for (property, value) in zip(classSchema.properties, values) where !property.isPrimary {
             named[property.name] = value
         }

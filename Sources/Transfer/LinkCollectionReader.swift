@@ -72,7 +72,7 @@ struct LinkCollectionReader {
             let keys = elements.compactMap(\.key)
             let value: Value =
                 property.isMap
-                ? .dictionary(Dictionary(zip(keys, links), uniquingKeysWith: { $1 }))
+                ? .dictionary(ValueMap(zip(keys, links).map { (key: $0, value: $1) }))
                 : .list(links)
             guard let object = try importer.find(key, of: owner) else {
                 throw FormatError("there is no \(owner.name) \(key.summary)")

@@ -76,7 +76,7 @@ struct NestedObjects {
     }
 
     /// Throws `missing_value` if a description has no value for a required property.
-    private func requireValues(_ members: [String: Value], _ target: ClassSchema) throws {
+    private func requireValues(_ members: ValueMap, _ target: ClassSchema) throws {
         for property in target.properties where members[property.name] == nil {
             try store.requireDefault(property, target)
         }
@@ -92,7 +92,7 @@ struct NestedObjects {
     // MARK: Comparing
 
     private func compare(
-        _ members: [String: Value], with object: LiveObject, _ key: Value, _ target: ClassSchema
+        _ members: ValueMap, with object: LiveObject, _ key: Value, _ target: ClassSchema
     ) throws {
         for (name, given) in members.sorted(by: { $0.key < $1.key }) {
             let property = try target.requireProperty(name)

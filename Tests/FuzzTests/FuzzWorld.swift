@@ -78,7 +78,7 @@ final class FuzzWorld {
         try store.write {
             for step in 0..<3 {
                 let id = Int64(number * 3 + step)
-                var values: [String: Value] = [:]
+                var values: ValueMap = [:]
                 values["id"] = .int(id)
                 values["name"] = .string("dog \(id)")
                 values["text"] = .string(String(repeating: "word\(id) ", count: number % 40))

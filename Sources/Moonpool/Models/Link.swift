@@ -243,7 +243,7 @@ enum ModelValues {
         of model: M, in context: StoredContext
     ) throws -> Value {
         let typed = try ModelRegistry.description(of: M.self)
-        var values: [String: Value] = [:]
+        var values = ValueMap()
         for (index, field) in typed.fields.enumerated() where field.storedType.origin == nil {
             values[field.name] = try typed.elements[index](model, context).value
         }

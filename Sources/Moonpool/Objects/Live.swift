@@ -90,7 +90,9 @@ public struct Live<M: ObjectModel> {
             let map = self[dynamicMember: path] as LiveMap<E>
             return Dictionary(map.map { ($0.key, $0.value) }, uniquingKeysWith: { $1 })
         }
-        nonmutating set { assign(path, newValue, E.self) { .dictionary(try $0.mapValues($1)) } }
+        nonmutating set {
+            assign(path, newValue, E.self) { .dictionary(ValueMap(try $0.mapValues($1))) }
+        }
     }
 
     /// Assigns a collection of live forms.

@@ -108,7 +108,7 @@ package final class ModelContext {
                 )
             )
         case .list(let values): .list(values.map(mixed))
-        case .dictionary(let values): .map(values.mapValues(mixed))
+        case .dictionary(let values): .map(values.dictionary(mixed))
         default: Mixed(value)
         }
     }
@@ -123,7 +123,7 @@ package final class ModelContext {
             return .object(
                 ObjectReference(table: classSchema.table, key: identifier.reference.key))
         case .list(let values): return .list(try values.map(resolved))
-        case .map(let values): return .dictionary(try values.mapValues(resolved))
+        case .map(let values): return .dictionary(ValueMap(try values.mapValues(resolved)))
         default: return value.engineValue
         }
     }

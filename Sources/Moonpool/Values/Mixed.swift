@@ -80,7 +80,7 @@ extension Mixed {
         case .decimal(let number): self = .decimal(number)
         case .object(let reference): self = .object(AnyObjectID(reference, nil, in: 0))
         case .list(let values): self = .list(values.map(Mixed.init(_:)))
-        case .dictionary(let values): self = .map(values.mapValues(Mixed.init(_:)))
+        case .dictionary(let values): self = .map(values.dictionary(Mixed.init(_:)))
         }
     }
 
@@ -99,7 +99,7 @@ extension Mixed {
         case .decimal(let number): .decimal(number)
         case .object(let identifier): .object(identifier.reference)
         case .list(let values): .list(values.map(\.engineValue))
-        case .map(let values): .dictionary(values.mapValues(\.engineValue))
+        case .map(let values): .dictionary(ValueMap(values.mapValues(\.engineValue)))
         }
     }
 }

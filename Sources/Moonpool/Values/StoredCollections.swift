@@ -160,30 +160,30 @@ where Key == String, Value: StoredValue {
     public static func _frozen(
         _ element: StoredElement, in context: StoredContext
     ) throws -> FrozenForm {
-        try values(element).mapValues { try Value._frozen(StoredElement($0), in: context) }
+        try values(element).dictionary { try Value._frozen(StoredElement($0), in: context) }
     }
     /// Creates the plain values.
     public static func _plain(
         _ element: StoredElement, in context: StoredContext
     ) throws -> [String: Value] {
-        try values(element).mapValues { try Value._plain(StoredElement($0), in: context) }
+        try values(element).dictionary { try Value._plain(StoredElement($0), in: context) }
     }
     /// Returns the values as a map.
     public func _element(in context: StoredContext) throws -> StoredElement {
-        StoredElement(.dictionary(try mapValues { try $0._element(in: context).value }))
+        StoredElement(.dictionary(ValueMap(try mapValues { try $0._element(in: context).value })))
     }
     /// Returns the values of the live map.
     public static func _element(
         of live: LiveForm, in context: StoredContext
     ) throws -> StoredElement {
-        StoredElement(.dictionary(try live.engineValues(in: context)))
+        StoredElement(.dictionary(ValueMap(try live.engineValues(in: context))))
     }
     /// No values.
     public static var _placeholder: [String: Value]? { [:] }
 
     private static func values(
         _ element: StoredElement
-    ) throws -> [String: EngineValue] {
+    ) throws -> ValueMap {
         guard case .dictionary(let values) = element.value else {
             throw Mixed(element.value).mismatch(expected: "a map")
         }

@@ -13,7 +13,7 @@ enum ExactConversion {
             return single(elements.first ?? .null, property)
         case (nil, _): return single(value, property)
         case (.map?, .dictionary(let entries)):
-            var result: [String: Value] = [:]
+            var result: ValueMap = [:]
             for (key, element) in entries {
                 guard let converted = single(element, property) else { return nil }
                 result[key] = converted

@@ -198,7 +198,7 @@ private final class LaterWriting {
     private func create(
         _ key: ObjectKey, _ later: ClassSchema, _ earlier: ClassSchema
     ) throws {
-        var values: [String: Value] = [:]
+        var values: ValueMap = [:]
         for property in earlier.properties where !property.isBacklinks && !property.canHoldLinks {
             guard let source = source(of: property, later, earlier) else {
                 guard property.isSingle, !property.isOptional, property.defaultValue == nil else {
@@ -386,12 +386,12 @@ private final class LaterWriting {
     /// Returns the values of an embedded object; properties that only the earlier schema has keep their values.
     private func embeddedValues(
         _ reference: ObjectReference, _ later: ClassSchema
-    ) throws -> [String: Value]? {
+    ) throws -> ValueMap? {
         guard let earlier = copy.view.schema.find(table: reference.table) else { return nil }
         embedded.insert(reference)
         try noteNewProperties(later, earlier, [reference.key])
         let isKnown = try before.isPresent(reference)
-        var values: [String: Value] = [:]
+        var values: ValueMap = [:]
         for property in earlier.properties where !property.isBacklinks {
             if let source = source(of: property, later, earlier) {
                 let value = try present.value(source, of: reference.key, in: later)
@@ -404,7 +404,7 @@ private final class LaterWriting {
                 let known = try ObjectReading(.frozen(before)).values(
                     of: reference, where: { $0.column == property.column }
                 ) { $0 }
-                values.merge(known) { _, new in new }
+                for (name, value) in known { values[name] = value }
             } else if property.isSingle, !property.isOptional, property.defaultValue == nil {
                 values[property.name] = property.type.zero
                 lose("\(earlier.name).\(property.name)", .missingValue)

@@ -6,13 +6,13 @@ extension EmbeddedWriter {
     ///
     /// Mode "modified" keeps the objects of other keys and changes existing objects in place; other modes replace all
     /// entries.
-    func setMap(_ entries: [String: Value], of owner: ObjectKey) throws {
+    func setMap(_ entries: ValueMap, of owner: ObjectKey) throws {
         if mode == .modified {
-            for (key, value) in sorted(entries) { try merge(value, key, of: owner) }
+            for (key, value) in entries.inByteOrder { try merge(value, key, of: owner) }
             return
         }
         var movable = try Set(children(of: owner))
-        let named = sorted(entries).filter { $0.value != .null }
+        let named = entries.inByteOrder.filter { $0.value != .null }
         let made = try make(named.map(\.value)) { reference in
             // An object of this map may be used again, also under another key, but only once.
             guard movable.remove(reference) != nil else { throw owned() }
@@ -24,11 +24,11 @@ extension EmbeddedWriter {
         let removed = try children(of: owner).filter { !kept.contains($0.key) }
         let map = try writer.session.map(classSchema.table, property.column, owner)
         let keys = Dictionary(
-            zip(named.map(\.key), made), uniquingKeysWith: { first, _ in first })
+            zip(named.map { TextKey($0.key) }, made), uniquingKeysWith: { first, _ in first })
         try StoreError.wrapping { () throws(StorageError) in
             try map.removeAll()
-            for (key, _) in sorted(entries) {
-                let element = keys[key].map { ListElement.int($0.rawValue) } ?? .null
+            for (key, _) in entries.inByteOrder {
+                let element = keys[TextKey(key)].map { ListElement.int($0.rawValue) } ?? .null
                 try map.set(element, for: Array(key.utf8))
             }
         }
@@ -57,9 +57,5 @@ extension EmbeddedWriter {
         }
         guard case .int(let child)? = found else { return nil }
         return reference(to: ObjectKey(rawValue: child))
-    }
-
-    private func sorted(_ entries: [String: Value]) -> [(key: String, value: Value)] {
-        entries.sorted { $0.key.precedesInBytes($1.key) }.map { ($0.key, $0.value) }
     }
 }

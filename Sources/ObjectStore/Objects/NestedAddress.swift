@@ -66,7 +66,7 @@ extension Value {
         switch (self, step) {
         case (.list(let elements), .index(let index)):
             elements.indices.contains(index) ? elements[index] : nil
-        case (.dictionary(let entries), .key(let key)): entries[key]
+        case (.dictionary(let entries), .key(let key)): entries[key.text]
         default: nil
         }
     }
@@ -85,7 +85,7 @@ extension Value {
         switch self {
         case .list(let elements): return ([], elements)
         case .dictionary(let entries):
-            let sorted = MixedCoding.sorted(entries)
+            let sorted = entries.inByteOrder
             return (sorted.map(\.key), sorted.map(\.value))
         default: return ([], [])
         }

@@ -94,7 +94,7 @@ extension NestedCollection {
         }
     }
 
-    private func editMap(_ body: (inout [String: Value]) throws -> Void) throws {
+    private func editMap(_ body: (inout ValueMap) throws -> Void) throws {
         try change { value in
             guard case .dictionary(var entries) = value else { throw removedError() }
             value = .null
@@ -130,10 +130,10 @@ extension NestedCollection {
             try descend(&elements[index], path.dropFirst(), body)
             value = .list(elements)
         case (.dictionary(var entries), .key(let key)):
-            guard var entry = entries[key] else { throw removedError() }
+            guard var entry = entries[key.text] else { throw removedError() }
             value = .null
             try descend(&entry, path.dropFirst(), body)
-            entries[key] = entry
+            entries[key.text] = entry
             value = .dictionary(entries)
         default: throw removedError()
         }

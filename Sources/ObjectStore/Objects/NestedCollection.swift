@@ -10,7 +10,7 @@ package struct NestedCollection {
         /// The step to the list element at this index.
         case index(Int)
         /// The step to the map entry with this key.
-        case key(String)
+        case key(TextKey)
     }
 
     /// The location of the outermost value.
@@ -75,7 +75,7 @@ package struct NestedCollection {
             self.init(.element(list, index), Array(path.dropFirst()), kind)
         case (.map?, .key(let name)?):
             let map = LiveMap(owner.header(of: property))
-            self.init(.entry(map, name), Array(path.dropFirst()), kind)
+            self.init(.entry(map, name.text), Array(path.dropFirst()), kind)
         default: return nil
         }
     }
@@ -110,7 +110,7 @@ extension NestedCollection {
                 [.index(index)] + path
             )
         case .entry(let map, let key):
-            (map.header.object, map.property, [.key(key)] + path)
+            (map.header.object, map.property, [.key(TextKey(key))] + path)
         }
     }
 
@@ -189,8 +189,8 @@ extension NestedCollection {
     /// Throws the errors of ``count()``.
     package func item(forKey key: String) throws -> Item? {
         var reader = try reader()
-        guard kind == .map, reader.enter(key) else { return nil }
-        return reader.item(at: location, path + [.key(key)])
+        guard kind == .map, reader.enter(TextKey(key)) else { return nil }
+        return reader.item(at: location, path + [.key(TextKey(key))])
     }
 
     /// Returns all elements of a list, or all entries of a map in the order of their keys.
@@ -201,7 +201,7 @@ extension NestedCollection {
         var items: [(key: String?, item: Item)] = []
         for index in 0..<(reader.head() ?? 0) {
             let key = kind == .map ? reader.key() : nil
-            let step = key.map(Step.key) ?? .index(index)
+            let step = key.map { Step.key(TextKey($0)) } ?? .index(index)
             guard let item = reader.item(at: location, path + [step]) else { break }
             items.append((key, item))
         }

@@ -122,13 +122,13 @@ struct ObjectReading {
     func values(
         of reference: ObjectReference, where isWanted: (Property) -> Bool, depth: Int = 0,
         _ replace: (ObjectReference) -> ObjectReference
-    ) throws -> [String: Value] {
+    ) throws -> ValueMap {
         guard depth <= Self.deepest else {
             throw StoreError(
                 .invalidArgument, "more than \(Self.deepest) objects are embedded in each other")
         }
         let classSchema = try classSchema(reference)
-        var values: [String: Value] = [:]
+        var values: ValueMap = [:]
         for property in classSchema.properties where !property.isBacklinks && isWanted(property) {
             let value = try view.value(property, of: reference.key, in: classSchema)
             values[property.name] = try replaced(value, depth, replace)

@@ -320,7 +320,7 @@ struct ObjectCreation {
         switch (property.collection, value) {
         case (.map, .dictionary(let entries)):
             // Entries are resolved in key order, so the order of creation is defined.
-            var resolved: [String: Value] = [:]
+            var resolved: ValueMap = [:]
             for (name, element) in entries.sorted(by: { $0.key.precedesInBytes($1.key) }) {
                 resolved[name] = try resolveElement(element, property, classSchema)
             }

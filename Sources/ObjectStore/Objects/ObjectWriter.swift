@@ -126,7 +126,7 @@ package struct ObjectWriter {
 
     /// Sets entries of a map, whose values have been converted and resolved; keeps the other entries.
     func merge(
-        _ entries: [String: Value], into property: Property, of key: ObjectKey,
+        _ entries: ValueMap, into property: Property, of key: ObjectKey,
         in classSchema: ClassSchema
     ) throws {
         let elements = entries.map {

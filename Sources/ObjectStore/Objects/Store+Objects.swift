@@ -53,7 +53,7 @@ extension Store {
     ///
     /// Throws the errors of ``LiveObject/set(_:_:)``.
     public func update(
-        _ object: LiveObject, _ values: [String: Value], mode: UpdateMode = .all
+        _ object: LiveObject, _ values: ValueMap, mode: UpdateMode = .all
     ) throws {
         let writer = try writer(changing: "'\(object.classSchema.name)'")
         try checkOwn(object)

@@ -123,9 +123,7 @@ package final class StoreView {
                     case .list, .set: try .list(listValues(property, of: key, in: rows))
                     case .map:
                         try .dictionary(
-                            Dictionary(
-                                mapEntries(property, of: key, in: rows).map { ($0.key, $0.value) },
-                                uniquingKeysWith: { first, _ in first }))
+                            ValueMap(mapEntries(property, of: key, in: rows)))
                     }
                 return value
             }

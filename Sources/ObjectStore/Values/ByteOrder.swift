@@ -3,4 +3,9 @@ extension String {
     package func precedesInBytes(_ other: String) -> Bool {
         utf8.lexicographicallyPrecedes(other.utf8)
     }
+
+    /// Returns whether two texts consist of the same bytes; Swift also considers other forms of "é" equal.
+    package func hasSameBytes(as other: String) -> Bool {
+        self == other && utf8.elementsEqual(other.utf8)
+    }
 }

@@ -59,19 +59,13 @@ enum MixedCoding {
         case .dictionary(let entries):
             tag(.map)
             appendSized(count: entries.count, to: &writer) { writer in
-                for (key, element) in sorted(entries) {
+                for (key, element) in entries.inByteOrder {
                     writer.byte(MixedTag.key.rawValue)
                     append(sized: key.utf8, to: &writer)
                     append(element, to: &writer)
                 }
             }
         }
-    }
-
-    /// Returns the entries of a map in byte order of their keys.
-    static func sorted(_ entries: [String: Value]) -> [(key: String, value: Value)] {
-        entries.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
-            .map { (key: $0.key, value: $0.value) }
     }
 
     private static func append(sized bytes: some Collection<UInt8>, to writer: inout ByteWriter) {
@@ -144,7 +138,7 @@ struct MixedReader {
             return .list(elements)
         case .map:
             guard let count = head() else { return nil }
-            var entries: [String: Value] = [:]
+            var entries: ValueMap = [:]
             for _ in 0..<count {
                 guard let key = key(), let element = value(depth: depth + 1) else { return nil }
                 entries[key] = element

@@ -7,11 +7,11 @@ extension MixedReader {
     }
 
     /// Moves to the value of an entry of the map whose tag was read.
-    mutating func enter(_ wanted: String) -> Bool {
+    mutating func enter(_ wanted: TextKey) -> Bool {
         guard let count = head() else { return false }
         for _ in 0..<count {
             guard let key = key() else { return false }
-            if key == wanted { return true }
+            if wanted == TextKey(key) { return true }
             guard skip() else { return false }
         }
         return false

@@ -15,7 +15,7 @@ extension Value {
         case (.int(let a), .int(let b)): a == b
         case (.float(let a), .float(let b)): RealOrder.isEqual(Double(a), Double(b))
         case (.double(let a), .double(let b)): RealOrder.isEqual(a, b)
-        case (.string(let a), .string(let b)): hasSameBytes(a, b)
+        case (.string(let a), .string(let b)): a.hasSameBytes(as: b)
         case (.data(let a), .data(let b)): a == b
         case (.date(let a), .date(let b)): a == b
         case (.uuid(let a), .uuid(let b)): a == b
@@ -23,18 +23,9 @@ extension Value {
         case (.decimal(let a), .decimal(let b)): a == b
         case (.object(let a), .object(let b)): a == b
         case (.list(let a), .list(let b)): a == b
-        case (.dictionary(let a), .dictionary(let b)):
-            a.count == b.count
-                && a.allSatisfy { key, value in
-                    guard let index = b.index(forKey: key) else { return false }
-                    return hasSameBytes(key, b[index].key) && value == b[index].value
-                }
+        case (.dictionary(let a), .dictionary(let b)): a == b
         default: false
         }
-    }
-
-    private static func hasSameBytes(_ left: String, _ right: String) -> Bool {
-        left.utf8.count == right.utf8.count && left.utf8.elementsEqual(right.utf8)
     }
 
     /// Hashes the value, with equal hashes for equal values.

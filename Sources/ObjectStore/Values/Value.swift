@@ -50,7 +50,7 @@ public enum Value: Hashable, Sendable {
     /// The values of a list or a set, or a list in a mixed value; also the values of a new object, in schema order.
     case list([Value])
     /// The values of a map by key, or a map in a mixed value; also the values of a new object, by property name.
-    case dictionary([String: Value])
+    case dictionary(ValueMap)
 }
 
 extension Value {

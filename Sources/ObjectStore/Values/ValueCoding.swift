@@ -69,7 +69,7 @@ enum ValueCoding {
                 try (0..<(try reader.count())).map { _ in try decode(&reader, isElement: true) })
         case 11: return .decimal(try DecimalValue(bytes: reader.data()).orThrow(reader.damaged))
         case 12 where !isElement:
-            var entries: [String: Value] = [:]
+            var entries: ValueMap = [:]
             for _ in 0..<(try reader.count()) {
                 let key = try reader.text()
                 entries[key] = try decode(&reader, isElement: true)

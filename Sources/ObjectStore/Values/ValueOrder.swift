@@ -63,8 +63,8 @@ enum ValueOrder {
         left == right ? 0 : left.lexicographicallyPrecedes(right) ? -1 : 1
     }
 
-    private static func flat(_ entries: [String: Value]) -> [Value] {
-        MixedCoding.sorted(entries).flatMap { [.string($0.key), $0.value] }
+    private static func flat(_ entries: ValueMap) -> [Value] {
+        entries.inByteOrder.flatMap { [.string($0.key), $0.value] }
     }
 
     /// Returns bytes whose order and equality are those of the values.

@@ -58,7 +58,7 @@ struct GeneratedFixture {
     }
 
     private func values(of classSchema: ClassSchema, _ row: Int, depth: Int) -> Value {
-        var given: [String: Value] = [:]
+        var given: ValueMap = [:]
         for (column, property) in classSchema.properties.enumerated() where !property.isBacklinks {
             if property.isSingle, property.isOptional, (row + column) % 3 == 2 { continue }
             var elements: [Value] = []

@@ -297,7 +297,7 @@ extension ValueBridge {
                     return value
                 })
         }
-        var entries: [String: Value] = [:]
+        var entries: ValueMap = [:]
         for (key, element) in pairs {
             guard case .string = key, let name = key.text else {
                 let shown = key.text ?? key.typeName
@@ -306,14 +306,8 @@ extension ValueBridge {
                     "a table in a mixed value is an array or has text as keys; this one has other keys, one is "
                         + (key.integer.map(String.init) ?? shown))
             }
-            let value = try mixed(element, depth: depth + 1)
+            entries[name] = try mixed(element, depth: depth + 1)
             try handle.state.checkMemory()
-            guard entries.updateValue(value, forKey: name) == nil else {
-                throw StoreError(
-                    .invalidArgument,
-                    "two keys of a map in a mixed value are the same text, '\(name)', in different bytes"
-                )
-            }
         }
         return .dictionary(entries)
     }

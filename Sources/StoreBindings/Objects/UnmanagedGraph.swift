@@ -119,7 +119,7 @@ final class UnmanagedGraph {
     private func connect(_ member: Member) throws {
         guard let reference = keys[member.userdata], let object = handle.store.object(reference)
         else { return }
-        var values: [String: Value] = [:]
+        var values: ValueMap = [:]
         for property in member.classSchema.properties where property.canHoldLinks {
             guard let value = try value(property, member) else { continue }
             values[property.name] = value

@@ -297,7 +297,7 @@ struct SchemaArguments {
             return .list(
                 try table.array.map { try defaultValue($0, element, subject) ?? .null })
         }
-        var entries: [String: Value] = [:]
+        var entries: ValueMap = [:]
         for (key, value) in table.pairs {
             guard let name = key.text else {
                 throw Self.invalid(

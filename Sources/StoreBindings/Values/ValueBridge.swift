@@ -39,7 +39,7 @@ struct ValueBridge {
         }
     }
 
-    private func table(_ values: [String: Value]) -> LuaTable {
+    private func table(_ values: ValueMap) -> LuaTable {
         let table = handle.json.makeMap(ofCount: values.count)
         for (name, value) in values { table[name] = copied(value) }
         return table
@@ -196,8 +196,8 @@ struct ValueBridge {
 
     private func entries(
         of table: LuaTable, for property: Property, in classSchema: ClassSchema, depth: Int
-    ) throws -> [String: Value] {
-        var entries: [String: Value] = [:]
+    ) throws -> ValueMap {
+        var entries: ValueMap = [:]
         try table.requireSpace()
         for (key, value) in table.pairs {
             guard let name = key.text else {
@@ -209,12 +209,7 @@ struct ValueBridge {
             }
             let element = try element(value, of: property, of: classSchema, depth: depth)
             try handle.state.checkMemory()
-            guard entries.updateValue(element, forKey: name) == nil else {
-                throw StoreError(
-                    .invalidArgument,
-                    "two keys of the map '\(property.name)' of '\(classSchema.name)' are the same text, '\(name)', in "
-                        + "different bytes; set them one by one")
-            }
+            entries[name] = element
         }
         return entries
     }
@@ -298,8 +293,8 @@ struct ValueBridge {
     /// Converts values by property name.
     func named(
         _ table: LuaTable, of classSchema: ClassSchema, depth: Int = 0
-    ) throws -> [String: Value] {
-        var values: [String: Value] = [:]
+    ) throws -> ValueMap {
+        var values: ValueMap = [:]
         for (key, element) in table.pairs {
             guard let name = key.text else {
                 throw StoreError(
@@ -340,10 +335,7 @@ struct ValueBridge {
             if userdata.object(as: NullMarker.type) != nil { return .null }
             if let elements = try elements(of: userdata) { return .list(elements) }
             if let map = userdata.object(as: MapHandle.type) {
-                let entries = try map.collection.entries().map { ($0.key, $0.value) }
-                return try own(
-                    .dictionary(Dictionary(entries, uniquingKeysWith: { first, _ in first })),
-                    of: map.handle)
+                return try own(.dictionary(ValueMap(map.collection.entries())), of: map.handle)
             }
             if let unmanaged = userdata.object(as: UnmanagedObject.type) {
                 // This reference is not equal to any object in the store.
@@ -364,7 +356,7 @@ struct ValueBridge {
             guard table.count == 0, !table.isArray || LuaJSON.isObject(table) else {
                 return .list(try table.array.map(element))
             }
-            var entries: [String: Value] = [:]
+            var entries: ValueMap = [:]
             for (key, value) in table.pairs {
                 guard case .string = key, let name = key.text else {
                     throw StoreError(

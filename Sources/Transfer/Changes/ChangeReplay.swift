@@ -138,7 +138,7 @@ package final class ChangeReplay {
             // The recording contains each deletion of an owned object.
             return try store.delete([object.key], of: classSchema, keepingOwned: true)
         }
-        var values: [String: Value] = [:]
+        var values: ValueMap = [:]
         try forEachValue(of: members, in: classSchema, with: decoder) { position, value in
             let property = classSchema.properties[position]
             if !property.isPrimary { values[property.name] = value }
@@ -188,7 +188,7 @@ package final class ChangeReplay {
         for row in rows {
             try JSONText.read(row.text, onto: tape)
             let members = try Self.members(JSONNode(tape))
-            var values: [String: Value] = [:]
+            var values: ValueMap = [:]
             importer.links.startRow()
             let classSchema = row.object.classSchema
             try forEachValue(

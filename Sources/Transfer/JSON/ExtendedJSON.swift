@@ -143,7 +143,7 @@ struct MixedJSON {
     }
 
     private func members(_ node: JSONNode) throws -> Value {
-        var members: [String: Value] = [:]
+        var members: ValueMap = [:]
         try node.forEachMember { members[$0] = try value($1) }
         return .dictionary(members)
     }

@@ -192,7 +192,7 @@ struct JSONRowDecoder {
             try node.forEachElement { elements.append(try single($0, property, classSchema)) }
             return .list(elements)
         case (.map, _) where node.mayBeObject:
-            var entries: [String: Value] = [:]
+            var entries: ValueMap = [:]
             try node.forEachMember { entries[$0] = try single($1, property, classSchema) }
             return .dictionary(entries)
         case (nil, _), (_, .null): return try single(node, property, classSchema)
@@ -256,7 +256,7 @@ struct JSONRowDecoder {
 
     /// Returns an object that is nested in the row: an embedded object, or one that is created with the row.
     private func nested(_ node: JSONNode, _ target: ClassSchema) throws -> Value {
-        var values: [String: Value] = [:]
+        var values: ValueMap = [:]
         try node.forEachMember { name, value in
             let property = try target.requireProperty(name)
             if !property.isBacklinks { values[name] = try self.value(value, property, target) }

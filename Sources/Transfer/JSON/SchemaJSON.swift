@@ -222,7 +222,7 @@ enum SchemaJSON {
             try node.forEachElement { elements.append(try single($0)) }
             return .list(elements)
         case (.map, _) where node.mayBeObject:
-            var entries: [String: Value] = [:]
+            var entries: ValueMap = [:]
             try node.forEachMember { entries[$0] = try single($1) }
             return .dictionary(entries)
         default: return try single(node)

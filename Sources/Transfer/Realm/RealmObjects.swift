@@ -307,7 +307,7 @@ final class RealmObjects {
             location,
             record: { Array(text(rows, row: row, fields: fields, position: position).utf8) }
         ) {
-            var changes: [String: Value] = [:]
+            var changes: ValueMap = [:]
             for field in fields {
                 switch field.kind {
                 case .link(let target):

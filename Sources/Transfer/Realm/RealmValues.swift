@@ -151,8 +151,8 @@ final class RealmValues {
 
     private func map(
         _ entries: [RealmEntry], depth: Int, isLater: inout Bool, location: () -> String
-    ) throws -> [String: Value] {
-        var values: [String: Value] = [:]
+    ) throws -> ValueMap {
+        var values: ValueMap = [:]
         values.reserveCapacity(entries.count)
         for entry in entries {
             let key: String

@@ -165,7 +165,7 @@ package final class ReplicationReader {
         guard isSnapshot else {
             throw FormatError("the store already has a '\(classSchema.name)' \(key.rawValue)")
         }
-        var named: [String: Value] = [:]
+        var named: ValueMap = [:]
         for (property, value) in zip(classSchema.properties, row) where !property.isPrimary {
             named[property.name] = value
         }
@@ -176,7 +176,7 @@ package final class ReplicationReader {
         _ key: ObjectKey, in classSchema: ClassSchema, values: JSONNode,
         with decoder: JSONRowDecoder
     ) throws {
-        var named: [String: Value] = [:]
+        var named: ValueMap = [:]
         try values.forEachMember { name, node in
             let property = try classSchema.requireProperty(name)
             if !property.isPrimary {
@@ -188,7 +188,7 @@ package final class ReplicationReader {
     }
 
     private func update(
-        _ key: ObjectKey, in classSchema: ClassSchema, values: [String: Value], mode: UpdateMode
+        _ key: ObjectKey, in classSchema: ClassSchema, values: ValueMap, mode: UpdateMode
     ) throws {
         let reference = ObjectReference(table: classSchema.table, key: key)
         guard try store.view.isPresent(reference), let object = store.object(reference) else {

@@ -69,7 +69,7 @@ struct HistoryWorld {
         let die = Int.random(in: 0..<40, using: &random)
         if keys.isEmpty || die < 6 {
             nextID += 1
-            var values: [String: Value] = ["id": .int(nextID)]
+            var values: ValueMap = ["id": .int(nextID)]
             for property in Self.single + Self.collections
             where property.defaultValue == nil {
                 values[property.name] = value(property, any(), &random)
@@ -144,8 +144,8 @@ struct HistoryWorld {
         }.filter { $0 != .null || property.isOptional }
         if collection == .map {
             return .dictionary(
-                Dictionary(
-                    elements.enumerated().map { ("k\($0)", $1) }, uniquingKeysWith: { $1 }))
+                ValueMap(
+                    uniqueKeysWithValues: elements.enumerated().map { ("k\($0)", $1) }))
         }
         return .list(elements)
     }

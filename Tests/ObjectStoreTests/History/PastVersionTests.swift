@@ -71,7 +71,7 @@ import Testing
         _ = storeError(.invalidArgument) { try store.undo() }
     }
 
-    static func values(_ id: Int64) -> [String: Value] {
+    static func values(_ id: Int64) -> ValueMap {
         [
             "id": .int(id), "int": .int(0), "float": .float(0), "text": .string(""),
             "data": .data([]), "code": .objectID(ObjectIDValue(high: 0, low: 0)),

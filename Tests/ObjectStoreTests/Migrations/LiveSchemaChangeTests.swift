@@ -234,10 +234,10 @@ import Testing
                         Property("p\(index)", type.0, isOptional: isOptional, isIndexed: index < 1)
                     }
             }
-            func create(_ id: Int64, _ values: [String: Value] = [:]) throws {
+            func create(_ id: Int64, _ values: ValueMap = [:]) throws {
                 try store.create("A", .dictionary(values.merging(["id": .int(id)]) { $1 }))
             }
-            let zeros = Dictionary(
+            let zeros = ValueMap(
                 uniqueKeysWithValues: types.enumerated().map { ("p\($0)", $1.1) })
             if isStored { try store.define([ClassSchema("A", properties(false))]) }
             try store.write { for id in 0..<count { try create(id, isStored ? zeros : [:]) } }

@@ -309,7 +309,7 @@ import Testing
                 let object = try store.create(
                     name,
                     .dictionary(
-                        Dictionary(
+                        ValueMap(
                             uniqueKeysWithValues: names.map { ($0, .string("\(name).\($0)")) })))
                 try object.set("next", .object(object.reference))
             }

@@ -22,7 +22,7 @@ enum RandomChange {
         let text = ["a", "ab", "b", "c"].randomElement(using: &random)!
         switch Int.random(in: 0..<37, using: &random) {
         case 0, 1:
-            let values: [String: Value] = [
+            let values: ValueMap = [
                 "value": number, "text": .string(text), "link": try link("Target"),
                 "second": try link("Target"),
             ]

@@ -75,7 +75,7 @@ enum CollectionWorld {
     }
 }
 
-extension [String: Value] {
+extension ValueMap {
     /// The entries in the form that `LiveMap` returns.
     var inByteOrder: [(key: String, value: Value)] {
         sorted { $0.key.precedesInBytes($1.key) }.map { (key: $0.key, value: $0.value) }

@@ -111,7 +111,7 @@ import Testing
 
     @Test(arguments: bad.indices) func `a failed creation changes nothing`(index: Int) throws {
         let (property, value) = Self.bad[index]
-        let good = ["id": .int(2), "best": Self.toy(30), "label": Self.label("new", 31)]
+        let good: ValueMap = ["id": .int(2), "best": Self.toy(30), "label": Self.label("new", 31)]
         try expectNothing {
             try store.create("Dog", .dictionary(good.merging([property: value]) { $1 }))
         }
@@ -148,7 +148,7 @@ import Testing
     }
 
     /// Values that update existing objects, at several depths, before they fail.
-    static let updates: [[String: Value]] = [
+    static let updates: [ValueMap] = [
         ["best": toy(1, next: toy(40)), "toys": .list([badToy])],
         ["best": toy(1, next: toy(2, next: toy(41))), "few": .list([badToy])],
         [

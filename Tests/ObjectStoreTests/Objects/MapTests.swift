@@ -134,7 +134,7 @@ import Testing
 
     @Test func `update all replaces a map, update modified merges it`() throws {
         let store = try Store.temporary(CollectionWorld.classes)
-        func given(_ entries: [String: Value]) -> Value {
+        func given(_ entries: ValueMap) -> Value {
             .dictionary(["id": .int(1), "int_map": .dictionary(entries)])
         }
         try store.write {
@@ -165,7 +165,7 @@ import Testing
             ClassSchema("Address", [Property("city", .string)], isEmbedded: true),
         ])
         func address(_ city: String) -> Value { .dictionary(["city": .string(city)]) }
-        func given(_ homes: [String: Value]) -> Value {
+        func given(_ homes: ValueMap) -> Value {
             .dictionary(["id": .int(1), "homes": .dictionary(homes)])
         }
         try store.write {
@@ -226,7 +226,7 @@ import Testing
         }
         var store = try open()
         try store.write { _ = try makeOwner(store) }
-        var committed: [String: [String: Value]] = [:]
+        var committed: [String: ValueMap] = [:]
         for _ in 0..<12 {
             var models = committed
             try store.beginWrite()
@@ -255,7 +255,7 @@ import Testing
     }
 
     private func change(
-        _ map: LiveMap, _ model: inout [String: Value], _ make: (inout SplitMix) -> Value,
+        _ map: LiveMap, _ model: inout ValueMap, _ make: (inout SplitMix) -> Value,
         _ generator: inout SplitMix
     ) throws {
         let length = [0, 1, 2, 3, 700].randomElement(using: &generator)!
@@ -284,7 +284,7 @@ import Testing
         if model.count < 100 { try check(map, model) }
     }
 
-    private func check(_ map: LiveMap, _ model: [String: Value]) throws {
+    private func check(_ map: LiveMap, _ model: ValueMap) throws {
         let entries = try map.entries()
         let expected = model.inByteOrder
         #expect(try map.count() == model.count)

@@ -29,7 +29,7 @@ import Testing
 
     init() throws { store = try Store.temporary(Self.classes) }
 
-    private func object(_ id: Int64, _ values: [String: Value] = [:]) -> Value {
+    private func object(_ id: Int64, _ values: ValueMap = [:]) -> Value {
         .dictionary(values.merging(["id": .int(id)]) { $1 })
     }
 
@@ -110,7 +110,7 @@ import Testing
     ) throws {
         var random = SplitMix(seed: seed)
         func embedded(_ depth: Int) -> Value {
-            var values: [String: Value] = ["name": .string("e")]
+            var values: ValueMap = ["name": .string("e")]
             if depth > 0, Bool.random(using: &random) { values["a"] = node(depth - 1) }
             if depth > 0, Bool.random(using: &random) { values["inner"] = embedded(depth - 1) }
             return .dictionary(values)
@@ -119,7 +119,7 @@ import Testing
             (0..<Int.random(in: 0...2, using: &random)).map { _ in make() }
         }
         func node(_ depth: Int) -> Value {
-            var values: [String: Value] = ["id": .int(.random(in: 1...3, using: &random))]
+            var values: ValueMap = ["id": .int(.random(in: 1...3, using: &random))]
             if Bool.random(using: &random) { values["name"] = .string("n\(depth)") }
             guard depth > 0 else { return .dictionary(values) }
             let properties = ["link", "list", "map", "set", "part", "parts", "named"]
@@ -131,10 +131,11 @@ import Testing
                     case "list", "set": .list(some { node(depth - 1) })
                     case "parts": .list(some { embedded(depth - 1) })
                     case "map":
-                        .dictionary(Dictionary(some { node(depth - 1) }.map { ("k", $0) }) { $1 })
+                        .dictionary(
+                            ValueMap(some { node(depth - 1) }.map { (key: "k", value: $0) }))
                     default:
                         .dictionary(
-                            Dictionary(some { embedded(depth - 1) }.map { ("k", $0) }) { $1 })
+                            ValueMap(some { embedded(depth - 1) }.map { (key: "k", value: $0) }))
                     }
             }
             return .dictionary(values)

@@ -25,7 +25,7 @@ import Testing
     let source = try! Store.temporary(classes)
     let target = try! Store.temporary(classes)
 
-    func person(_ name: String, _ more: [String: Value] = [:]) throws -> LiveObject {
+    func person(_ name: String, _ more: ValueMap = [:]) throws -> LiveObject {
         try source.create(
             "Person", .dictionary(more.merging(["name": .string(name)]) { $1 }))
     }

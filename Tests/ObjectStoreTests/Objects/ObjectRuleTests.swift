@@ -18,7 +18,7 @@ import Testing
 
     let store = try! Store.temporary(classes)
 
-    func dog(_ id: Int64, _ more: [String: Value] = [:], _ mode: UpdateMode = .error) throws
+    func dog(_ id: Int64, _ more: ValueMap = [:], _ mode: UpdateMode = .error) throws
         -> LiveObject
     {
         try store.create("Dog", .dictionary(more.merging(["id": .int(id)]) { $1 }), mode: mode)
@@ -40,7 +40,8 @@ import Testing
 
     @Test func `a missing or nil list is an empty one`() throws {
         try store.write {
-            for (id, values) in [(Int64(1), [:]), (2, ["marks": Value.null, "friends": .null])] {
+            let given: [(Int64, ValueMap)] = [(1, [:]), (2, ["marks": .null, "friends": .null])]
+            for (id, values) in given {
                 let made = try dog(id, values)
                 #expect(try made.list("marks").count() == 0)
                 #expect(try made.list("friends").count() == 0)

@@ -38,8 +38,9 @@ import Testing
             ]),
     ]
 
-    private func person(_ id: Int64, _ more: [String: Value] = [:]) -> Value {
-        .dictionary(["id": .int(id), "name": .string("P\(id)")].merging(more) { $1 })
+    private func person(_ id: Int64, _ more: ValueMap = [:]) -> Value {
+        let values: ValueMap = ["id": .int(id), "name": .string("P\(id)")]
+        return .dictionary(values.merging(more) { $1 })
     }
 
     @Test func `nested values create the linked objects`() throws {

@@ -95,7 +95,7 @@ import Testing
     func `a composite index agrees with a scan through random writes`(seed: Int) throws {
         var random = SplitMix(seed: UInt64(seed))
         func pick(_ count: UInt64) -> Int { Int(random.next() % count) }
-        func values() -> [String: Value] {
+        func values() -> ValueMap {
             [
                 "name": pick(6) == 0 ? .null : .string(["", "a", "a\u{0}", "ab", "b"][pick(5)]),
                 "nick": .string("n\(pick(60))"),

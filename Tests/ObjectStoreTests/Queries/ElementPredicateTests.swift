@@ -131,7 +131,7 @@ import Testing
                     Property("text", .string), Property("sort", .int),
                 ])
         ])
-        let row: [String: Value] = [
+        let row: ValueMap = [
             "in": .int(1), "any": .int(2), "like": .string("x"), "text": .string("y"),
             "sort": .int(3),
         ]

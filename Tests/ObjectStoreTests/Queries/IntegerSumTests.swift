@@ -102,7 +102,7 @@ import Testing
             }
             let all = try #require(try store.object("Row", primaryKey: .int(0)))
             let values = numbers.map(Value.int)
-            let named = Dictionary(
+            let named = ValueMap(
                 uniqueKeysWithValues: values.enumerated().map { ("k\($0)", $1) })
             let rows = try store.objects("Row").keys().map {
                 Value.object(ObjectReference(table: all.classSchema.table, key: $0))
@@ -132,7 +132,7 @@ import Testing
     func `observed sums of ints are exact, also by section`(seed: UInt64) throws {
         var random = SplitMix(seed: seed)
         var numbers: [Int64: Int64] = [:]
-        var reported: [String: Value] = [:]
+        var reported: ValueMap = [:]
         var groups: [Value: Value] = [:]
         var tokens: [NotificationToken] = []
         for path in ["value", "optional", "mixed"] {

@@ -35,7 +35,7 @@ import Testing
             let shop = try store.create(
                 "Shop", .list([.string("ball"), .date(Timestamp(microseconds: 9))]))
             let link = Value.object(toy.reference)
-            let rows: [(Value, [Value], [String: Value])] = [
+            let rows: [(Value, [Value], ValueMap)] = [
                 (
                     .dictionary([
                         "color": .string("red"), "sizes": .list([.int(1), .int(2), .int(3)]),

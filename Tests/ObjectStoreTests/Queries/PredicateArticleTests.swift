@@ -33,21 +33,21 @@ import Testing
 
     private func fill(_ world: QueryWorld) throws {
         let store = world.store
-        func make(_ className: String, _ values: [String: Value]) throws -> LiveObject {
+        func make(_ className: String, _ values: ValueMap) throws -> LiveObject {
             try store.create(className, .dictionary(values))
         }
         func date(_ text: String) -> Value { .date(Timestamp(text)!) }
         try store.write {
             let ann = try make("Person", ["name": .string("Ann"), "age": .int(34)])
             let bob = try make("Person", ["name": .string("Bob"), "age": .int(52)])
-            var toys: [String: Value] = [:]
+            var toys: ValueMap = [:]
             for (name, price) in [("ball", 3), ("rope", 5), ("bone", 9.5)] {
                 toys[name] = .object(
                     try make("Toy", ["name": .string(name), "price": .double(price)]).reference)
             }
             func dog(
                 _ name: String, _ weight: Double, tags: [String], toys names: [String],
-                _ others: [String: Value]
+                _ others: ValueMap
             ) throws -> LiveObject {
                 var values = others
                 values["name"] = .string(name)
@@ -70,7 +70,7 @@ import Testing
             try ann.set("favorite", .object(rex.reference))
             func describe(_ dog: LiveObject, _ coats: [String], _ notes: [String: String]) throws {
                 try dog.set("coats", .list(coats.map(Value.string)))
-                try dog.set("notes", .dictionary(notes.mapValues(Value.string)))
+                try dog.set("notes", .dictionary(ValueMap(notes.mapValues(Value.string))))
             }
             try describe(rex, ["white", "black"], ["food": "dry", "vet": "2024"])
             try describe(max, ["brown"], [:])

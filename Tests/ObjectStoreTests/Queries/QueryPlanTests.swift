@@ -11,9 +11,9 @@ import Testing
 
     /// People whose buddy is the next person, in more clusters than the planner scans without sampling.
     private func addMany(_ count: Int = 9000) throws {
-        var rows: [[String: Value]] = []
+        var rows: [ValueMap] = []
         for index in 0..<count {
-            var row: [String: Value] = ["name": .string("name \(index % 1000)")]
+            var row: ValueMap = ["name": .string("name \(index % 1000)")]
             row["age"] = .int(Int64(index % 100))
             row["rank"] = .int(Int64(index / 3))
             if index % 7 != 0 { row["height"] = .double(Double(index % 50)) }

@@ -68,14 +68,14 @@ struct QueryWorld {
     var person: ClassSchema { store.schema.find("Person")! }
 
     /// Creates objects of a class, all in one transaction.
-    func add(_ className: String, _ rows: [[String: Value]]) throws {
+    func add(_ className: String, _ rows: [ValueMap]) throws {
         try store.write {
             for row in rows { try store.create(className, .dictionary(row)) }
         }
     }
 
     /// Creates people with ids from 0.
-    func addPeople(_ rows: [[String: Value]]) throws {
+    func addPeople(_ rows: [ValueMap]) throws {
         try add(
             "Person",
             rows.enumerated().map { index, row in

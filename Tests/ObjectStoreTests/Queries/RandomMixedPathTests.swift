@@ -31,7 +31,7 @@ import Testing
     /// The target objects of links, as plain values.
     struct Model {
         var random: SplitMix
-        var dogs: [ObjectReference: [String: Value]] = [:]
+        var dogs: [ObjectReference: ValueMap] = [:]
         var references: [ObjectReference] = []
 
         mutating func pick<T>(_ choices: [T]) -> T { choices.randomElement(using: &random)! }
@@ -48,9 +48,11 @@ import Testing
                 .list((0..<Int.random(in: 0...3, using: &random)).map { _ in value(depth - 1) })
             default:
                 .dictionary(
-                    Dictionary(
-                        ["a", "b", "z"].filter { _ in Int.random(in: 0...2, using: &random) > 0 }
-                            .map { ($0, value(depth - 1)) }, uniquingKeysWith: { a, _ in a }))
+                    ValueMap(
+                        uniqueKeysWithValues: ["a", "b", "z"].filter { _ in
+                            Int.random(in: 0...2, using: &random) > 0
+                        }
+                        .map { ($0, value(depth - 1)) }))
             }
         }
 
@@ -205,7 +207,7 @@ import Testing
             let dogs = try (0..<12).map { _ in try store.create("Dog", .list([])) }
             model.references = dogs.map(\.reference)
             for dog in dogs {
-                let values: [String: Value] = [
+                let values: ValueMap = [
                     "a": model.value(2),
                     "b": Bool.random(using: &model.random)
                         ? .int(.random(in: -3...3, using: &model.random)) : .null,

@@ -147,7 +147,7 @@ struct RandomWorld {
         try store.write {
             for classSchema in classes {
                 made[classSchema.name] = try rows[classSchema.name]!.indices.map { index in
-                    var values: [String: Value] = [:]
+                    var values: ValueMap = [:]
                     for property in classSchema.properties where property.type != .object {
                         values[property.name] = whole(classSchema, index, property) {
                             Self.stored($0, property)
@@ -183,7 +183,7 @@ struct RandomWorld {
         case .list, .set: return .list(values)
         case .map:
             let keys = keys[classSchema.name]![index][property.name]!
-            return .dictionary(Dictionary(uniqueKeysWithValues: zip(keys, values)))
+            return .dictionary(ValueMap(uniqueKeysWithValues: zip(keys, values).map { ($0, $1) }))
         }
     }
 

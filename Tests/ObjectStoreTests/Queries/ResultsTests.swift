@@ -120,7 +120,7 @@ import Testing
         var generator = SplitMix(seed: 3)
         try world.addPeople(
             (0..<3000).map { _ in
-                var row: [String: Value] = [:]
+                var row: ValueMap = [:]
                 if Int.random(in: 0..<10, using: &generator) > 0 {
                     row["age"] = .int(Int64.random(in: -5...5, using: &generator))
                 }

@@ -19,7 +19,7 @@ import Testing
         ])
         try world.store.write { [world] in
             let numbers: [[Int64]] = [[3, 1, 2], [2], []]
-            let notes: [[String: Value]] = [
+            let notes: [ValueMap] = [
                 ["a": .string("x"), "b": .null], ["b": .string("y"), "é.'": .string("z")], [:],
             ]
             let boxes = try (0..<3).map { index in

@@ -184,7 +184,7 @@ import Testing
         // Zeros cost no memory until they are copied.
         let large = Value.data([UInt8](repeating: 0, count: StoreLimits.valueBytes + 1))
         try store.write {
-            for values: [String: Value] in [
+            for values: ValueMap in [
                 ["data": large], ["list": .list([large])], ["mixed": large],
                 ["mixed": .list([large])],
             ] {
@@ -229,7 +229,7 @@ import Testing
 
         let large = String(repeating: "k", count: StoreLimits.valueBytes + 1)
         try store.write {
-            for values: [String: Value] in [
+            for values: ValueMap in [
                 ["id": .string(large)], ["id": .string(""), "map": .dictionary([large: .int(1)])],
                 ["id": .string(""), "mixed": .dictionary([large: .int(1)])],
                 ["id": .string(""), "set": .list([.string(large)])],

@@ -38,7 +38,7 @@ import Testing
         try store.create(
             "Dog",
             .dictionary(
-                ["id": .int(id), "kind": .string("")].merging(values) { $1 }))
+                ValueMap(["id": .int(id), "kind": .string("")].merging(values) { $1 })))
     }
 
     @Test(arguments: [

@@ -194,7 +194,7 @@ import Testing
     func `reported changes convert each state to the next`(seed: Int) throws {
         var random = SplitMix(seed: UInt64(seed))
         func pick(_ count: UInt64) -> Int { Int(random.next() % count) }
-        func values() -> [String: Value] {
+        func values() -> ValueMap {
             [
                 "name": .string("n\(pick(4))"),
                 "breed": pick(6) == 0 ? .null : .string(["a", "b", "c", "d"][pick(4)]),

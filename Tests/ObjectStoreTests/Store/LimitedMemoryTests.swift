@@ -55,7 +55,7 @@ import Testing
                 try store.create(
                     "Entry",
                     .dictionary(
-                        Dictionary(
+                        ValueMap(
                             uniqueKeysWithValues: Self.indexed.map {
                                 ($0, $0.hasPrefix("i") ? .int(number) : .string("text \(number)"))
                             })))

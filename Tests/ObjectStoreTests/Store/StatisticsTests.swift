@@ -23,7 +23,7 @@ import Testing
         try store.write {
             let person = try store.create("Person")
             for id in 0..<count {
-                let values: [String: Value] = [
+                let values: ValueMap = [
                     "id": .int(id), "name": .string("dog number \(id % 7)"),
                     "marks": .list([.int(id), .int(2)]), "notes": .dictionary(["a": .string("b")]),
                     "owner": .object(person.reference),

@@ -19,9 +19,9 @@ import Testing
 
     private func decimal(_ text: String) -> Value { .decimal(DecimalValue(text)!) }
 
-    private func item(_ id: Int, _ price: Value, _ more: [String: Value] = [:]) throws {
-        let values = ["id": .int(Int64(id)), "price": price].merging(more) { $1 }
-        try store.create("Item", .dictionary(values))
+    private func item(_ id: Int, _ price: Value, _ more: ValueMap = [:]) throws {
+        let values: ValueMap = ["id": .int(Int64(id)), "price": price]
+        try store.create("Item", .dictionary(values.merging(more) { $1 }))
     }
 
     private func ids(_ predicate: String, _ arguments: [Value] = []) throws -> [Int64] {

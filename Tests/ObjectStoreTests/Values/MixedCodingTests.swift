@@ -35,7 +35,7 @@ struct MixedMaker {
                     value(depth: depth - 1)
                 })
         default:
-            var entries: [String: Value] = [:]
+            var entries: ValueMap = [:]
             for _ in 0..<Int.random(in: 0..<4, using: &random) {
                 entries[text()] = value(depth: depth - 1)
             }

@@ -57,7 +57,7 @@ struct PostgresExportTests {
             let links = parts.map { Value.object($0.reference) }
             for index in 0..<60 {
                 let number = Self.special(index)
-                var values: [String: Value] = [
+                var values: ValueMap = [
                     "id": .int(index == 0 ? .min : Int64(index)), "flag": .bool(index % 2 == 0),
                     "single": .float(index == 7 ? .nan : Float(index) / 3),
                     "number": .double(number),
@@ -303,7 +303,8 @@ struct PostgresExportTests {
         let types = Dictionary(uniqueKeysWithValues: names.map { ($0, "string") })
         let world = try TransferWorld(["V": types.merging(["id": "int primary"]) { $1 }])
         try world.store.write {
-            let values = Dictionary(uniqueKeysWithValues: zip(names, texts.map(Value.string)))
+            let values = ValueMap(
+                uniqueKeysWithValues: zip(names, texts.map(Value.string)).map { ($0, $1) })
             try world.store.create("V", .dictionary(values.merging(["id": .int(1)]) { $1 }))
         }
         _ = try export(world.store, database.address, .upsert)

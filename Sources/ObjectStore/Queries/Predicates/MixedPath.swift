@@ -18,9 +18,9 @@ struct MixedPath: Hashable, Sendable {
     /// One step from a value to a part of it.
     enum Step: Hashable, Sendable {
         /// The entry of a map or, for a link, the property of the linked object with this name.
-        case name(String, LinkedPaths)
+        case name(TextKey, LinkedPaths)
         /// The entry of a map.
-        case key(String)
+        case key(TextKey)
         /// The element of a list at an index, counted from 0.
         case index(Int)
         /// The last element of a list.

@@ -134,7 +134,7 @@ extension PredicateCompiler {
         case .last: return .last
         case .size: return .count
         case .every: return .elements
-        case .key(let key): return .key(key)
+        case .key(let key): return .key(TextKey(key))
         case .argument:
             throw QueryFault(
                 "expected an index from 1, a key, 'first', 'last', 'size' or * in brackets after a mixed value",
@@ -151,7 +151,7 @@ extension PredicateCompiler {
             context.scope.isPartOfMany
             || CompiledPath(hops: walk.hops, terminal: .mixed(inside)).isToMany
         var targets: [TableID: LinkedPaths.Target] = [:]
-        guard let last = walk.components.last else { return .key(component.name) }
+        guard let last = walk.components.last else { return .key(TextKey(component.name)) }
         var rest = context.syntax
         rest.quantifier = nil
         rest.components = Array(context.syntax.components[index...])
@@ -182,7 +182,8 @@ extension PredicateCompiler {
                 guard linkedPaths <= Self.mostLinkedPaths else { throw error }
             }
         }
-        return targets.isEmpty ? .key(component.name) : .name(component.name, LinkedPaths(targets))
+        let name = TextKey(component.name)
+        return targets.isEmpty ? .key(name) : .name(name, LinkedPaths(targets))
     }
 
     /// Compiles an aggregate of the numbers among the elements: `extra.@sum`, `extra.scores.@max`, `extra.@sum.price`.

@@ -135,7 +135,8 @@ package final class CollectionValues {
         switch origin {
         case .nested(let nested):
             let step =
-                try keys().map { NestedCollection.Step.key($0[position]) } ?? .index(position)
+                try keys().map { NestedCollection.Step.key(TextKey($0[position])) }
+                ?? .index(position)
             return .nested(NestedCollection(nested.location, nested.path + [step], kind))
         case .property(let map as LiveMap):
             let key = try keys()?[position] ?? ""

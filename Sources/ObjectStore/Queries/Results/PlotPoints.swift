@@ -45,19 +45,20 @@ extension Results {
         }
         var points = PlotPoints(
             x: PlotPoints.Axis(type: horizontal.type), y: PlotPoints.Axis(type: vertical.type))
-        var groups: [String?: [(x: Double, y: Double)]] = [:]
+        var groups: [TextKey?: [(x: Double, y: Double)]] = [:]
         for key in try keys() {
             try StoreError.step()
             guard let px = try horizontal.number(key), let py = try vertical.number(key) else {
                 points.missing += 1
                 continue
             }
-            let name = try grouping.map { try $0.text(key) }
+            let name = try grouping.map { TextKey(try $0.text(key)) }
             groups[name, default: []].append((px, py))
         }
         points.x.texts = horizontal.texts
         points.y.texts = vertical.texts
-        points.groups = groups.map { PlotPoints.Group(name: $0.key, points: $0.value) }.sorted {
+        points.groups = groups.map { PlotPoints.Group(name: $0.key?.text, points: $0.value) }.sorted
+        {
             $0.points.count != $1.points.count
                 ? $0.points.count > $1.points.count : ($0.name ?? "") < ($1.name ?? "")
         }
@@ -85,7 +86,7 @@ private final class PlotAxisReader {
     let path: String
     let type: PropertyType
     private(set) var texts: [String] = []
-    private var indexes: [String: Int] = [:]
+    private var indexes: [TextKey: Int] = [:]
     private let value: (ObjectKey) throws -> Scalar
 
     init(path: String, type: PropertyType, value: @escaping (ObjectKey) throws -> Scalar) {
@@ -127,14 +128,14 @@ private final class PlotAxisReader {
     }
 
     private func index(of text: String) throws -> Int {
-        if let index = indexes[text] { return index }
+        if let index = indexes[TextKey(text)] { return index }
         guard texts.count < Results.mostPlotNames else {
             throw StoreError(
                 .invalidQuery,
                 "'\(path)' has more than \(Results.mostPlotNames) different values; count them with group_by or histogram"
             )
         }
-        indexes[text] = texts.count
+        indexes[TextKey(text)] = texts.count
         texts.append(text)
         return texts.count - 1
     }

@@ -104,9 +104,10 @@ struct NestedRows: ObservedRows {
         let newPositions: [Int?]
         if address.kind == .map {
             let positions = Dictionary(
-                elements.keys.enumerated().map { ($1, $0) }, uniquingKeysWith: { first, _ in first }
+                elements.keys.enumerated().map { (TextKey($1), $0) },
+                uniquingKeysWith: { first, _ in first }
             )
-            newPositions = old.keys.map { positions[$0] }
+            newPositions = old.keys.map { positions[TextKey($0)] }
         } else {
             newPositions = ElementAlignment(from: old.values, to: elements.values).newPositions
         }
