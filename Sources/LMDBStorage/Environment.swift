@@ -331,6 +331,9 @@ package final class Environment: Sendable {
         writeQueue.isTaken && writeQueue.isHeld(lessThan: nanoseconds)
     }
 
+    /// The process that holds the write lock; nil if it is free, or if the process is not known.
+    package var lockHolder: LockHolder? { lockRegion?.holder }
+
     /// Whether another thread or process probably holds the write lock.
     @inline(__always)
     package var isLockedByOthers: Bool {

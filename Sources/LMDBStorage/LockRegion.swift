@@ -7,6 +7,17 @@ import Synchronization
     import Darwin
 #endif
 
+/// The process that holds a file's write lock.
+package struct LockHolder: Sendable {
+    /// The number of the process.
+    package let process: Int32
+    /// The name of its program; nil if it is not known.
+    package let program: String?
+
+    /// Whether it is this process.
+    package var isHere: Bool { process == getpid() }
+}
+
 /// Reads the state of LMDB's lock file, and uses the file to notify other processes.
 ///
 /// LMDB has no call that reads whether the write lock is held, that acquires it only if it is free, or that notifies
@@ -158,19 +169,43 @@ final class LockRegion: @unchecked Sendable {
         return region.load(fromByteOffset: Self.writeLock, as: UInt32.self) & Self.owner != 0
     }
 
+    /// The process that holds the write lock; nil if it is free, or if the process is not known.
+    ///
+    /// The lock contains the number of the thread that holds it.
+    var holder: LockHolder? {
+        guard let region else { return nil }
+        let word = region.load(fromByteOffset: Self.writeLock, as: UInt32.self) & Self.owner
+        guard word != 0, let process = Platform.process(ofThread: Int32(bitPattern: word)),
+            hasReader(process)
+        else { return nil }
+        return LockHolder(process: process, program: Platform.program(of: process))
+    }
+
+    /// Whether a process has a reader slot, as every process with the file open does.
+    ///
+    /// A number without a slot belongs to a process of another container, where numbers have another meaning.
+    private func hasReader(_ process: Int32) -> Bool {
+        anyReader { $0 == UInt32(bitPattern: process) }
+    }
+
     /// Whether another process seems to have the file open: every such process has a reader slot.
     ///
     /// Takes a load for each slot that was ever used.
     var isShared: Bool {
-        guard let region else { return true }
         // A process that opens the file now either sees the last commit, or its registration is visible here.
         atomicMemoryFence(ordering: .sequentiallyConsistent)
+        return anyReader { $0 != process }
+    }
+
+    /// Returns whether a used reader slot is of a process for which `isWanted` returns true; true without a lock file.
+    private func anyReader(_ isWanted: (UInt32) -> Bool) -> Bool {
+        guard let region else { return true }
         let capacity = (length - Self.readers) / Self.cacheLine
         let count = Int(region.load(fromByteOffset: Self.readerCount, as: UInt32.self))
         for reader in 0..<min(count, capacity) {
             let offset = Self.readers + reader * Self.cacheLine + 8
             let other = region.load(fromByteOffset: offset, as: UInt32.self)
-            if other != 0, other != process { return true }
+            if other != 0, isWanted(other) { return true }
         }
         return false
     }

@@ -39,6 +39,26 @@ enum Platform {
         #endif
     }
 
+    /// Returns the process that a thread of any process belongs to; nil if it is not known.
+    static func process(ofThread thread: Int32) -> Int32? {
+        let group = lines(of: "/proc/\(thread)/status").first { $0.hasPrefix("Tgid:") }
+        return group.flatMap { Int32($0.filter(\.isNumber)) }
+    }
+
+    /// Returns the name of a process's program; nil if it is not known.
+    static func program(of process: Int32) -> String? { lines(of: "/proc/\(process)/comm").first }
+
+    /// Returns the lines of a file of the system about a process; none if there is no such process.
+    private static func lines(of path: String) -> [String] {
+        guard let file = fopen(path, "r") else { return [] }
+        defer { fclose(file) }
+        var buffer = [UInt8](repeating: 0, count: 4096)
+        let count = fread(&buffer, 1, buffer.count, file)
+        return buffer[..<count].split(separator: UInt8(ascii: "\n")).map {
+            String(decoding: $0, as: UTF8.self)
+        }
+    }
+
     /// Calls the system's `open`, under a name that no method hides.
     static func openDescriptor(_ path: String, _ flags: Int32, _ mode: mode_t = 0) -> Int32 {
         open(path, flags, mode)

@@ -162,6 +162,8 @@ extension StoreError.Code {
     public static let closed = Self(rawValue: "closed")
     /// The running code was interrupted.
     public static let interrupted = Self(rawValue: "interrupted")
+    /// The operation did not end within its time.
+    public static let timedOut = Self(rawValue: "timed_out")
     /// A limit set by the host was reached.
     public static let limitExceeded = Self(rawValue: "limit_exceeded")
 }

@@ -189,7 +189,7 @@ import Testing
             waiter = try Subprocess(
                 Tool.path, ["import", store, folder.path + "/Entry.csv", "--class", "Entry"])
         }
-        try waiter.wait { waiter.error.contains("waiting for another") }
+        try waiter.wait { waiter.error.contains("waiting for process") }
         try giveSign()
         _ = try expectSuccess(holder)
         let outcome = try waiter.finish()

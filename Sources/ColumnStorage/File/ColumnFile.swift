@@ -174,6 +174,9 @@ package final class ColumnFile: Sendable {
     /// Whether the calling thread holds the write lock.
     package var isLockedHere: Bool { environment?.isLockedHere ?? false }
 
+    /// The process that holds the write lock; nil if it is free, or if the process is not known.
+    package var lockHolder: LockHolder? { environment?.lockHolder }
+
     /// Joins the queue for the write lock without waiting.
     ///
     /// `notify` is called on another thread when the ticket is ready. The ticket lapses, with another call, if no write

@@ -9,35 +9,44 @@ extension Store {
     ///
     /// - Parameters:
     ///   - silenced: Tokens of this store whose observers do not receive this commit.
+    ///   - timeout: The longest wait for other writers; without it, the wait has no limit.
     ///   - body: Changes objects. Its result is returned.
-    /// - Throws: `CancellationError` if the task is canceled while it waits; `read_only`, `closed`, `disk_full`,
+    /// - Throws: `CancellationError` if the task is canceled while it waits; `timed_out`, `read_only`, `closed`, `disk_full`,
     ///   `already_in_write`, `too_many_versions`, and the errors of `body`.
     @discardableResult  // because most writes have no result
     nonisolated(nonsending) public func write<R>(
-        withoutNotifying silenced: [NotificationToken] = [],
+        withoutNotifying silenced: [NotificationToken] = [], timeout: Duration? = nil,
         _ body: (Transaction) throws -> R
     ) async throws -> R {
-        try await waitForTurn()
+        try await waitForTurn(timeout)
         return try writeNow(withoutNotifying: silenced, body)
     }
 
     /// Runs `body` in a write transaction and commits when it returns.
     ///
-    /// See ``write(withoutNotifying:_:)``.
+    /// See ``write(withoutNotifying:timeout:_:)``.
     nonisolated(nonsending) public func write(
-        withoutNotifying silenced: [NotificationToken] = [],
+        withoutNotifying silenced: [NotificationToken] = [], timeout: Duration? = nil,
         _ body: (Transaction) throws -> Void
     ) async throws {
-        try await waitForTurn()
+        try await waitForTurn(timeout)
         try writeNow(withoutNotifying: silenced, body)
     }
 
-    nonisolated(nonsending) private func waitForTurn() async throws {
+    nonisolated(nonsending) private func waitForTurn(_ timeout: Duration?) async throws {
         guard let scheduling = context.scheduling else { return }
         scheduling.adopt(#isolation)
         let signal = scheduling.signal
         let number = scheduling.writers.join()
+        let end = timeout.map { ContinuousClock.now.advanced(by: $0) }
+        let alarm = end.map { end in
+            Task {
+                try? await Task.sleep(until: end)
+                signal.resumeAll()
+            }
+        }
         defer {
+            alarm?.cancel()
             scheduling.writers.leave(number)
             signal.resumeAll()
         }
@@ -53,6 +62,10 @@ extension Store {
             {
                 return
             }
+            if let end, let timeout, end <= .now {
+                if scheduling.writers.isFirst(number) { engine.withdrawFromWriteQueue() }
+                throw engine.writeTimedOut(after: timeout / .seconds(1))
+            }
             await signal.wait(after: count)
         }
     }
@@ -61,15 +74,15 @@ extension Store {
     ///
     /// Blocks the thread while it waits for other writers.
     ///
-    /// It otherwise equals ``write(withoutNotifying:_:)``.
+    /// It otherwise equals ``write(withoutNotifying:timeout:_:)``.
     @discardableResult  // because most writes have no result
     public func writeNow<R>(
-        withoutNotifying silenced: [NotificationToken] = [],
+        withoutNotifying silenced: [NotificationToken] = [], timeout: Duration? = nil,
         _ body: (Transaction) throws -> R
     ) throws -> R {
         let transaction = Transaction(self)
         let engine = engine
-        try engine.beginWrite()
+        try engine.beginWrite(timeout: timeout.map { $0 / .seconds(1) })
         context.forgetFailure()
         defer { transaction.end() }
         do {
@@ -88,16 +101,16 @@ extension Store {
 
     /// Runs `body` in a write transaction and commits when it returns.
     ///
-    /// See ``writeNow(withoutNotifying:_:)``.
+    /// See ``writeNow(withoutNotifying:timeout:_:)``.
     public func writeNow(
-        withoutNotifying silenced: [NotificationToken] = [],
+        withoutNotifying silenced: [NotificationToken] = [], timeout: Duration? = nil,
         _ body: (Transaction) throws -> Void
     ) throws {
         let run: (Transaction) throws -> Bool = {
             try body($0)
             return true
         }
-        try writeNow(withoutNotifying: silenced, run)
+        try writeNow(withoutNotifying: silenced, timeout: timeout, run)
     }
 
     /// Schedules a write transaction with `body` on the store's actor, and returns immediately.

@@ -13,11 +13,11 @@ enum CommandStore {
         // Opening a missing file would create a store, which a reading command must not do.
         if isReadOnly { try StoreFiles.requireStore(path) }
         let wait = WriteWait {
-            ProcessServices.writeError("moonpool: \(WriteWait.text(path))\n")
+            ProcessServices.writeError("moonpool: \(WriteWait.text($0))\n")
         }
         return try Store(
             StoreConfiguration(.file(path), isReadOnly: isReadOnly), scheduler: UnwokenThread(),
-            whileWaiting: { wait.note() })
+            whileWaiting: { wait.note($0) })
     }
 
     /// Opens an in-memory store for a dry run.

@@ -13,7 +13,7 @@ extension Store {
     ///
     /// Takes time in proportion to the changes of the transaction. Throws `out_of_range` if the transaction is no
     /// longer kept, `invalid_argument` if it has changed the schema or was written without history, and the errors of
-    /// ``beginWrite()`` and ``commitWrite(withoutNotifying:)``; the store is then unchanged.
+    /// ``beginWrite(timeout:)`` and ``commitWrite(withoutNotifying:)``; the store is then unchanged.
     @discardableResult  // because callers see the undone changes in the data
     package func undo() throws -> UInt64 {
         try reverse { history in
@@ -51,7 +51,7 @@ extension Store {
     /// Observers receive the commit like any write; objects keep their keys. One ``redo()`` reverses the restoration.
     /// Takes time in proportion to the changes since that version. Throws `out_of_range` for a version that is not kept
     /// or does not exist, `invalid_argument` for the current version and if a commit since then cannot be reversed, and
-    /// the errors of ``beginWrite()`` and ``commitWrite(withoutNotifying:)``; the store is then unchanged.
+    /// the errors of ``beginWrite(timeout:)`` and ``commitWrite(withoutNotifying:)``; the store is then unchanged.
     package func restore(_ version: UInt64) throws {
         try check()
         guard version != self.version else {

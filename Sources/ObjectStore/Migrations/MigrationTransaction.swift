@@ -58,7 +58,7 @@ package struct MigrationTransaction {
 extension Store {
     /// Begins a write transaction that migrates the file.
     ///
-    /// Waits while another thread or process writes. Throws `already_in_write`, and the errors of ``beginWrite()``.
+    /// Waits while another thread or process writes. Throws `already_in_write`, and the errors of ``beginWrite(timeout:)``.
     package func beginMigration() throws -> MigrationTransaction {
         try check()
         guard !isInWrite else {

@@ -29,15 +29,16 @@ extension Store {
     /// wait blocks the thread.
     ///
     /// The ticket of a queued write is used, because the queue must not wait for a thread that waits for the lock.
-    /// Throws the errors of the wait handler, and `closed`.
-    func awaitWriteLock() throws -> WriteLockTicket? {
+    /// Throws the errors of the wait handler, `closed`, and `timed_out` after the number of seconds of `timeout`.
+    func awaitWriteLock(_ timeout: Double? = nil) throws -> WriteLockTicket? {
         let file = view.snapshot.file
-        guard queue.ticket != nil || (waitHandler != nil && file.isLocked) else { return nil }
-        return try awaitLock(of: file)
+        guard queue.ticket != nil || ((waitHandler != nil || timeout != nil) && file.isLocked)
+        else { return nil }
+        return try awaitLock(of: file, timeout)
     }
 
     @inline(never)  // keeps the begin of a write without contention short
-    private func awaitLock(of file: ColumnFile) throws -> WriteLockTicket? {
+    private func awaitLock(of file: ColumnFile, _ timeout: Double?) throws -> WriteLockTicket? {
         let suspending = scheduler.suspending
         if file.isLockedHere {
             // A thread cannot wait for itself. If there is no wait, beginning the write throws an error.
@@ -47,6 +48,11 @@ extension Store {
             guard file.isLocked(forChecks: checks) else { return nil }
         }
         let notify: @Sendable () -> Void = if let suspending { suspending.resume } else { {} }
+        let end = timeout.map { ContinuousClock.now.advanced(by: .seconds($0)) }
+        func noteWait() throws {
+            try waitHandler?(self)
+            if let end, let timeout, end <= .now { throw writeTimedOut(after: timeout) }
+        }
         var ticket = queue.removeTicket()
         do {
             while true {
@@ -56,9 +62,9 @@ extension Store {
                         try file.takeTicket(by: lockUser, patience: queue.patience, notify: notify)
                     }
                 ticket = waiting
-                switch try status(of: waiting, suspending) {
+                switch try status(of: waiting, suspending, noteWait) {
                 case .ready: return waiting
-                case .waiting: try waitHandler?()
+                case .waiting: try noteWait()
                 case .ended:
                     ticket = nil
                     queue.didLapse()
@@ -81,13 +87,33 @@ extension Store {
 
     /// Waits until a ticket is no longer waiting, or for 20 milliseconds if the wait blocks the thread.
     private func status(
-        of ticket: WriteLockTicket, _ suspending: (any SuspendingScheduler)?
+        of ticket: WriteLockTicket, _ suspending: (any SuspendingScheduler)?,
+        _ noteWait: () throws -> Void
     ) throws -> WriteLockTicket.Status {
         guard let suspending else { return ticket.wait(atMost: 20_000_000) }
         try suspending.suspend(checkingEvery: nil) {
-            try waitHandler?()
+            try noteWait()
             return ticket.status != .waiting
         }
         return ticket.status
+    }
+
+    /// The error of a write that has waited too long for another writer.
+    package func writeTimedOut(after seconds: Double) -> StoreError {
+        StoreError(
+            .timedOut,
+            "the write lock of \(title) was not free within \(seconds) seconds; \(writerDescription) is writing"
+        )
+    }
+
+    /// The writer that other writers wait for: a process and its program, or a script of this process.
+    package var writerDescription: String {
+        guard let holder = view.snapshot.file.lockHolder else { return "another process or script" }
+        guard holder.isHere else {
+            return "process \(holder.process)" + (holder.program.map { " (\($0))" } ?? "")
+        }
+        let script = coordinator.writerHolder?.script ?? ""
+        return script.isEmpty
+            ? "another part of this process" : "the script '\(script)' of this process"
     }
 }

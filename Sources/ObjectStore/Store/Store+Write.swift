@@ -3,14 +3,17 @@ import ColumnStorage
 extension Store {
     /// Runs `body` in a write transaction, commits when it returns, and returns its result.
     ///
+    /// With `timeout`, a wait for other writers that takes longer than this number of seconds throws `timed_out`.
+    ///
     /// An error in `body` rolls the transaction back and is rethrown unchanged. If `body` itself has committed or
     /// canceled the write, this function does neither. Waits while another thread or process writes. Throws the errors
-    /// of ``beginWrite()`` and ``commitWrite(withoutNotifying:)``.
+    /// of ``beginWrite(timeout:)`` and ``commitWrite(withoutNotifying:)``.
     @discardableResult  // because most writes have no result
     public func write<Result>(
-        withoutNotifying silenced: [NotificationToken] = [], _ body: () throws -> Result
+        withoutNotifying silenced: [NotificationToken] = [], timeout: Double? = nil,
+        _ body: () throws -> Result
     ) throws -> Result {
-        try beginWrite()
+        try beginWrite(timeout: timeout)
         do {
             let result = try body()
             if !isClosed, isInWrite { try commitWrite(withoutNotifying: silenced) }
@@ -23,11 +26,11 @@ extension Store {
 
     /// Opens a write transaction on the newest version, after observers have received all changes before it.
     ///
-    /// Waits while another thread or process writes.
+    /// Waits while another thread or process writes, at most for the number of seconds of `timeout`.
     ///
-    /// Throws `already_in_write`, `read_only`, `closed`, `wrong_thread`, `disk_full`, `limit_exceeded` (observers keep
+    /// Throws `timed_out`, `already_in_write`, `read_only`, `closed`, `wrong_thread`, `disk_full`, `limit_exceeded` (observers keep
     /// triggering each other), `too_many_versions` (more versions are pinned than the store allows).
-    public func beginWrite() throws {
+    public func beginWrite(timeout: Double? = nil) throws {
         try check()
         try ReadOnlySection.check()
         guard !isReadOnly else {
@@ -39,7 +42,7 @@ extension Store {
                 program: "change the objects in the open one")
         }
         try notifications.checkRounds()
-        try openWrite()
+        try openWrite(timeout)
         notifications.deliver()
         guard configuration.maximumLiveVersions != nil, !isClosed, isInWrite else { return }
         do {
@@ -50,13 +53,14 @@ extension Store {
         }
     }
 
-    private func openWrite() throws {
-        let ticket = try awaitWriteLock()
+    private func openWrite(_ timeout: Double?) throws {
+        let ticket = try awaitWriteLock(timeout)
         let left = try StoreError.wrapping { () throws(StorageError) in
             try view.snapshot.beginWrite(
                 ticket, by: lockUser, isFirst: queue.lapses > 0, willMove)
         }
         queue.didBegin()
+        coordinator.writer.store(membership, ordering: .relaxed)
         view.snapshot.write?.reservedKeys = coordinator.reservedKeys
         do {
             if let left { try didLeave(left) }

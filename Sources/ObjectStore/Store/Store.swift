@@ -46,7 +46,7 @@ public final class Store {
     /// Called repeatedly while a write waits for another writer.
     ///
     /// An error of the handler ends the wait, and the write rethrows the error.
-    let waitHandler: (() throws -> Void)?
+    let waitHandler: ((Store) throws -> Void)?
 
     /// The store as a writer: its name, and the handler of its long waits.
     package var lockUser: LockUser
@@ -59,7 +59,7 @@ public final class Store {
     weak var latestFrozen: StoreView?
     /// The views of earlier versions that callers requested, while they hold them.
     var pastViews = PastViews()
-    private var membership: UInt64 = 0
+    private(set) var membership: UInt64 = 0
     private var wakeup: (any Wakeup)?
     private var announcedVersion: UInt64
     /// The queued writes.
@@ -108,7 +108,7 @@ public final class Store {
         _ configuration: StoreConfiguration, scheduler: any Scheduler,
         migration: ((Migration) throws -> Void)? = nil,
         shouldCompact: ((_ total: Int, _ used: Int) throws -> Bool)? = nil,
-        whileWaiting waitHandler: (() throws -> Void)? = nil
+        whileWaiting waitHandler: ((Store) throws -> Void)? = nil
     ) throws {
         self.configuration = configuration
         self.waitHandler = waitHandler
@@ -139,7 +139,7 @@ public final class Store {
         pin.move(to: view.version)
         let wakeup = scheduler.makeWakeup { [link] in link.store?.runTurn() }
         self.wakeup = wakeup
-        membership = coordinator.join(wakeup)
+        membership = coordinator.join(wakeup, configuration.holder)
         notifications.isObservingHandler = { [coordinator, membership] isObserving in
             coordinator.note(membership, isObserving: isObserving)
         }

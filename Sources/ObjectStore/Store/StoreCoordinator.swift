@@ -18,8 +18,12 @@ final class StoreCoordinator: Sendable {
     /// The next writes of this process use greater keys, so that a handle of such an object never leads to another one.
     private let discardedKeys = Mutex<[TableID: ObjectKey]>([:])
 
+    /// The number of the store of this process that has begun a write last.
+    let writer = Atomic<UInt64>(0)
+
     private struct Member {
         let wakeup: any Wakeup
+        let holder: VersionHolder
         var isObserving = false
     }
 
@@ -68,10 +72,10 @@ final class StoreCoordinator: Sendable {
     var hasMembers: Bool { members.withLock { !$0.stores.isEmpty } }
 
     /// Adds a store; its wake-up is called after each commit of another one.
-    func join(_ wakeup: any Wakeup) -> UInt64 {
+    func join(_ wakeup: any Wakeup, _ holder: VersionHolder) -> UInt64 {
         members.withLock { members in
             members.next += 1
-            members.stores[members.next] = Member(wakeup: wakeup)
+            members.stores[members.next] = Member(wakeup: wakeup, holder: holder)
             return members.next
         }
     }
@@ -84,6 +88,11 @@ final class StoreCoordinator: Sendable {
     /// Records whether a store has observers.
     func note(_ member: UInt64, isObserving: Bool) {
         members.withLock { $0.stores[member]?.isObserving = isObserving }
+    }
+
+    /// The holder of the store that has begun a write last; nil if it has left.
+    var writerHolder: VersionHolder? {
+        members.withLock { $0.stores[writer.load(ordering: .relaxed)]?.holder }
     }
 
     /// The upper bounds of the keys that the next write must not use.

@@ -224,9 +224,11 @@ extension StoreHandle {
         },
         LuaMethod("write") { handle, call in
             let function = try call.function(2)
-            let silenced = try call.silencedTokens(3)
+            let options = try call.options(3, ["without_notifying", "timeout"])
+            let silenced = try call.silencedTokens(3, options)
+            let timeout = try call.timeout(3, options)
             let state = call.state
-            let results = try handle.store.write(withoutNotifying: silenced) {
+            let results = try handle.store.write(withoutNotifying: silenced, timeout: timeout) {
                 let results = try function.call([LuaValue]())
                 try state.checkStopping()
                 return results
@@ -244,13 +246,14 @@ extension StoreHandle {
             }
             return try call.answer(results)
         },
-        LuaMethod("begin_write") { handle, _ in
-            try handle.store.beginWrite()
+        LuaMethod("begin_write") { handle, call in
+            try handle.store.beginWrite(timeout: call.timeout(2, call.options(2, ["timeout"])))
             return .none
         },
         LuaMethod("commit_write") { handle, call in
             try call.state.checkStopping()
-            try handle.store.commitWrite(withoutNotifying: call.silencedTokens(2))
+            try handle.store.commitWrite(
+                withoutNotifying: call.silencedTokens(2, call.options(2, ["without_notifying"])))
             try handle.acknowledge()
             return .none
         },
@@ -299,8 +302,19 @@ extension LuaCall {
         return mode
     }
 
-    borrowing func silencedTokens(_ index: Int) throws -> [NotificationToken] {
-        guard let options = try options(index, ["without_notifying"]) else { return [] }
+    /// Returns the option `timeout`: the number of seconds to wait for other writers.
+    borrowing func timeout(_ index: Int, _ options: LuaTable?) throws -> Double? {
+        guard let options, !options["timeout"].isNil else { return nil }
+        guard let seconds = options["timeout"].number, seconds >= 0 else {
+            throw argumentError(index, "option 'timeout' must be a number of seconds, 0 or more")
+        }
+        return seconds
+    }
+
+    borrowing func silencedTokens(
+        _ index: Int, _ options: LuaTable?
+    ) throws -> [NotificationToken] {
+        guard let options else { return [] }
         let given = options["without_notifying"]
         if given.isNil { return [] }
         let values = given.table?.array ?? [given]

@@ -217,11 +217,7 @@ package final class StoreModule {
         configuration.holder = holder
         // Objects that a migration stores in the script's variables belong to the opened store.
         var migrated: StoreHandle?
-        let name =
-            switch configuration.location {
-            case .file(let name), .memory(let name): name
-            }
-        let wait = WriteWait { [weak self] in self?.host?.hint(WriteWait.text(name)) }
+        let wait = WriteWait { [weak self] in self?.host?.hint(WriteWait.text($0)) }
         let store = try Store(
             configuration, scheduler: scheduler,
             migration: migration.map { function in
@@ -232,9 +228,9 @@ package final class StoreModule {
                         function, with: migration, on: handle, defaults: schema)
                 }
             }, shouldCompact: shouldCompact,
-            whileWaiting: { [weak self] in
+            whileWaiting: { [weak self] store in
                 try self?.state.checkStopping()
-                guard let handler = self?.whileWaiting else { return wait.note() }
+                guard let handler = self?.whileWaiting else { return wait.note(store) }
                 try handler()
             })
         let handle = migrated ?? StoreHandle(self, store)

@@ -1,6 +1,8 @@
+import ObjectStore
+
 /// Notices that a write waits for another writer, from calls at short intervals during the wait.
 package final class WriteWait {
-    private let report: () -> Void
+    private let report: (Store) -> Void
     private var start = ContinuousClock.now
     private var last: ContinuousClock.Instant?
     private var isReported = false
@@ -8,10 +10,10 @@ package final class WriteWait {
     private static let patience = Duration.seconds(1)
 
     /// Creates a notice; `report` is called once for each wait that lasts longer than a second.
-    package init(report: @escaping () -> Void) { self.report = report }
+    package init(report: @escaping (Store) -> Void) { self.report = report }
 
     /// Records that a write still waits.
-    package func note(at now: ContinuousClock.Instant = .now) {
+    package func note(_ store: Store, at now: ContinuousClock.Instant = .now) {
         // The calls of one wait follow each other fifty times a second.
         if last.map({ $0.duration(to: now) > Self.patience }) ?? true {
             start = now
@@ -20,11 +22,11 @@ package final class WriteWait {
         last = now
         guard !isReported, start.duration(to: now) >= Self.patience else { return }
         isReported = true
-        report()
+        report(store)
     }
 
     /// Returns the text about a wait for the writer of a store.
-    package static func text(_ store: String) -> String {
-        "waiting for another process or script that is writing to '\(store)'"
+    package static func text(_ store: Store) -> String {
+        "waiting for \(store.writerDescription), which is writing to \(store.title)"
     }
 }

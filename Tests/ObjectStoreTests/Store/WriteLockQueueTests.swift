@@ -83,6 +83,17 @@ private final class Counts: Sendable {
         #expect(try store.objects("Entry").count() == (isCommit ? 4 : 3))
     }
 
+    @Test func `a write that waits too long throws and names the writer`() throws {
+        let store = try open(scheduler)
+        let writer = Writer(folder.file("a.moonpool"), isCommit: false)
+        let error = storeError(.timedOut) { try store.write(timeout: 0.05) {} }
+        #expect(error?.message.contains("another part of this process is writing") == true)
+        #expect(!store.isInWrite)
+        writer.end()
+        try store.write(timeout: 0) { try store.create("Entry", .list([.int(1)])) }
+        #expect(try store.objects("Entry").count() == 1)
+    }
+
     @Test func `an unused ticket lapses, and can be requested again`() throws {
         let store = try open(scheduler)
         let second = try open(ManualScheduler())
@@ -128,7 +139,7 @@ private final class Counts: Sendable {
         }
         let store = try Store(
             StoreConfiguration(.file(folder.file("a.moonpool"))), scheduler: scheduler,
-            whileWaiting: {
+            whileWaiting: { _ in
                 looks += 1
                 if looks == 3 { throw Enough() }
             })

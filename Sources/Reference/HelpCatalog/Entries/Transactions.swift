@@ -4,7 +4,10 @@ extension HelpCatalog {
         .method(
             "write", of: [store], ["(body: fun(): ..., options?: WriteOptions): ..."],
             "Runs a function in a write transaction. Commits when the function returns; rolls back on an error.",
-            errors: [.alreadyInWrite, .readOnly, .frozen, .diskFull, .tooManyVersions, .closed],
+            errors: [
+                .alreadyInWrite, .timedOut, .readOnly, .frozen, .diskFull, .tooManyVersions,
+                .closed,
+            ],
             example: """
                 local cleo = store:write(function()
                   return store:create("Dog", { id = 3, name = "Cleo" })
@@ -25,9 +28,9 @@ extension HelpCatalog {
                 print(rex.age)  --> 8
                 """),
         .method(
-            "begin_write", of: [store], ["()"],
-            "Begins a write transaction. Waits for other writers.",
-            errors: [.alreadyInWrite, .readOnly, .frozen, .closed],
+            "begin_write", of: [store], ["(options?: {timeout: number?})"],
+            "Begins a write transaction. Waits for other writers, at most for a timeout in seconds.",
+            errors: [.alreadyInWrite, .timedOut, .readOnly, .frozen, .closed],
             example: """
                 store:begin_write()
                 rex.age = 8
@@ -72,5 +75,8 @@ extension HelpCatalog {
         .field(
             "without_notifying", of: [writeOptions], "Token[]",
             "The observers that are not notified of this write."),
+        .field(
+            "timeout", of: [writeOptions], "number?",
+            "The longest wait for other writers in seconds; only for `store:write`."),
     ]
 }
