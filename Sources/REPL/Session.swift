@@ -94,6 +94,7 @@ package final class Session {
         modules = ModuleReloader(context, evaluator)
         installHelp()
         confirmLosses()
+        context.storeModule.chunkSource = { [evaluator] in evaluator.source(named: $0) }
     }
 
     /// The style of output: plain if output is redirected to text.

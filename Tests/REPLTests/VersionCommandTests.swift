@@ -52,6 +52,28 @@ import Testing
         #expect(try session.run(".diff 99").contains("version 99 does not exist"))
     }
 
+    @Test func `The schema changes of a session become the next migration`() throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let session = try kennel()
+        #expect(
+            try session.run(".migration \(folder.path)/none 5")
+                == "the schema has not changed since version 5")
+        _ = try session.run(
+            """
+            store:define({ Toy = { cost = "double" } }, function(m) m:rename_property("Toy", "price", "cost") end)
+            """)
+        let report = try session.run(".migration \(folder.path)/costs 5")
+        #expect(report.contains("0002 costs  rehearsed in"), "\(report)")
+        #expect(report.contains("'Toy.price' would be renamed to 'cost'"), "\(report)")
+        let text = try String(
+            contentsOf: folder.appending(path: "0002_costs.lua"), encoding: .utf8)
+        #expect(
+            text.contains(
+                "up = function(m) m:rename_property(\"Toy\", \"price\", \"cost\") end,"))
+        #expect(try session.run(".migration").contains("expected a name"))
+    }
+
     @Test func `A visited version is read-only and shows the way back`() throws {
         let session = try kennel()
         #expect(try session.run(".goto 4") == "store shows version 4; .goto returns")

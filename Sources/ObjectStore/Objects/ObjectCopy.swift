@@ -33,6 +33,20 @@ extension Store {
         }
         return LiveObject(.store(self), classSchema, key)
     }
+
+    /// Creates copies of objects of a frozen version, each once, with all objects that they link to.
+    ///
+    /// `body` receives the function that copies an object.
+    func createCopies(
+        from version: StoreView, _ body: ((LiveObject) throws -> Void) throws -> Void
+    ) throws {
+        var copy = ObjectCopy(try writer(changing: "a copy"), .frozen(version), .all)
+        try body { object in
+            guard !copy.hasCopied(object.reference) else { return }
+            let target = try view.schema.require(object.classSchema.name)
+            _ = try copy.copy(object, as: target, isNew: true)
+        }
+    }
 }
 
 /// Copies objects of another store, with all objects that they link to.
@@ -50,6 +64,8 @@ private struct ObjectCopy {
     private let reader: ObjectReading
     private let mode: UpdateMode
     private var made: [Made] = []
+    /// The number of objects whose links were copied.
+    private var completed = 0
     private var copies: [ObjectReference: ObjectReference] = [:]
 
     init(_ writer: ObjectWriter, _ source: ObjectSource, _ mode: UpdateMode) {
@@ -58,10 +74,15 @@ private struct ObjectCopy {
         self.mode = mode
     }
 
-    mutating func copy(_ root: LiveObject, as classSchema: ClassSchema) throws -> ObjectKey {
-        let key = try make(root.reference, classSchema)
+    func hasCopied(_ original: ObjectReference) -> Bool { copies[original] != nil }
+
+    /// Copies an object; `isNew` means that the store has no object without a primary key to update.
+    mutating func copy(
+        _ root: LiveObject, as classSchema: ClassSchema, isNew: Bool = false
+    ) throws -> ObjectKey {
+        let key = try make(root.reference, classSchema, isRoot: !isNew)
         // `make` appends the objects that the loop finds to `made`.
-        var next = 0
+        var next = completed
         while next < made.count {
             let original = made[next].original
             next += 1
@@ -71,21 +92,22 @@ private struct ObjectCopy {
             }
         }
         let creation = ObjectCreation(writer, mode: mode == .modified ? .modified : .all)
-        for object in made {
+        for object in made[completed...] {
             let values = try reader.values(
                 of: object.original, where: \.canHoldLinks
             ) { copies[$0] ?? $0 }
             guard !values.isEmpty else { continue }
             try creation.update(object.key, object.classSchema, with: .dictionary(values))
         }
+        completed = made.count
         return key
     }
 
     private mutating func make(
-        _ original: ObjectReference, _ classSchema: ClassSchema
+        _ original: ObjectReference, _ classSchema: ClassSchema, isRoot: Bool = false
     ) throws -> ObjectKey {
         let values = try reader.values(of: original, where: { !$0.canHoldLinks }) { $0 }
-        let key = try ObjectCreation(writer, mode: Self.mode(mode, made.isEmpty, classSchema))
+        let key = try ObjectCreation(writer, mode: Self.mode(mode, isRoot, classSchema))
             .create(classSchema, .dictionary(values))
         made.append(Made(original: original, classSchema: classSchema, key: key))
         copies[original] = ObjectReference(table: classSchema.table, key: key)

@@ -43,6 +43,9 @@ public final class Store {
     /// Called on the store's thread after the store has moved to another version or committed one.
     package var moveHandler: (() -> Void)?
 
+    /// Called after each move to another version.
+    package var advanceHandler: (() -> Void)?
+
     /// Called repeatedly while a write waits for another writer.
     ///
     /// An error of the handler ends the wait, and the write rethrows the error.
@@ -338,6 +341,7 @@ extension Store {
         let left = StoreView(schema: view.schema, snapshot: snapshot, isFrozen: true)
         view.noteChange()
         pin.move(to: view.version)
+        advanceHandler?()
         try reloadSchema()
         noteOtherCommits(after: left.version)
         notifications.didAdvance(leaving: left)
@@ -465,6 +469,7 @@ extension Store {
             }
         }
         pin.move(to: view.version)
+        advanceHandler?()
         return left
     }
 }

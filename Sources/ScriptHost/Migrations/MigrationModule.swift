@@ -75,6 +75,11 @@ enum MigrationModule {
             return MigrationTestRun.report(try run.outcomes())
         }
         context.module["migrate"] = .table(table)
+        module.sessionMigrator = { [weak module] store, version, name, folder in
+            guard let module else { return nil }
+            return try SessionMigration(module, store, folder: folder)
+                .write(name: name, since: version)?.value
+        }
         module.migrator = { [weak module] store, folder, version in
             guard let module else { return }
             let directory = try MigrationDirectory(folder, module)

@@ -60,6 +60,15 @@ extension MigrationRunner {
         return BaselineReport(store: store, recorded: files)
     }
 
+    /// Whether the store does not record a migration as applied.
+    func isUnrecorded(_ number: Int) throws -> Bool {
+        let borrowed = try borrowExisting(isReadOnly: true)
+        defer { borrowed.end() }
+        return try comparison(with: borrowed.store).history.pending.contains {
+            $0.number == number
+        }
+    }
+
     private func nothingToRecord(
         _ number: Int, _ target: Int?, _ comparison: MigrationComparison
     ) -> StoreError {

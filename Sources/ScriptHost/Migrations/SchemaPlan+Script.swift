@@ -12,6 +12,8 @@ extension SchemaPlan {
         case nextFile(parent: String?)
         /// The next file of a folder, which adopts changes that were made to a store outside of the migrations.
         case adoption(parent: String)
+        /// A file of a folder that repeats changes by `store:define` since a version.
+        case session(parent: String?, isFirst: Bool, since: UInt64, function: String?)
     }
 
     /// Returns the plan as an editable migration script.
@@ -23,6 +25,7 @@ extension SchemaPlan {
         let name = subject.split(separator: "/").last.map(String.init) ?? subject
         var lines: [String] = []
         var isDelta = false
+        var changedTypes: [String] = []
         switch destination {
         case .output:
             lines += [
@@ -41,6 +44,13 @@ extension SchemaPlan {
                 "return {",
             ]
             if let parent { lines.append("  parent = \(LuaLiteral.string(parent)),") }
+        case .session(let parent, let isFirst, let version, _):
+            isDelta = !isFirst
+            lines += [
+                "-- The changes of the schema of \(name) since version \(version), as they were made with store:define.",
+                "return {",
+            ]
+            if let parent { lines.append("  parent = \(LuaLiteral.string(parent)),") }
         case .adoption(let parent):
             lines += [
                 "-- Adopts the changes that were made to \(name) outside of the migrations. Other stores receive them when",
@@ -50,6 +60,15 @@ extension SchemaPlan {
                 "  adopts = \(LuaLiteral.string(name)),",
             ]
         }
+        if case .session(_, _, _, let function) = destination, function == nil {
+            changedTypes = differences.compactMap {
+                if case .typeChanged(let name, let old, _) = $0 {
+                    "\(name).\(old.name)"
+                } else {
+                    nil
+                }
+            }
+        }
         if isDelta {
             lines.append("  -- The differences in the schema.")
             lines.append("  changes = \(changes),")
@@ -58,12 +77,16 @@ extension SchemaPlan {
             lines.append("  schema = \(SchemaDocument(wanted).lua(indent: 2)),")
         }
         if case .firstFile = destination { return (lines + ["}", ""]).joined(separator: "\n") }
-        let drops = drops(isDelta: isDelta)
+        let drops = drops(isDelta: isDelta) + changedTypes
         if !drops.isEmpty {
             lines.append(
                 "  -- Properties and classes to remove. The values of renamed properties are kept.")
             lines.append(
                 "  drops = { \(drops.map { LuaLiteral.string($0) }.joined(separator: ", ")) },")
+        }
+        if case .session(_, _, _, let function) = destination {
+            if let function { lines += ["", "  up = \(function),"] }
+            return (lines + ["}", ""]).joined(separator: "\n")
         }
         if !choices.isEmpty {
             lines.append(

@@ -107,7 +107,7 @@ extension FrozenSpace {
     private static let refusing: [LuaMethod<FrozenSpace>] = [
         "write", "savepoint", "write_async", "begin_write", "commit_write", "cancel_write",
         "create", "add",
-        "delete", "delete_all", "define", "observe", "undo", "redo",
+        "delete", "delete_all", "define", "migration_since", "observe", "undo", "redo",
     ].map { name in
         LuaMethod(name) { _, _ in
             throw frozen()

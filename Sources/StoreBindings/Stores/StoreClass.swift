@@ -102,6 +102,7 @@ extension StoreHandle {
         },
         LuaMethod("define") { handle, call in
             try handle.store.check()
+            let base = try handle.definitionBase()
             let classes = try SchemaArguments(
                 handle.state, handle.dates, changing: handle.store.schema
             ).classes(call.table(2))
@@ -125,8 +126,23 @@ extension StoreHandle {
                 }
             }
             handle.updateClasses()
+            handle.noteDefinition(since: base, call[3].function)
             try handle.take(call.table(2))
             return .none
+        },
+        LuaMethod("migration_since") { handle, call in
+            try handle.store.check()
+            guard let write = try handle.module.sessionMigrator else {
+                throw StoreError(
+                    .invalidArgument, "migrations are not available in a sandboxed script")
+            }
+            guard let version = call[2].integer.flatMap(UInt64.init(exactly:)) else {
+                throw call.typeError(2, "version")
+            }
+            let options = try call.options(3, ["dir", "name"])
+            let report = try write(
+                handle, version, options?["name"].text, options?["dir"].text ?? "migrations")
+            return call.answer(report?.lua(call.state) ?? .nil)
         },
         LuaMethod("refresh") { handle, call in
             call.answer(.boolean(try handle.store.refresh()))

@@ -21,6 +21,10 @@ package final class StoreHandle {
     let functionDefaults = FunctionDefaults()
     /// The properties whose values stay with the script's handles.
     let ignoredProperties: IgnoredProperties
+    /// The changes of the schema by `store:define`, oldest first.
+    var definitions: [Definition] = []
+    /// The version up to which migrations repeat the changes of the schema; 0 for none.
+    package internal(set) var migratedVersion: UInt64 = 0
     private let options: StoreConfiguration
     private var frozenSpaces: [WeakSpace] = []
     /// The active recordings of changes.

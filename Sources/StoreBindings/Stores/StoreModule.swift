@@ -124,6 +124,14 @@ package final class StoreModule {
     /// Applies the migrations of a folder to a store before it is opened with `migrations = "DIR"`, up to a schema
     /// version.
     package var migrator: ((_ store: String, _ folder: String, _ version: UInt64?) throws -> Void)?
+    /// Writes the changes of a store's schema since a version as migrations of a folder; see `store:migration_since`.
+    package var sessionMigrator:
+        (
+            (_ store: StoreHandle, _ version: UInt64, _ name: String?, _ folder: String) throws ->
+                ReportValue?
+        )?
+    /// Returns the source of a chunk by its name in messages; nil if it is not known.
+    package var chunkSource: ((_ chunk: String) -> String?)?
     /// Whether observers whose tokens are reachable when a main chunk returns stay active.
     ///
     /// Used for scripts, because the locals of a main chunk become garbage when the chunk ends. True while the main

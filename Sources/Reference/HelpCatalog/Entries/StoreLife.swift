@@ -37,6 +37,22 @@ extension HelpCatalog {
                 print(store:schema("Dog", { ordered = true })[1][1])  --> id
                 """),
         .method(
+            "migration_since", of: [store],
+            ["(version: integer, options?: {dir: string?, name: string?}): table?"],
+            """
+            Writes the changes that this script made with `store:define` since a version as the next numbered file of a folder, \
+            by default `migrations`. Rehearses the file on a copy of that version, and records it as applied. Returns `files`, \
+            `rehearsal` and `recorded`; nil if the schema has not changed. A function has a file of its own if another function \
+            precedes it.
+            """,
+            errors: [.outOfRange, .migrationNeeded, .invalidArgument, .invalidSchema, .closed],
+            example: """
+                local version = store.version
+                store:define { Cat = { name = "string" } }
+                local report = store:migration_since(version, { dir = "cats", name = "add_cats" })
+                print(#report.files, #report.rehearsal.applied)  --> 2 1
+                """),
+        .method(
             "define", of: [store],
             [
                 "(schema: table<string, table>, options?: {force: boolean})",
