@@ -117,6 +117,7 @@ static inline void take_value(lua_State *L, int i, shim_value *v) {
     }
     v->tag = SHIM_OTHER;
     v->slot = lua_absindex(L, i);
+    v->u.i = 0;  // creation keeps the tables of fields on the stack, and stores their indexes
 }
 
 static inline int put_value(lua_State *L, const shim_value *v) {

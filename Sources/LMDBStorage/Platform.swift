@@ -48,7 +48,7 @@ enum Platform {
     /// Returns the name of a process's program; nil if it is not known.
     static func program(of process: Int32) -> String? { lines(of: "/proc/\(process)/comm").first }
 
-    /// Returns the lines of a file of the system about a process; none if there is no such process.
+    /// Returns the lines of a file in `/proc`; none if it cannot be read.
     private static func lines(of path: String) -> [String] {
         guard let file = fopen(path, "r") else { return [] }
         defer { fclose(file) }

@@ -190,14 +190,16 @@ private func kind(_ tag: Int32) -> LuaFieldKind {
         return (Unmanaged<LuaLiveClass>.fromOpaque(context).takeUnretainedValue(), keys)
     }
     /// Passes the elements of a short array to the body; returns nil for other values, and for tables with a metatable,
-    /// other keys, gaps, or more than ``LuaElements/most`` elements.
-    package func withElements<R>(_ body: (borrowing LuaElements) throws -> R) rethrows -> R? {
+    /// other keys, gaps, or more than ``LuaFields/mostElements`` elements.
+    package func withElements<R>(_ body: (borrowing LuaFields) throws -> R) rethrows -> R? {
         guard value.pointee.tag == SHIM_OTHER, index != 0 else { return nil }
-        return try withUnsafeTemporaryAllocation(of: shim_value.self, capacity: LuaElements.most) {
+        return try withUnsafeTemporaryAllocation(
+            of: shim_value.self, capacity: LuaFields.mostElements
+        ) {
             // because: the allocation is not empty
             let values = $0.baseAddress!
-            let count = shim_array(L, index, values, Int64(LuaElements.most))
-            return count < 0 ? nil : try body(LuaElements(values, Int(count), L))
+            let count = shim_array(L, index, values, Int64(LuaFields.mostElements))
+            return count < 0 ? nil : try body(LuaFields(values, Int(count), L))
         }
     }
     /// The value of any kind as a Lua value; `nil` for a box in the fields of a table (see `box`).
@@ -209,40 +211,16 @@ private func kind(_ tag: Int32) -> LuaFieldKind {
     }
 }
 
-/// The elements of an array.
-///
-/// Valid during the call. Read strings before any other use of Lua.
-@safe package struct LuaElements: ~Copyable {
-    /// The maximum number of elements.
-    package static let most = 64
-    // Safe because it exists only while the call that owns both pointers runs.
-    let values: UnsafePointer<shim_value>
-    let L: OpaquePointer
-    /// The number of elements.
-    package let count: Int
-
-    init(_ values: UnsafePointer<shim_value>, _ count: Int, _ L: OpaquePointer) {
-        self.values = values
-        self.count = count
-        self.L = L
-    }
-
-    /// Returns an element, borrowed during the call.
-    @inline(__always)
-    package func element(_ i: Int) -> LuaField {
-        precondition(i >= 0 && i < count)
-        return LuaField(values + i, L, index: 0)
-    }
-}
-
-/// The fields of a table, for creating an object.
+/// The fields of a table, for creating an object, or the elements of an array.
 ///
 /// Valid during the call. Read strings before any other use of Lua.
 @safe public struct LuaFields: ~Copyable {
     // Safe because it exists only while the call that owns both pointers runs.
     let values: UnsafePointer<shim_value>
     let L: OpaquePointer
-    /// The number of fields.
+    /// The maximum number of elements of an array.
+    package static let mostElements = 64
+    /// The number of fields or elements.
     ///
     /// A field that is `nil` in the table does not count.
     package let count: Int
@@ -253,17 +231,17 @@ private func kind(_ tag: Int32) -> LuaFieldKind {
         self.L = L
     }
 
-    /// Returns the slot of the property that a field sets.
+    /// Returns the slot of the property that a field sets; meaningless for elements.
     @inline(__always)
     package func slot(_ i: Int) -> Int {
         precondition(i >= 0 && i < count)
         return Int(values[i].slot)
     }
-    /// Returns a field, borrowed during the call.
+    /// Returns a field or an element, borrowed during the call.
     @inline(__always)
     package func field(_ i: Int) -> LuaField {
         precondition(i >= 0 && i < count)
-        // A table is on the stack.
+        // The table in a field is on the stack, at this index; that in an element is not, and has the index 0.
         let index = values[i].tag == SHIM_OTHER ? Int32(values[i].u.i) : 0
         return LuaField(values + i, L, index: index)
     }

@@ -22,6 +22,7 @@ import Testing
         session.expect(
             """
             local rex = store:new("Dog", { id = 1, name = "Rex" })
+            assert(not tostring(rex):find "0x", tostring(rex))
             assert(rex.age == 1 and rex.born == "today" and #rex.toys == 0 and next(rex.notes) == nil)
             assert(rex.owner == nil and rex.store == nil and rex.class == "Dog" and rex.draft == "")
             assert(#store:objects "Dog" == 0 and rex:is_valid())

@@ -68,7 +68,7 @@ import Testing
             """)
     }
 
-    @Test func `what is no array of the right elements is refused, and leaves no object`() {
+    @Test func `other tables than arrays of the right elements are refused, and leave no object`() {
         session.expect(
             """
             refused("type_mismatch", { ints = { "1" } })

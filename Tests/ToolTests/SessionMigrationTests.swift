@@ -99,7 +99,7 @@ import Testing
             "store:define { Cat = { name = 'string' } } for _ = 1, 101 do store:write(function() "
                 + "store:object('Dog', 1).name = 'x' end) end",
             "print(pcall(store.migration_since, store, base))",
-            "is no longer readable"
+            "cannot be read, because the store keeps"
         ),
         (
             "store:define { Cat = { name = 'string' } }",

@@ -71,7 +71,7 @@ package struct SessionMigration {
     /// Writes, rehearses and records the migrations since a version; nil if the schema has not changed.
     ///
     /// By default, the migrations contain all changes since the store was opened or the last call. Throws `out_of_range`
-    /// for a version that is no longer readable, `migration_needed` if the folder's last migration does not have the
+    /// for a version that cannot be read, `migration_needed` if the folder's last migration does not have the
     /// schema of that version, `invalid_argument` for a name that the folder has or a function whose text is not known,
     /// and the errors of the migrations; the folder is then unchanged.
     package func write(name: String?, since version: UInt64?) throws -> Report? {
@@ -81,7 +81,7 @@ package struct SessionMigration {
         guard first.wasEmpty || first.view != nil else {
             throw StoreError(
                 .outOfRange,
-                "version \(first.base) is no longer readable, because the store keeps \(handle.store.configuration.history) "
+                "version \(first.base) cannot be read, because the store keeps \(handle.store.configuration.history) "
                     + "versions; write the migration with moonpool migrate plan")
         }
         let hasMade = try makeFolder()
@@ -146,7 +146,7 @@ package struct SessionMigration {
         }
         throw StoreError(
             .outOfRange,
-            "version \(start) is not readable any more: version \(foreign.version) changed the schema, but not with "
+            "the changes since version \(start) are not all known: version \(foreign.version) changed the schema, but not with "
                 + "store:define of this script; begin at version \(foreign.version), or write the migration with moonpool "
                 + "migrate plan")
     }

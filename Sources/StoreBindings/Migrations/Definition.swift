@@ -60,7 +60,7 @@ extension StoreHandle {
 
     private var schema: Schema { store.schema }
 
-    /// Releases the data of versions whose history is no longer kept, because it takes space in the file.
+    /// Releases the versions that are older than the history, because they take space in the file.
     private func forgetOldDefinitions() {
         let kept = UInt64(clamping: store.configuration.history)
         for definition in definitions where definition.base + kept < store.version {

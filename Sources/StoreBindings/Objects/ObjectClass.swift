@@ -328,7 +328,7 @@ final class ObjectClass: LuaLiveClass {
         guard slot.kind == .list, inserter.beginList(position) else { return false }
         let isSet = field.withElements { elements in
             for i in 0..<elements.count
-            where !append(elements.element(i), to: position, inserter) { return false }
+            where !append(elements.field(i), to: position, inserter) { return false }
             return inserter.endList(position)
         }
         return isSet == true

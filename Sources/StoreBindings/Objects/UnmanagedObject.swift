@@ -98,10 +98,11 @@ final class UnmanagedObject {
         metamethods: [
             LuaMethod("__tostring") { object, call in
                 let parts = try object.values.pairs.map { key, value in
-                    let (key, value) = (
-                        try call.state.describe(key), try call.state.describe(value)
-                    )
-                    return "\(key) = \(value)"
+                    // An address would say nothing about a collection.
+                    let shown =
+                        try value.table.map { $0.pairs.isEmpty ? "{}" : "{ … }" }
+                        ?? "\(call.state.describe(value))"
+                    return "\(try call.state.describe(key)) = \(shown)"
                 }.sorted()
                 return call.answer(
                     .text("\(object.className) { \(parts.joined(separator: ", ")) } (unmanaged)"))
