@@ -90,7 +90,9 @@ let package = Package(
         .target(name: "Charts", swiftSettings: safe),
         .target(name: "CLuaShims", dependencies: ["CLua"]),
         .target(
-            name: "LuaHost", dependencies: ["CLuaShims", "MemoryAccounts"],
+            name: "CLuaFiles", exclude: ["lua"], cSettings: [.headerSearchPath("lua")]),
+        .target(
+            name: "LuaHost", dependencies: ["CLuaShims", "CLuaFiles", "MemoryAccounts"],
             swiftSettings: unsafeZone),
         .target(name: "CFibers"),
         .target(

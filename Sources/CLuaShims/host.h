@@ -162,3 +162,4 @@ void debug_setup(lua_State *L);
 void describe_memory_error(lua_State *L);  // [-1, +1] the account's error in place of Lua's, if there is an account
 int class_create_function(lua_State *L);
 int message_handler(lua_State *L);
+int32_t status_of_lua(int status);  // SHIM_OK and others, for a LUA_OK and others

@@ -57,7 +57,7 @@ void shim_keep_traceback(lua_State *L, const char *text) {
     h->kept_for = lua_topointer(L, -1);
 }
 
-static int status_of(int status) {
+int32_t status_of_lua(int status) {
     switch (status) {
     case LUA_OK: return SHIM_OK;
     case LUA_ERRMEM: return SHIM_MEMORY;
@@ -98,7 +98,7 @@ int32_t shim_call(lua_State *L, int32_t arguments, int32_t results) {
         h->traceback = NULL;
     }
     if (status == LUA_ERRMEM) describe_memory_error(L);
-    return status_of(status);
+    return status_of_lua(status);
 }
 
 int32_t shim_call_described(lua_State *L, int32_t arguments, int32_t results) {
@@ -143,7 +143,7 @@ int32_t shim_length(lua_State *L) { return protect(L, length, 1, 1); }
 int32_t shim_tostring(lua_State *L) { return protect(L, to_string, 1, 1); }
 
 int32_t shim_load(lua_State *L, const void *p, size_t n, const char *name, const char *mode) {
-    return status_of(luaL_loadbufferx(L, n ? p : "", n, name, mode));  // lua_load is protected
+    return status_of_lua(luaL_loadbufferx(L, n ? p : "", n, name, mode));  // lua_load is protected
 }
 
 // ---- pcall and xpcall of scripts with a memory account, as in lbaselib.c. A script that is refused memory catches the

@@ -29,6 +29,8 @@ package final class LuaState {
     var classes: [ObjectIdentifier: OpaquePointer] = [:]
     var methodSets: [ObjectIdentifier: [LuaReference]] = [:]
     var stopErrors: [Int: any ScriptError] = [:]
+    /// The results of the program's own Lua files that have run in this state.
+    var runtimeFiles: [String: LuaValue] = [:]
     /// Receives the warnings of `warn` and of failing finalizers, if warnings are on.
     package var onWarning: ((String) -> Void)?
     /// The owner of the state, from which the functions of classes obtain their host, because class declarations belong
@@ -113,6 +115,7 @@ package final class LuaState {
         home.open(self)
         shim_open_libraries(state, libraries.rawValue, ignoresEnvironment)
         if isConfined { shim_confine(state) }
+        shim_capture_standard(state)
         setStopError(LuaInterrupted(), SHIM_STOP_INTERRUPT)
     }
 

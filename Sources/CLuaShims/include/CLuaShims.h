@@ -62,6 +62,12 @@ void shim_open_libraries(lua_State *L, uint32_t set, bool no_environment);  // b
 void shim_confine(lua_State *L);  // removes what a confined script may not use; [-0, +0]
 void shim_warnings(lua_State *L, bool on);
 
+// ---- the program's own Lua files
+void shim_capture_standard(lua_State *L);  // copies the standard functions for them, before a script can change these
+void shim_push_standard(lua_State *L);     // the table of these copies; [-0, +1]
+// Compiles such a file; its globals are the copies, and what it sets stays its own. [-0, +1]
+int32_t shim_load_runtime(lua_State *L, const char *text, const char *name);
+
 // ---- the module luv, if a script has it
 bool shim_adopt_luv(lua_State *L);          // takes over its callbacks; false if the table on top is not luv
 void shim_silence_luv(lua_State *L);        // its callbacks are no longer called

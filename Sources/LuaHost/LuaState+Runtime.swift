@@ -1,0 +1,56 @@
+import CLuaFiles
+import CLuaShims
+
+// The program's own Lua files: those in `Sources/CLuaFiles/lua`, which are part of the binary.
+//
+// Each file has its own globals. The standard functions that it sees are copies that were made when the state was
+// created, so that no script can change what these files call.
+
+/// The text of one of the program's own Lua files.
+package enum RuntimeFile {
+    /// Returns the text of a file, such as `migrate.lua`.
+    ///
+    /// The file must exist.
+    package static func text(_ name: String) -> String {
+        guard let text = lua_file_text(name) else {
+            preconditionFailure("there is no Lua file \(name)")
+        }
+        return String(cString: text)
+    }
+}
+
+extension LuaState {
+    /// The functions and tables that every file of the program can use: Lua's own library, and what the host adds.
+    package var runtime: LuaTable {
+        let L = stack
+        shim_push_standard(L)
+        return LuaTable(reference: popReference(L))
+    }
+
+    /// Returns what one of the program's own files returns, such as the table of `strings.lua`.
+    ///
+    /// The file must exist. It runs when it is first used in this state. Inside it, `require "strings"` returns the result of another
+    /// file.
+    package func runtimeFile(_ name: String) throws(LuaError) -> LuaValue {
+        if let known = runtimeFiles[name] { return known }
+        if runtimeFiles.isEmpty { installRuntimeRequire() }
+        guard let text = lua_file_text(name + ".lua") else {
+            preconditionFailure("there is no Lua file \(name).lua")
+        }
+        let L = stack
+        // The name in brackets, like that of C functions, tells that the code is not the user's.
+        try check(shim_load_runtime(L, text, "=[moonpool \(name).lua]"), on: L)
+        let chunk = LuaFunction(reference: popReference(L))
+        let result = try chunk.call([]).first ?? .nil
+        runtimeFiles[name] = result
+        return result
+    }
+
+    private func installRuntimeRequire() {
+        runtime["require"] = .function(
+            makeFunction("require") { [weak self] call in
+                guard let self else { return .none }
+                return try call.answer(runtimeFile(call.text(1)))
+            })
+    }
+}
