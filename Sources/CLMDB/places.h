@@ -45,6 +45,7 @@ struct shim_identity {
     uint64_t device;
     uint64_t inode;
     int64_t size;
+    int64_t blocks;  /* of 512 bytes */
 };
 
 /* Looks up a path without reading the times of the file. A system with fine-grained times updates them at the next write
@@ -62,18 +63,19 @@ static inline int shim_look_up(const char *path, int follows_links, struct shim_
         uint32_t kind_major, kind_minor, device_major, device_minor;
         uint64_t rest[14];
     } state;
-    /* AT_SYMLINK_NOFOLLOW is 0x100; STATX_TYPE, STATX_INO and STATX_SIZE are 1, 0x100 and 0x200. */
-    if (syscall(SYS_statx, AT_FDCWD, path, follows_links ? 0 : 0x100, 0x301, &state) == 0) {
+    /* AT_SYMLINK_NOFOLLOW is 0x100; STATX_TYPE, STATX_INO, STATX_SIZE and STATX_BLOCKS are 1, 0x100, 0x200 and 0x400. */
+    if (syscall(SYS_statx, AT_FDCWD, path, follows_links ? 0 : 0x100, 0x701, &state) == 0) {
         found->device = makedev(state.device_major, state.device_minor);
         found->inode = state.inode;
         found->size = (int64_t)state.size;
+        found->blocks = (int64_t)state.blocks;
         return 0;
     }
     if (errno != ENOSYS) return -1;
 #endif
     struct stat status;
     if ((follows_links ? stat(path, &status) : lstat(path, &status)) != 0) return -1;
-    *found = (struct shim_identity){ status.st_dev, status.st_ino, status.st_size };
+    *found = (struct shim_identity){ status.st_dev, status.st_ino, status.st_size, status.st_blocks };
     return 0;
 }
 
@@ -91,12 +93,13 @@ struct shim_identity {
     uint64_t device;
     uint64_t inode;
     int64_t size;
+    int64_t blocks;  /* of 512 bytes */
 };
 
 static inline int shim_look_up(const char *path, int follows_links, struct shim_identity *found) {
     struct stat status;
     if ((follows_links ? stat(path, &status) : lstat(path, &status)) != 0) return -1;
-    *found = (struct shim_identity){ status.st_dev, status.st_ino, status.st_size };
+    *found = (struct shim_identity){ status.st_dev, status.st_ino, status.st_size, status.st_blocks };
     return 0;
 }
 

@@ -179,8 +179,8 @@ package final class Environment: Sendable {
         usedAtOpening = Self.usedBytes(pointer)
         let region = isPrivate || options.readOnly ? nil : LockRegion(of: path, pointer)
         lockRegion = region
-        seals = ValueSeals(tables: names.map(\.name))
         let reservation = MapReservation(pointer, path, isInMemory: isPrivate)
+        seals = ValueSeals(tables: names.map(\.name), isInPlace: reservation != nil)
         openWrite = OpenWrite(
             pointer, tableCount: names.count, isInMemory: isPrivate, reservation)
         var claimed: Int32 = -1
@@ -226,7 +226,7 @@ package final class Environment: Sendable {
     init(scratchOf live: Environment, tables names: [TableName]) throws(StorageError) {
         location = live.location
         fileNumber = live.fileNumber
-        seals = ValueSeals(tables: names.map(\.name))
+        seals = ValueSeals(tables: names.map(\.name), isInPlace: false)
         options = live.options
         isReadOnly = false
         lockRegion = nil
@@ -508,7 +508,7 @@ package final class Environment: Sendable {
     private func seal(_ verifier: PathVerifier) {
         var descriptor: mdb_filehandle_t = -1
         mdb_env_get_fd(pointer, &descriptor)
-        guard !isLocked, (try? verifier.verify()) != nil else { return }
+        guard !isLocked, verifier.isAtPath else { return }
         if case .seal(let seal) = FileSeal.read(descriptor), seal.version == latestVersion() {
             return
         }

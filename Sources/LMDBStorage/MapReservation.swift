@@ -34,8 +34,12 @@ final class MapReservation: @unchecked Sendable {
     /// The last known size of the file; negative if it is unknown.
     @exclusivity(unchecked) private var size = -1
 
-    /// The number of pages that a file may have in addition to its content; a file of twice as many is truncated.
+    /// The number of pages that a file may have in addition to its content; a file of three times as many is truncated.
+    ///
+    /// A write may reserve as many pages as the content has, and the next one would do it again after a truncation, which
+    /// also makes all commits of the next 30 ms look up the path.
     private static let spare = 700
+    private static let mostTimes = 3
     /// The maximum number of pages for which space is reserved in advance.
     private static let mostAhead = 16_384
 
@@ -77,15 +81,27 @@ final class MapReservation: @unchecked Sendable {
     }
 
     /// Begins a write; throws `damaged` if the file was truncated.
-    func begin() throws(StorageError) {
+    func begin(_ extent: FileExtent) throws(StorageError) {
         used = Environment.usedBytes(environment) / pageSize
-        var status = stat()
-        guard fstat(descriptor, &status) == 0 else {
-            throw StorageError(rawCode: errno, call: "fstat", file: path)
+        switch extent {
+        case .unchanged where size >= 0: break
+        case .known(let size, let blocks): try use(size: size, blocks: blocks)
+        case .unknown, .unchanged:
+            var status = stat()
+            guard fstat(descriptor, &status) == 0 else {
+                throw StorageError(rawCode: errno, call: "fstat", file: path)
+            }
+            try use(size: Int(status.st_size), blocks: Int(status.st_blocks))
         }
+        if vastSize == nil, size / pageSize > Self.mostTimes * (used + Self.spare) {
+            cut(to: (used + Self.spare) * pageSize)
+        }
+    }
+
+    private func use(size found: Int, blocks: Int) throws(StorageError) {
         if let vastSize {
             // The pages of writes that were rolled back still take memory.
-            if Int(status.st_blocks) * 512 > 2 * (used + Self.spare) * pageSize {
+            if blocks * 512 > 2 * (used + Self.spare) * pageSize {
                 cut(to: used * pageSize)
                 ftruncate(descriptor, off_t(vastSize))
             }
@@ -93,13 +109,12 @@ final class MapReservation: @unchecked Sendable {
         }
         // Pages that other processes have added, or removed and added again, may have no space on the device. The file
         // then takes fewer blocks than its pages need, apart from the few blocks of the file system's metadata.
-        if Int(status.st_size) != size || Int(status.st_blocks) * 512 < pages * pageSize {
+        if found != size || blocks * 512 < pages * pageSize {
             pages = 0
-            size = Int(status.st_size)
+            size = found
             // LMDB does not write free pages, so the file may end before its last page if the missing ones are free.
             if size < used * pageSize { try PageVerifier.requireWhole(descriptor, path: path) }
         }
-        if size / pageSize > 2 * (used + Self.spare) { cut(to: (used + Self.spare) * pageSize) }
     }
 
     /// Reserves space for a number of pages that the write takes, and for its end; returns the system's error code, or 0.

@@ -70,7 +70,7 @@ final class OpenWrite: @unchecked Sendable {
     /// Begins a write.
     ///
     /// Throws `diskFull`, and `damaged` if the file was truncated.
-    func begin(_ path: String) throws(StorageError) {
+    func begin(_ path: String, _ extent: FileExtent) throws(StorageError) {
         account = .current
         bytes = 0
         refusal = 0
@@ -79,7 +79,7 @@ final class OpenWrite: @unchecked Sendable {
         (pages, checkedPages) = (0, Self.mostKept)
         (mostTreePages, removedPages, replacedBytes) = (0, 0, 0)
         guard let reservation else { return }
-        try reservation.begin()
+        try reservation.begin(extent)
         try check(reservation.reserve(Self.reservedPages), "fallocate", path)
         checkedPages = Self.reservedPages
     }

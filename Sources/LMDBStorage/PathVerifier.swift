@@ -7,6 +7,14 @@ import Synchronization
     import Darwin
 #endif
 
+/// The size of a file and its blocks of 512 bytes, as far as they were read.
+enum FileExtent {
+    case unknown
+    /// The file is as it was when its extent was last known.
+    case unchanged
+    case known(size: Int, blocks: Int)
+}
+
 /// Verifies that an open data file is still the file at its path.
 ///
 /// The commits of a process that keeps writing to a renamed, deleted or replaced file would be lost, or would conflict
@@ -14,7 +22,8 @@ import Synchronization
 ///
 /// Every write verifies this by looking up the path. That takes three times as long as reading the state of an open file.
 /// A file that is written through its map is therefore looked up only in two cases: if its change time differs (renaming,
-/// removing or replacing the file changes it), and 20 times a second for the folders on the path.
+/// removing or replacing the file changes it), and 20 times a second for the folders on the path. The system also changes
+/// that time when the map is written to. While it does, the time is not read, because each reading lets it change again.
 final class PathVerifier: Sendable {
     private let path: String
     // because: the bytes are constant and freed at the end. A string would be copied for each lookup.
@@ -26,9 +35,9 @@ final class PathVerifier: Sendable {
     private let inode: UInt64
     /// Whether the path is looked up only after the file's change time differs.
     private let comparesTimes: Bool
-    /// The file's change time when its path was last looked up; 0 if the file may have changed again at that time.
+    /// The file's change time when its path was looked up; 0 if the file may have changed since then.
     private let knownChange = Atomic<Int64>(0)
-    /// The time of the next unconditional lookup of the path, on the monotonic clock.
+    /// The time of the next lookup of the path that reads the change time, on the monotonic clock.
     private let nextLookup = Atomic<UInt64>(0)
 
     private static let pause: UInt64 = 50_000_000
@@ -76,28 +85,34 @@ final class PathVerifier: Sendable {
     /// Verifies the path, and that the version in the lock file is the newest one in the data file.
     ///
     /// The versions differ if another program has overwritten one of the two files. LMDB would combine pages of both
-    /// contents. The caller holds the write lock. Throws `replaced`. Takes one system call, and two loads from the map.
+    /// contents. Only the owner of the write lock may call this. Throws `replaced`. Takes one or two system calls, and two
+    /// loads from the map.
     @inline(__always)
-    func verify(_ newest: UInt64) throws(StorageError) {
-        try verify()
+    func verify(_ newest: UInt64) throws(StorageError) -> FileExtent {
         guard Self.isNewest(newest, in: environment) else { throw replaced }
-    }
-
-    /// Throws `replaced` if the path leads to another file or to no file.
-    @inline(__always)
-    func verify() throws(StorageError) {
         let known = knownChange.load(ordering: .relaxed)
-        var status = stat()
-        if known != 0, shim_state(descriptor, &status) == 0, status.st_nlink == 1,
-            status.changeTime == known,
-            Platform.monotonicNanoseconds() < nextLookup.load(ordering: .relaxed)
-        {
-            return
+        if known != 0 {
+            var status = stat()
+            if shim_state(descriptor, &status) == 0, status.st_nlink == 1,
+                status.changeTime == known,
+                Platform.monotonicNanoseconds() < nextLookup.load(ordering: .relaxed)
+            {
+                return .unchanged
+            }
+            knownChange.store(0, ordering: .relaxed)
         }
-        try lookUp()
+        let found = try lookUp()
+        if comparesTimes {
+            let now = Platform.monotonicNanoseconds()
+            if now >= nextLookup.load(ordering: .relaxed) { readChangeTime(now) }
+        }
+        return .known(size: Int(found.size), blocks: Int(found.blocks))
     }
 
-    private func lookUp() throws(StorageError) {
+    /// Whether the path leads to the file.
+    var isAtPath: Bool { (try? lookUp()) != nil }
+
+    private func lookUp() throws(StorageError) -> shim_identity {
         var found = shim_identity()
         guard shim_look_up(pathBytes, 1, &found) == 0 else {
             let code = errno
@@ -105,16 +120,18 @@ final class PathVerifier: Sendable {
             throw StorageError(rawCode: code, call: "stat", file: path)
         }
         guard found.inode == inode, found.device == device else { throw replaced }
+        return found
+    }
+
+    /// Reads the change time, with which the next writes need not look up the path.
+    private func readChangeTime(_ now: UInt64) {
+        nextLookup.store(now &+ Self.pause, ordering: .relaxed)
         var status = stat()
-        guard comparesTimes, shim_state(descriptor, &status) == 0, status.st_nlink == 1 else {
-            return
-        }
-        var now = timespec()
-        clock_gettime(CLOCK_REALTIME, &now)
+        guard shim_state(descriptor, &status) == 0, status.st_nlink == 1 else { return }
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
         let change = status.changeTime
-        let isOver = now.nanoseconds - change > Self.tick
-        nextLookup.store(Platform.monotonicNanoseconds() &+ Self.pause, ordering: .relaxed)
-        knownChange.store(isOver ? change : 0, ordering: .relaxed)
+        if time.nanoseconds - change > Self.tick { knownChange.store(change, ordering: .relaxed) }
     }
 
     private var replaced: StorageError { StorageError(.replaced, call: "stat", file: path) }

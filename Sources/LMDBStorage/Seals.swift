@@ -50,18 +50,22 @@ package enum ValueSeal {
             == stored.loadUnaligned(fromByteOffset: count, as: UInt32.self)
     }
 
-    /// Writes the checksum after a value.
+    /// Writes the checksum after a value, and returns it.
     @inline(__always)
+    @discardableResult  // because: files are also written without a cache of verified values
     package static func write(
         to target: UnsafeMutableRawBufferPointer, _ key: UInt64, _ seed: UInt64
-    ) {
+    ) -> UInt32 {
         let count = target.count - size
         let sum = sum(UnsafeRawBufferPointer(rebasing: target[..<count]), key, seed)
         target.storeBytes(of: sum, toByteOffset: count, as: UInt32.self)
+        return sum
     }
 }
 
 /// The checksums of an open file's values: writes them, and verifies each once.
+///
+/// If values are written in place, in the map, those that this process has written count as verified.
 ///
 /// Any thread may use it, except the functions for the open write.
 final class ValueSeals: @unchecked Sendable {
@@ -78,6 +82,8 @@ final class ValueSeals: @unchecked Sendable {
     private static let half = 1 << 17
     /// The length from which a value has its own pages, at LMDB's usual page size.
     private static let longLength = 2048
+    /// Whether values have the same address when they are written and when they are read.
+    private let isInPlace: Bool
 
     /// The value that the caller writes before the next change; nil for none.
     @exclusivity(unchecked) private var lent:
@@ -86,7 +92,8 @@ final class ValueSeals: @unchecked Sendable {
     private let lentAddress = Atomic<UInt>(0)
 
     /// Creates the checksums; `tables` are the names of the tables, the first of which has LMDB's number 2.
-    init(tables: [String]) {
+    init(tables: [String], isInPlace: Bool) {
+        self.isInPlace = isInPlace
         let names = ["", "names"] + tables
         tableCount = names.count
         seeds = .allocate(capacity: names.count)
@@ -174,7 +181,11 @@ final class ValueSeals: @unchecked Sendable {
     /// Writes the checksum after a value in the last bytes of `target`.
     @inline(__always)
     func write(to target: UnsafeMutableRawBufferPointer, _ key: UInt64, _ table: UInt32) {
-        ValueSeal.write(to: target, key, seed(table))
+        let sum = ValueSeal.write(to: target, key, seed(table))
+        guard isInPlace, let base = UnsafeRawBufferPointer(target).baseAddress else { return }
+        let count = target.count &- ValueSeal.size
+        known[Self.entry(of: base, count)].store(
+            Self.tag(base, count, key, sum), ordering: .relaxed)
     }
 
     /// Drops the recorded value at the end of the write.

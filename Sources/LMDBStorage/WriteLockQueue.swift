@@ -44,8 +44,8 @@ final class WriteLockQueue: @unchecked Sendable {
     // Unchecked because: `monitor` guards all following properties and the states of the tickets.
     let monitor = Monitor()
     private var waiting: [Waiter] = []
-    /// The writer whose turn it is, and the beginning of its turn.
-    private var holder: (user: LockUser, since: ContinuousClock.Instant)?
+    /// The writer whose turn it is, and the beginning of its turn on the monotonic clock.
+    private var holder: (user: LockUser, since: UInt64)?
     /// The ticket whose turn has begun, until the queue's thread serves it.
     private var admitted: WriteLockTicket?
     private var isServed = false
@@ -71,13 +71,15 @@ final class WriteLockQueue: @unchecked Sendable {
     var isTaken: Bool { hasHolder.load(ordering: .relaxed) }
 
     private func describeHolder() -> String? {
-        holder.map { "\($0.user.name), for \((ContinuousClock.now - $0.since) / .seconds(1)) s" }
+        holder.map {
+            "\($0.user.name), for \(Double(Platform.monotonicNanoseconds() - $0.since) / 1e9) s"
+        }
     }
 
     /// Whether the writer of this process that has the lock, if any, has had it for less than a time in nanoseconds.
     func isHeld(lessThan nanoseconds: Int) -> Bool {
         monitor.withLock {
-            holder.map { ContinuousClock.now - $0.since < .nanoseconds(nanoseconds) } ?? true
+            holder.map { Platform.monotonicNanoseconds() - $0.since < nanoseconds } ?? true
         }
     }
 
@@ -101,7 +103,7 @@ final class WriteLockQueue: @unchecked Sendable {
     func leave() { monitor.withLock { endTurn() } }
 
     private func take(_ user: LockUser) {
-        holder = (user, .now)
+        holder = (user, Platform.monotonicNanoseconds())
         hasHolder.store(true, ordering: .relaxed)
     }
 

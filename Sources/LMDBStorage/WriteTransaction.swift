@@ -75,8 +75,9 @@ package final class WriteTransaction {
         }
         let newest = UInt64(mdb_txn_id(begun)) - 1
         do throws(StorageError) {
-            try environment.pathVerifier?.verify(newest)
-            try environment.openWrite.begin(environment.path)
+            var extent = FileExtent.unknown
+            if let verifier = environment.pathVerifier { extent = try verifier.verify(newest) }
+            try environment.openWrite.begin(environment.path, extent)
             mode = try environment.commitMode(durability, newest: newest)
         } catch {
             Self.abort(begun, self.ticket, environment)
