@@ -110,6 +110,25 @@ int64_t shim_array(lua_State *L, int32_t i, shim_value *values, int64_t capacity
     return seen == count ? count : -1;
 }
 
+int64_t shim_entries(lua_State *L, int32_t i, shim_value *keys, shim_value *values, int64_t capacity) {
+    if (lua_type(L, i) != LUA_TTABLE || !lua_checkstack(L, 3)) return -1;
+    if (lua_getmetatable(L, i)) {
+        lua_pop(L, 1);
+        return -1;
+    }
+    int64_t count = 0;
+    for (lua_pushnil(L); lua_next(L, i); lua_pop(L, 1)) {
+        if (count == capacity || lua_type(L, -2) != LUA_TSTRING) {
+            lua_pop(L, 2);
+            return -1;
+        }
+        take_value(L, -2, &keys[count]);
+        take_value(L, -1, &values[count]);
+        count++;
+    }
+    return count;
+}
+
 // ---- declaration
 
 static int locked(lua_State *L, const char *name) {  // hides the metatable from scripts without the debug library

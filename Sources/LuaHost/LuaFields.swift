@@ -202,6 +202,22 @@ private func kind(_ tag: Int32) -> LuaFieldKind {
             return count < 0 ? nil : try body(LuaFields(values, Int(count), L))
         }
     }
+    /// Passes the keys and the values of a small table to the body; returns nil for other values, and for tables with a
+    /// metatable, keys that are not strings, or more than ``LuaFields/mostElements`` entries.
+    package func withEntries<R>(
+        _ body: (_ keys: borrowing LuaFields, _ values: borrowing LuaFields) throws -> R
+    ) rethrows -> R? {
+        guard value.pointee.tag == SHIM_OTHER, index != 0 else { return nil }
+        let capacity = LuaFields.mostElements
+        return try withUnsafeTemporaryAllocation(of: shim_value.self, capacity: 2 * capacity) {
+            // because: the allocation is not empty
+            let keys = $0.baseAddress!
+            let count = shim_entries(L, index, keys, keys + capacity, Int64(capacity))
+            guard count >= 0 else { return nil }
+            return try body(
+                LuaFields(keys, Int(count), L), LuaFields(keys + capacity, Int(count), L))
+        }
+    }
     /// The value of any kind as a Lua value; `nil` for a box in the fields of a table (see `box`).
     package var luaValue: LuaValue {
         let state = state
@@ -218,7 +234,7 @@ private func kind(_ tag: Int32) -> LuaFieldKind {
     // Safe because it exists only while the call that owns both pointers runs.
     let values: UnsafePointer<shim_value>
     let L: OpaquePointer
-    /// The maximum number of elements of an array.
+    /// The maximum number of elements of an array, or of entries of a table.
     package static let mostElements = 64
     /// The number of fields or elements.
     ///

@@ -1,7 +1,7 @@
 import Testing
 
-/// Lists that are created with their object are the same as lists that are filled afterward.
-@Suite struct ShortListTests {
+/// Lists, sets and maps that are created with their object are the same as those that are filled afterward.
+@Suite struct ShortCollectionTests {
     let session: Session
 
     init() throws {
@@ -9,7 +9,9 @@ import Testing
             """
             Owner = { id = "int primary", ints = "int[]", doubles = "double[]", bools = "bool[]", texts = "string[]",
               dates = "date[]", data = "data[]", maybe = "string?[]", mixed = "mixed[]", friends = "Owner[]",
-              tags = "string<>", marks = "int{}", count = { type = "int", default = 3 } },
+              tags = "string<>", ints_set = "int<>", doubles_set = "double<>", dates_set = "date<>", pals = "Owner<>",
+              maybe_set = "string?<>", marks = "int{}", notes = "string{}", rates = "double{}", homes = "Owner{}",
+              maybe_notes = "string?{}", any = "mixed{}", count = { type = "int", default = 3 } },
             """)
         session.expect(
             """
@@ -35,6 +37,7 @@ import Testing
             """
             local function long(element) local all = {} for i = 1, 300 do all[i] = element end return all end
             local one, two = create {}, create {}
+            local is_set = { tags = true, ints_set = true, doubles_set = true, dates_set = true, pals = true, maybe_set = true }
             local cases = {
               ints = { {}, { 1 }, { 1, -5, math.maxinteger, math.mininteger }, long(7) },
               doubles = { { 1, 2.5 }, { 0/0, 1/0, -0.0 }, long(0.5) },
@@ -45,14 +48,20 @@ import Testing
               maybe = { { "a", moonpool.null, "b" } },
               mixed = { { 1, "two", { 3 }, one } },
               friends = { { one, two, one }, {} },
-              tags = { { "b", "a", "b" } },
+              tags = { { "b", "a", "b" }, { "z", "", "é", "e", "a" }, { ("y"):rep(300), "x" }, {} },
+              ints_set = { { 3, 1, 2, 1, -4, math.mininteger }, { 5 } },
+              doubles_set = { { 2.5, 0/0, -0.0, 0.0, 1, 0/0, -1/0 } },
+              dates_set = { { moonpool.date(5), moonpool.date(-5), moonpool.date(5) } },
+              pals = { { two, one, two }, {} },
+              maybe_set = { { "b", moonpool.null, "a", moonpool.null } },
             }
             for name, lists in pairs(cases) do
               for _, list in ipairs(lists) do
                 local made, filled = create { [name] = list }, create {}
                 store:write(function()
-                  if name == "tags" then for _, element in ipairs(list) do filled.tags:add(element) end else
-                    for _, element in ipairs(list) do filled[name]:append(element) end
+                  local collection = filled[name]
+                  for _, element in ipairs(list) do
+                    if is_set[name] then collection:add(element) else collection:append(element) end
                   end
                 end)
                 assert(#made[name] == #filled[name], name)
@@ -68,6 +77,43 @@ import Testing
             """)
     }
 
+    @Test func `tables of each type give the entries that assignment gives`() {
+        session.expect(
+            """
+            local one, two = create {}, create {}
+            local many = {}
+            for i = 1, 200 do many["key " .. i] = i end
+            local cases = {
+              marks = { {}, { b = 2, a = 1 }, { [""] = 0, ["é"] = 1, e = 2, z = math.mininteger }, many },
+              notes = { { x = "", y = ("long"):rep(100) }, { [("key"):rep(100)] = "v" }, { ["$date"] = "text" } },
+              rates = { { a = 1, b = 2.5, c = 0/0 } },
+              homes = { { one = one, two = two, again = one } },
+              maybe_notes = { { a = moonpool.null, b = "b" } },
+              any = { { a = 1, b = "two", c = { 3 }, d = one } },
+            }
+            for name, tables in pairs(cases) do
+              for _, entries in ipairs(tables) do
+                local made, filled = create { [name] = entries }, create {}
+                store:write(function() for key, value in pairs(entries) do filled[name][key] = value end end)
+                assert(#made[name] == #filled[name], name)
+                local keys = {}
+                for key in pairs(made[name]) do keys[#keys + 1] = key end
+                local position = 0
+                for key, b in pairs(filled[name]) do
+                  position = position + 1
+                  local a = made[name][key]
+                  assert(keys[position] == key, name .. " " .. key)
+                  assert(a == b or a ~= a and b ~= b or name == "any", name .. " " .. key)
+                end
+                assert(position == #keys)
+              end
+            end
+            assert(#store:objects("Owner"):where("marks.a == 1") == 2 and #store:objects("Owner"):where("ANY homes.id == $1", one.id) == 2)
+            store:write(function() store:delete(one) end)
+            assert(#store:objects("Owner"):where("homes.@count == 3") == 2, "the keys of deleted objects stay")
+            """)
+    }
+
     @Test func `other tables than arrays of the right elements are refused, and leave no object`() {
         session.expect(
             """
@@ -78,6 +124,12 @@ import Testing
             refused("type_mismatch", { texts = "a" })
             refused("type_mismatch", { texts = { "a\\xff" } })
             refused("type_mismatch", { friends = { 1 } })
+            refused("type_mismatch", { tags = { a = 1 } })
+            refused("type_mismatch", { ints_set = { 1, "a" } })
+            refused("type_mismatch", { marks = { 1, 2 } })
+            refused("type_mismatch", { marks = { a = 1, b = "2" } })
+            refused("type_mismatch", { marks = { a = 1, [2] = 2 } })
+            refused("type_mismatch", { notes = { ["a\\xff"] = "b" } })
             local gone = create {}
             store:write(function() store:delete(gone) end)
             refused("invalid_object", { friends = { gone } })
@@ -92,10 +144,12 @@ import Testing
             assert(not ok and err.code == "duplicate_key")
             -- An update replaces the lists.
             store:write(function()
-              store:create("Owner", { id = 1000, ints = { 5, 6 }, friends = { owner } }, "modified")
+              store:create("Owner", { id = 1000, ints = { 5, 6 }, friends = { owner }, tags = { "t", "s" },
+                marks = { b = 2, a = 1 } }, "modified")
             end)
             local updated = store:object("Owner", 1000)
             assert(updated.ints[2] == 6 and updated.friends[1] == owner)
+            assert(updated.tags[1] == "s" and #updated.tags == 2 and updated.marks.b == 2 and #updated.marks == 2)
             """)
     }
 

@@ -204,6 +204,8 @@ int64_t shim_live_array(lua_State *L, int32_t index, shim_class **c, int64_t *ke
 // Returns the number of elements of an array without a metatable, and writes them; -1 for any other value, for gaps, and
 // for more elements than capacity. Strings are valid as long as the table. The index is absolute. Cannot raise.
 int64_t shim_array(lua_State *L, int32_t index, shim_value *values, int64_t capacity);
+// The same for the entries of a table whose keys are all strings.
+int64_t shim_entries(lua_State *L, int32_t index, shim_value *keys, shim_value *values, int64_t capacity);
 void shim_push_walk(lua_State *L, shim_class *c, const void *source, shim_keys keys);
 
 // ---- stopping

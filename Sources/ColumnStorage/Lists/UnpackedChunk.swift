@@ -160,6 +160,33 @@ struct UnpackedChunk {
         return part
     }
 
+    /// Returns the elements at some positions, in their order.
+    func arranged(_ positions: [Int]) -> UnpackedChunk {
+        var arranged = UnpackedChunk(words: holdsWords)
+        if holdsWords {
+            arranged.words = positions.map { words[$0] }
+        } else {
+            for position in positions {
+                arranged.bytes += bytes[range(position)]
+                arranged.ends.append(arranged.bytes.count)
+            }
+        }
+        if !nulls.isEmpty { arranged.nulls = positions.map { nulls[$0] } }
+        return arranged
+    }
+
+    /// Whether each byte element precedes the next one in the order of bytes.
+    var isAscending: Bool {
+        (0..<max(0, count - 1)).allSatisfy { precedes($0, $0 + 1) }
+    }
+
+    /// The positions of the byte elements in the order of bytes.
+    var ascendingPositions: [Int] { (0..<count).sorted(by: precedes) }
+
+    private func precedes(_ left: Int, _ right: Int) -> Bool {
+        bytes[range(left)].lexicographicallyPrecedes(bytes[range(right)])
+    }
+
     /// Returns chunks of which each can be stored; one chunk if all elements fit into it.
     ///
     /// With `fillsChunks`, all except the last one are full.

@@ -35,15 +35,23 @@ extension RowWriter {
         return cell.form == Form.text || cell.form == Form.fixed ? [UInt8](bytes(cell)) : nil
     }
 
-    /// Returns the elements of a list; nil if the column is not set.
-    package func list(_ column: ColumnID) -> [ListElement]? {
-        guard isSet(column), let list = lists.first(where: { $0.column == column.rawValue }),
-            let kind = reader.definition.columns[column.rawValue].elementKind
-        else { return nil }
-        let cell = values[list.contents]
+    /// Returns the elements of a collection; nil if the column is not set.
+    package func elements(_ column: ColumnID) -> [ListElement]? {
+        guard isSet(column), let collection = collection(column) else { return nil }
+        return elements(in: collection.contents, collection.kind)
+    }
+
+    /// Returns the keys of a map in the order of its elements; nil if the column is not set.
+    package func keys(_ column: ColumnID) -> [ListElement]? {
+        guard isSet(column), let keys = collection(column)?.keys else { return nil }
+        return elements(in: keys, .data)
+    }
+
+    private func elements(in contents: Int, _ kind: ColumnKind) -> [ListElement] {
+        let cell = values[contents]
         guard cell.form == Form.text,
-            let chunk = ListChunk(bytes(cell), words: list.words),
-            let content = UnpackedChunk(chunk, words: list.words)
+            let chunk = ListChunk(bytes(cell), words: kind.isStoredAsWord),
+            let content = UnpackedChunk(chunk, words: kind.isStoredAsWord)
         else { return [] }
         return (0..<content.count).map { content.element($0, kind) }
     }

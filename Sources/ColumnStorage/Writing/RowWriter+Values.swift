@@ -132,12 +132,17 @@ extension RowWriter {
         set(column, Cell(form: kind == .link ? Form.word : Form.null))
     }
 
-    // MARK: Lists
+    // MARK: Collections
 
-    /// Begins a list; returns false if the row writer cannot set lists of the column.
-    package func beginList(_ column: ColumnID) -> Bool {
-        guard let list = lists.first(where: { $0.column == column.rawValue }) else { return false }
-        elements.clear(words: list.words)
+    func collection(_ column: ColumnID) -> Collection? {
+        collections.first { $0.column == column.rawValue }
+    }
+
+    /// Begins a list, a set or a map; returns false if the row writer cannot set collections of the column.
+    package func beginCollection(_ column: ColumnID) -> Bool {
+        guard let collection = collection(column) else { return false }
+        elements.clear(words: collection.words)
+        keys.clear(words: false)
         return true
     }
 
@@ -158,19 +163,53 @@ extension RowWriter {
     /// Adds null.
     package func appendNull() { elements.append(.null) }
 
-    /// Sets the list that was begun; returns false, without setting it, if the list is too long for a row.
-    package func endList(_ column: ColumnID) -> Bool {
-        guard let list = lists.first(where: { $0.column == column.rawValue }) else { return false }
-        let size = elements.packedSize
-        guard elements.count <= ListChunk.maximumElements, size <= InlineLists.maximumBytes else {
-            return false
+    /// Adds the key of the element of a map that is added next.
+    package func append(key: RawSpan) {
+        key.withUnsafeBytes { keys.append(bytes: $0) }
+    }
+
+    /// Adds the key of the element of a map that is added next.
+    package func append(key: String) { append(key: key.utf8Span.span.bytes) }
+
+    /// Arranges the elements of the set that was begun: `positions` returns those of the distinct elements in order.
+    package func arrangeSet(_ column: ColumnID, _ positions: ([ListElement]) -> [Int]) {
+        guard elements.count > 1, let collection = collection(column) else { return }
+        let all = (0..<elements.count).map { elements.element($0, collection.kind) }
+        elements = elements.arranged(positions(all))
+    }
+
+    /// Sets the collection that was begun.
+    ///
+    /// Returns false, without setting it, if the collection is too long for a row, or a map has a key twice.
+    package func endCollection(_ column: ColumnID) -> Bool {
+        guard let collection = collection(column) else { return false }
+        if collection.keys != nil {
+            if !keys.isAscending {
+                let positions = keys.ascendingPositions
+                (keys, elements) = (keys.arranged(positions), elements.arranged(positions))
+            }
+            guard keys.isAscending, keys.count == elements.count else { return false }
         }
-        // Empty lists are stored too, so that the column counts as set.
-        values[list.column] = Cell(word: UInt64(elements.count), form: Form.word)
-        if elements.count == 0 { return true }
-        let start = reserveText(size)
-        elements.pack(into: cells.pointee.text + start)
-        values[list.contents] = Cell(word: UInt64(start), count: size, form: Form.text)
+        guard elements.fitsRow, keys.fitsRow else { return false }
+        // Empty collections are stored too, so that the column counts as set.
+        values[collection.column] = Cell(word: UInt64(elements.count), form: Form.word)
+        set(elements, in: collection.contents)
+        if let column = collection.keys { set(keys, in: column) }
         return true
+    }
+
+    private func set(_ chunk: UnpackedChunk, in column: Int) {
+        if chunk.count == 0 { return }
+        let size = chunk.packedSize
+        let start = reserveText(size)
+        chunk.pack(into: cells.pointee.text + start)
+        values[column] = Cell(word: UInt64(start), count: size, form: Form.text)
+    }
+}
+
+extension UnpackedChunk {
+    /// Whether the elements can be stored in the row of their owner.
+    fileprivate var fitsRow: Bool {
+        count <= ListChunk.maximumElements && packedSize <= InlineLists.maximumBytes
     }
 }

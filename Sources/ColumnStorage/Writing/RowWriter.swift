@@ -44,13 +44,16 @@ package final class RowWriter {
         let index: Unmanaged<IntIndex>
     }
 
-    /// A column of short lists.
-    struct Lists {
+    /// A column of short lists, sets or maps.
+    struct Collection {
         let column: Int
         let contents: Int
-        let words: Bool
+        /// The column with the keys of maps; nil for lists and sets.
+        let keys: Int?
+        let kind: ColumnKind
         /// The index of the links; nil for other elements.
         let links: IntIndex?
+        var words: Bool { kind.isStoredAsWord }
     }
 
     private let session: WriteSession
@@ -71,10 +74,12 @@ package final class RowWriter {
     private let bytesIndexes: [(column: Int, index: BytesIndex)]
     /// The columns of bytes whose links are indexed.
     private let mixedColumns: [Int]
-    let lists: [Lists]
-    private let linkLists: [Lists]
-    /// The elements of the list that is being set.
+    let collections: [Collection]
+    private let linkCollections: [Collection]
+    /// The elements of the collection that is being set.
     @exclusivity(unchecked) var elements = UnpackedChunk(words: true)
+    /// The keys of the map that is being set.
+    @exclusivity(unchecked) var keys = UnpackedChunk(words: false)
 
     private static let firstTextCapacity = 256
 
@@ -87,28 +92,36 @@ package final class RowWriter {
         state = reader.state
         definition = reader.definition
         columns = definition.columns.count
-        lists = definition.columns.compactMap { column in
-            guard column.collection == .list, let contents = column.contents,
-                let kind = column.elementKind, !column.isMixed
-            else { return nil }
-            return Lists(
-                column: column.id.rawValue, contents: contents.rawValue,
-                words: kind.isStoredAsWord, links: reader.intIndex(column.id))
-        }
-        linkLists = lists.filter { $0.links != nil }
-        let kept = definition.columns.filter { $0.kind != .list }.compactMap { column in
-            reader.intIndex(column.id).map {
-                KeptIndex(
-                    column: column.id.rawValue, isLink: column.kind == .link,
-                    index: .passRetained($0))
+        var collections: [Collection] = []
+        var kept: [KeptIndex] = []
+        var bytesIndexes: [(column: Int, index: BytesIndex)] = []
+        var mixedColumns: [Int] = []
+        for index in definition.columns.indices {
+            let column = definition.columns[index]
+            let position = column.id.rawValue
+            if column.kind == .list {
+                if let contents = column.contents, let kind = column.elementKind, !column.isMixed {
+                    collections.append(
+                        Collection(
+                            column: position, contents: contents.rawValue,
+                            keys: column.keyContents?.rawValue, kind: kind,
+                            links: reader.intIndex(column.id)))
+                }
+            } else if let index = reader.intIndex(column.id) {
+                kept.append(
+                    KeptIndex(
+                        column: position, isLink: column.kind == .link, index: .passRetained(index))
+                )
             }
+            if let index = reader.bytesIndex(column.id) { bytesIndexes.append((position, index)) }
+            if column.isMixed { mixedColumns.append(position) }
         }
+        self.collections = collections
+        linkCollections = collections.filter { $0.links != nil }
+        self.bytesIndexes = bytesIndexes
+        self.mixedColumns = mixedColumns
         intIndexes = .allocate(capacity: kept.count)
         _ = intIndexes.initialize(from: kept)
-        bytesIndexes = definition.columns.compactMap { column in
-            reader.bytesIndex(column.id).map { (column.id.rawValue, $0) }
-        }
-        mixedColumns = definition.columns.filter(\.isMixed).map(\.id.rawValue)
         cells = .allocate(capacity: 1)
         cells.initialize(
             to: Cells(
@@ -175,7 +188,7 @@ package final class RowWriter {
         }
         if intIndexes.count > 0 { enterIntegers(ObjectKey(key)) }
         if !bytesIndexes.isEmpty { enterBytes(ObjectKey(key)) }
-        if !linkLists.isEmpty { enterLinks(ObjectKey(key)) }
+        if !linkCollections.isEmpty { enterLinks(ObjectKey(key)) }
         for column in mixedColumns where values[column].form == Form.text {
             session.set(
                 overlay.id, ColumnID(column), ObjectKey(key), bytes: bytes(values[column]).bytes,
@@ -256,9 +269,9 @@ package final class RowWriter {
     }
 
     private func enterLinks(_ key: ObjectKey) {
-        for list in linkLists {
-            let cell = values[list.contents]
-            guard cell.form == Form.text, let index = list.links,
+        for collection in linkCollections {
+            let cell = values[collection.contents]
+            guard cell.form == Form.text, let index = collection.links,
                 let chunk = ListChunk(bytes(cell), words: true)
             else { continue }
             do throws(StorageError) {

@@ -31,7 +31,8 @@ package final class ObjectInserter {
         let type: PropertyType
         let isOptional: Bool
         let isSingle: Bool
-        let isList: Bool
+        /// The kind of collection; nil for single values and backlinks.
+        let collection: CollectionKind?
         let hasDefault: Bool
         let linked: TableID?
     }
@@ -41,8 +42,8 @@ package final class ObjectInserter {
         let classSchema: ClassSchema
         fileprivate let fields: [Field]
         fileprivate let links: [(position: Int, target: TableReader)]
-        /// The classes to which the lists of links lead.
-        fileprivate let listTargets: [TableID: TableReader]
+        /// The classes to which the collections of links lead.
+        fileprivate let collectionTargets: [TableID: TableReader]
         fileprivate let defaults: [Value?]
         /// The number of properties with one value each; if all of these are set, no default is needed.
         fileprivate let singleCount: Int
@@ -53,31 +54,32 @@ package final class ObjectInserter {
             self.classSchema = classSchema
             var fields: [Field] = []
             var links: [(position: Int, target: TableReader)] = []
-            var listTargets: [TableID: TableReader] = [:]
+            var collectionTargets: [TableID: TableReader] = [:]
             for (position, property) in classSchema.properties.enumerated() {
                 var linked: TableID?
                 // Embedded objects are created, never linked.
-                if property.type == .object, property.isSingle || property.isList,
-                    let target = view.schema.target(of: property), !target.isEmbedded
+                if property.type == .object, let target = view.schema.target(of: property),
+                    !target.isEmbedded
                 {
                     linked = target.table
                     let rows = try view.table(target)
                     if property.isSingle {
                         links.append((position, rows))
                     } else {
-                        listTargets[target.table] = rows
+                        collectionTargets[target.table] = rows
                     }
                 }
                 fields.append(
                     Field(
                         column: property.column, type: property.type,
                         isOptional: property.isOptional, isSingle: property.isSingle,
-                        isList: property.isList, hasDefault: property.defaultValue != nil,
+                        collection: property.collection,
+                        hasDefault: property.defaultValue != nil,
                         linked: linked))
             }
             self.fields = fields
             self.links = links
-            self.listTargets = listTargets
+            self.collectionTargets = collectionTargets
             defaults = classSchema.properties.map(\.defaultValue)
             singleCount = fields.count { $0.isSingle }
             hasCollectionDefaults = fields.contains { !$0.isSingle && $0.hasDefault }
@@ -164,15 +166,31 @@ package final class ObjectInserter {
             && writer.setText(field.column, value)
     }
 
-    /// Begins a list of values or links; returns false if the list cannot be stored directly.
+    /// Begins a list or a set of values or links; returns false if it cannot be stored directly.
     ///
-    /// Add the elements and call ``endList(_:)`` before the next property is set.
+    /// Add the elements in any order and call ``endCollection(_:)`` before the next property is set.
     package func beginList(_ position: Int) -> Bool {
         let field = plan.fields[position]
-        return field.isList && writer.beginList(field.column)
+        return (field.collection == .list || field.collection == .set)
+            && writer.beginCollection(field.column)
     }
 
-    /// Adds a value to the list that was begun; returns false if it cannot be stored directly.
+    /// Begins a map; returns false if it cannot be stored directly.
+    ///
+    /// Add each key and then its value, in any order, and call ``endCollection(_:)`` before the next property is set.
+    package func beginMap(_ position: Int) -> Bool {
+        let field = plan.fields[position]
+        return field.collection == .map && writer.beginCollection(field.column)
+    }
+
+    /// Adds a key in UTF-8 to the map that was begun; returns false if it is not valid.
+    package func append(key: RawSpan) -> Bool {
+        guard RowWriter.isText(key) else { return false }
+        writer.append(key: key)
+        return true
+    }
+
+    /// Adds a value to the collection that was begun; returns false if it cannot be stored directly.
     package func append(_ value: Value, to position: Int) -> Bool {
         let field = plan.fields[position]
         switch (field.type, value) {
@@ -188,7 +206,8 @@ package final class ObjectInserter {
         case (.objectID, .objectID(let identifier)): writer.append(bytes: identifier.bytes)
         case (.decimal, .decimal(let number)): writer.append(bytes: number.bytes)
         case (.object, .object(let reference)) where field.linked == reference.table:
-            guard (try? plan.listTargets[reference.table]?.isPresent(reference.key)) == true else {
+            guard (try? plan.collectionTargets[reference.table]?.isPresent(reference.key)) == true
+            else {
                 return false
             }
             writer.append(word: reference.key.rawValue)
@@ -198,15 +217,22 @@ package final class ObjectInserter {
         return true
     }
 
-    /// Adds UTF-8 bytes to the list of strings that was begun; returns false if they are not valid.
+    /// Adds UTF-8 bytes to the collection of strings that was begun; returns false if they are not valid.
     package func append(utf8 value: RawSpan, to position: Int) -> Bool {
         guard plan.fields[position].type == .string, RowWriter.isText(value) else { return false }
         writer.append(bytes: value)
         return true
     }
 
-    /// Sets the list that was begun; returns false if it is too long to be stored directly.
-    package func endList(_ position: Int) -> Bool { writer.endList(plan.fields[position].column) }
+    /// Sets the collection that was begun; returns false if it cannot be stored directly, as if it is too long.
+    package func endCollection(_ position: Int) -> Bool {
+        let field = plan.fields[position]
+        if field.collection == .set {
+            let order = ElementOrder(classSchema.properties[position])
+            writer.arrangeSet(field.column, order.distinctPositions)
+        }
+        return writer.endCollection(field.column)
+    }
 
     private func keep(_ value: Value, _ position: Int) {
         if !hasOthers { others = Array(repeating: nil, count: plan.fields.count) }
@@ -217,11 +243,7 @@ package final class ObjectInserter {
     /// Sets a value directly; returns false if the value cannot be stored without further work.
     private func stage(_ value: Value, _ position: Int) -> Bool {
         let field = plan.fields[position]
-        guard field.isSingle else {
-            guard case .list(let elements) = value, beginList(position) else { return false }
-            for element in elements where !append(element, to: position) { return false }
-            return endList(position)
-        }
+        guard field.isSingle else { return stage(collection: value, position) }
         let column = field.column
         switch (field.type, value) {
         case (.int, .int(let number)): writer.setInt(column, number)
@@ -242,6 +264,22 @@ package final class ObjectInserter {
         default: return false
         }
         return true
+    }
+
+    private func stage(collection value: Value, _ position: Int) -> Bool {
+        switch value {
+        case .list(let elements):
+            guard beginList(position) else { return false }
+            for element in elements where !append(element, to: position) { return false }
+        case .dictionary(let entries):
+            guard beginMap(position) else { return false }
+            for (key, element) in entries {
+                writer.append(key: key)
+                guard append(element, to: position) else { return false }
+            }
+        default: return false
+        }
+        return endCollection(position)
     }
 
     // MARK: Creation
@@ -339,12 +377,21 @@ package final class ObjectInserter {
             if hasOthers, let value = others[position] { return value }
             let field = plan.fields[position]
             guard field.type != .backlinks, writer.isSet(field.column) else { return nil }
-            return field.isSingle
-                ? stored(field)
-                : writer.list(field.column).map { elements in
-                    .list(elements.map { Value($0, of: field.type, target: field.linked) })
-                }
+            return field.isSingle ? stored(field) : storedCollection(field)
         }
+    }
+
+    private func storedCollection(_ field: Field) -> Value? {
+        guard let elements = writer.elements(field.column) else { return nil }
+        let values = elements.map { Value($0, of: field.type, target: field.linked) }
+        guard let keys = writer.keys(field.column) else { return .list(values) }
+        var entries: ValueMap = [:]
+        for (key, value) in zip(keys, values) {
+            if case .bytes(let bytes) = key {
+                entries[String(decoding: bytes, as: UTF8.self)] = value
+            }
+        }
+        return .dictionary(entries)
     }
 
     private func stored(_ field: Field) -> Value {

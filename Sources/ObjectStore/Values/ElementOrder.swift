@@ -81,7 +81,11 @@ struct ElementOrder {
 
     /// Returns the positions of the first occurrences of the values, in the order of the values.
     func distinctPositions(_ values: [Value]) -> [Int] {
-        let elements = values.map { $0.listElement(of: property) }
+        distinctPositions(values.map { $0.listElement(of: property) })
+    }
+
+    /// Returns the positions of the first occurrences of the elements, in their order.
+    func distinctPositions(_ elements: [ListElement]) -> [Int] {
         var result: [Int] = []
         for position in sortedPositions(elements)
         where result.last.map({ compare(elements[$0], elements[position]) != 0 }) ?? true {

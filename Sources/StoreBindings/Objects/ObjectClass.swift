@@ -274,7 +274,7 @@ final class ObjectClass: LuaLiveClass {
             let slot = PropertySlot(rawValue: fields.slot(i))
             let field = fields.field(i)
             if field.kind == .other {
-                guard setList(slot, field, inserter) else { return nil }
+                guard setCollection(slot, field, inserter) else { return nil }
                 continue
             }
             guard set(slot.index, kind: slot.kind, field, inserter) else {
@@ -320,16 +320,30 @@ final class ObjectClass: LuaLiveClass {
         return true
     }
 
-    /// Sets a list to the elements of an array; returns false for other tables, and for elements that need conversion.
-    private func setList(
+    /// Sets a list or a set to the elements of an array, or a map to the entries of a table.
+    ///
+    /// Returns false for other tables, and for elements that need conversion.
+    private func setCollection(
         _ slot: PropertySlot, _ field: borrowing LuaField, _ inserter: ObjectInserter
     ) -> Bool {
         let position = slot.index
-        guard slot.kind == .list, inserter.beginList(position) else { return false }
-        let isSet = field.withElements { elements in
-            for i in 0..<elements.count
-            where !append(elements.field(i), to: position, inserter) { return false }
-            return inserter.endList(position)
+        guard slot.kind == .list || slot.kind == .collection else { return false }
+        if inserter.beginList(position) {
+            let isSet = field.withElements { elements in
+                for i in 0..<elements.count
+                where !append(elements.field(i), to: position, inserter) { return false }
+                return inserter.endCollection(position)
+            }
+            return isSet == true
+        }
+        guard inserter.beginMap(position) else { return false }
+        let isSet = field.withEntries { keys, values in
+            for i in 0..<keys.count {
+                guard keys.field(i).withBytes({ inserter.append(key: $0) }),
+                    append(values.field(i), to: position, inserter)
+                else { return false }
+            }
+            return inserter.endCollection(position)
         }
         return isSet == true
     }

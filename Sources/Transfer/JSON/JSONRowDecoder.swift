@@ -70,7 +70,7 @@ struct JSONRowDecoder {
 
     // MARK: Fast path
 
-    /// Stores a row that has only values and short lists of the right types, from the member at `first` up to the end of its
+    /// Stores a row that has only values and short collections of the right types, from the member at `first` up to the end of its
     /// object.
     ///
     /// Returns false and stores nothing for any other row.
@@ -127,6 +127,7 @@ struct JSONRowDecoder {
             inserter.set(field, parsed)
         case (.decimal, .int): inserter.set(field, .decimal(DecimalValue(tape.int(value))))
         case (nil, .array): return setList(field, tape, value, inserter)
+        case (nil, .object): return setMap(field, tape, value, inserter)
         default: return false
         }
         return true
@@ -138,21 +139,41 @@ struct JSONRowDecoder {
         guard inserter.beginList(field) else { return false }
         var position = value + 1
         while tape.kind(position) != .end {
-            let isSet =
-                switch tape.kind(position) {
-                case .string: tape.withText(position) { inserter.append(utf8: $0, to: field) }
-                case .int:
-                    inserter.append(.int(tape.int(position)), to: field)
-                        || appendDouble(field, tape, position, inserter)
-                case .real: appendDouble(field, tape, position, inserter)
-                case .truth: inserter.append(.bool(true), to: field)
-                case .falsehood: inserter.append(.bool(false), to: field)
-                default: false
-                }
-            guard isSet else { return false }
+            guard append(field, tape, position, inserter) else { return false }
             position = tape.after(position)
         }
-        return inserter.endList(field)
+        return inserter.endCollection(field)
+    }
+
+    private func setMap(
+        _ field: Int, _ tape: JSONTape, _ value: Int, _ inserter: ObjectInserter
+    ) -> Bool {
+        guard inserter.beginMap(field) else { return false }
+        var position = value + 1
+        while tape.kind(position) != .end {
+            // A name with a dollar may denote a value of another type.
+            guard tape.firstByte(position) != UInt8(ascii: "$"),
+                tape.withText(position, inserter.append(key:)),
+                append(field, tape, position + 1, inserter)
+            else { return false }
+            position = tape.after(position + 1)
+        }
+        return inserter.endCollection(field)
+    }
+
+    private func append(
+        _ field: Int, _ tape: JSONTape, _ position: Int, _ inserter: ObjectInserter
+    ) -> Bool {
+        switch tape.kind(position) {
+        case .string: tape.withText(position) { inserter.append(utf8: $0, to: field) }
+        case .int:
+            inserter.append(.int(tape.int(position)), to: field)
+                || appendDouble(field, tape, position, inserter)
+        case .real: appendDouble(field, tape, position, inserter)
+        case .truth: inserter.append(.bool(true), to: field)
+        case .falsehood: inserter.append(.bool(false), to: field)
+        default: false
+        }
     }
 
     private func appendDouble(
