@@ -29,6 +29,25 @@ import Testing
     }
 
     @Test(arguments: [
+        ("pens:where(\"na", ["name"]), ("pens:where(\"no", ["`not`"]),
+        ("pens:where(\"`n", ["`name`", "`next`", "`nil`", "`not`"]),
+        ("pens:where(\"n", ["name", "next"]), ("pens:where(\"name == 'x' and tr", ["`true`"]),
+        ("pens:where(\"next.no", ["not"]), ("pens:where(\"`next`.na", ["name"]),
+        ("pens:where(\"`not` ", ["!=", "<", "<=", "==", ">", ">=", "between", "in"]),
+        ("pens:sorted(\"no", ["not"]),
+    ]) func `words of the language are completed in backquotes`(
+        _ typed: String, _ expected: [String]
+    ) throws {
+        let session = try TestSession()
+        _ = try session.run(
+            """
+            store:define { Pen = { name = "string", ["not"] = "int", ["nil"] = "int?", ["true"] = "bool", next = "Pen" } }
+            """)
+        _ = try session.run("pens = store:objects 'Pen'")
+        #expect(try session.complete(typed) == expected)
+    }
+
+    @Test(arguments: [
         ("store:define { Cat = { age = \"in", ["int"]),
         ("store:define { Cat = { id = \"int pr", ["primary"]),
         ("store:define { Cat = { id = \"int primary ", ["fulltext", "indexed"]),

@@ -36,12 +36,14 @@ struct Completer {
     }
 
     private func make(
-        _ typed: String, _ candidates: [String], suffix: String = "",
+        _ typed: String, _ candidates: [String], suffix: String = "", isFiltered: Bool = false,
         details: (String) -> String? = { _ in nil }
     ) -> Completion? {
         // A name with control characters cannot be shown in the line.
         let found = Set(
-            candidates.filter { $0.hasPrefix(typed) && ControlCharacters.escaped($0) == $0 }
+            candidates.filter {
+                (isFiltered || $0.hasPrefix(typed)) && ControlCharacters.escaped($0) == $0
+            }
         ).sorted()
         guard !found.isEmpty else { return nil }
         let shown = Array(found.prefix(Self.limit))
@@ -152,7 +154,7 @@ struct Completer {
     private func predicate(_ text: String, _ classSchema: ClassSchema) -> Completion? {
         switch PredicateContext(text, classSchema, schema) {
         case .literal: return nil
-        case .path: return path(Self.lastWord(of: text), in: classSchema)
+        case .path: return path(Self.lastWord(of: text), in: classSchema, isPredicate: true)
         case .words(let typed, let words): return make(typed, words, suffix: " ")
         }
     }
@@ -160,7 +162,11 @@ struct Completer {
     /// Returns the completions of a key path such as `owner.na`.
     ///
     /// Without a class, the candidates are the properties of all classes, and the classes.
-    private func path(_ word: String, in start: ClassSchema?) -> Completion? {
+    ///
+    /// In a predicate, names that would have another meaning are in backquotes.
+    private func path(
+        _ word: String, in start: ClassSchema?, isPredicate: Bool = false
+    ) -> Completion? {
         var parts = word.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
         let typed = parts.removeLast()
         guard let schema else { return nil }
@@ -169,13 +175,23 @@ struct Completer {
             return make(typed, parts.isEmpty ? names + classNames : names)
         }
         for part in parts {
-            guard let property = current.property(named: part),
+            guard let property = current.property(named: part.filter { $0 != "`" }),
                 let next = Self.target(of: property, in: schema)
             else { return nil }
             current = next
         }
-        return make(typed, current.properties.map(\.name)) { name in
-            current.property(named: name)?.typeName
+        let names = current.properties.map(\.name)
+        let isQuoted = typed.hasPrefix("`")
+        func written(_ name: String) -> String {
+            if isQuoted { return "`\(name)`" }
+            return isPredicate ? QueryText.written(name, isFirst: parts.isEmpty) : name
+        }
+        // A word of the predicate language is offered in backquotes, unless other names begin with what was typed.
+        let isOnlyWords = names.allSatisfy { !$0.hasPrefix(typed) || written($0) != $0 }
+        let candidates = names.filter { $0.hasPrefix(isQuoted ? typed.dropFirst() : typed[...]) }
+            .map(written).filter { $0.hasPrefix(typed) || isOnlyWords }
+        return make(typed, candidates, isFiltered: true) { name in
+            current.property(named: name.filter { $0 != "`" })?.typeName
         }
     }
 
@@ -193,7 +209,7 @@ struct Completer {
     /// Returns the dotted name at the end of a text.
     private static func lastWord(of text: String) -> String {
         let bytes = text.utf8.reversed().prefix {
-            LuaLexer.isNameByte($0) || $0 == UInt8(ascii: ".")
+            LuaLexer.isNameByte($0) || $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: "`")
         }
         return String(decoding: bytes.reversed(), as: UTF8.self)
     }

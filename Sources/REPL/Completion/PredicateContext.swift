@@ -79,7 +79,9 @@ enum PredicateContext {
         var current: ClassSchema? = classSchema
         var property: Property?
         for name in path.split(separator: ".", omittingEmptySubsequences: false) {
-            guard let found = current?.property(named: String(name)) else { return nil }
+            guard let found = current?.property(named: name.filter { $0 != "`" }) else {
+                return nil
+            }
             property = found
             current = schema.flatMap { Completer.target(of: found, in: $0) }
         }

@@ -21,6 +21,18 @@ package enum QueryText {
         }
     }
 
+    /// Returns a property's name as a predicate contains it: in backquotes if it would have another meaning without them.
+    ///
+    /// `isFirst` is true for a name at the beginning of a path, where words of the language have their meaning.
+    package static func written(_ name: String, isFirst: Bool = true) -> String {
+        let path = isFirst ? [name] : ["a", name]
+        guard let syntax = try? PredicateParser.parse(path.joined(separator: ".") + " == 1"),
+            case .comparison(let comparison) = syntax.predicate.form,
+            case .path(let found) = comparison.left.form, found.components.map(\.name) == path
+        else { return "`\(name)`" }
+        return name
+    }
+
     /// Compiles the condition that properties have the given values.
     ///
     /// Names are not parsed, so they may be keywords of the language. Throws `unknown_property`, and `invalid_query`
