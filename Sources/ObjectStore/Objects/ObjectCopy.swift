@@ -26,10 +26,8 @@ extension Store {
                 .dictionary(reader.values(of: object.reference, where: { _ in true }) { $0 }),
                 mode: mode)
         }
-        try checkTopLevel(classSchema)
         let key = try writer.atomically {
-            var copy = ObjectCopy(writer, object.source, mode)
-            return try copy.copy(object, as: classSchema)
+            try ObjectCopy(writer, object.source, mode).copy(object, as: classSchema)
         }
         return LiveObject(.store(self), classSchema, key)
     }
@@ -40,9 +38,9 @@ extension Store {
     func createCopies(
         from version: StoreView, _ body: ((LiveObject) throws -> Void) throws -> Void
     ) throws {
-        var copy = ObjectCopy(try writer(changing: "a copy"), .frozen(version), .all)
+        let copy = ObjectCopy(try writer(changing: "a copy"), .frozen(version), .all)
         try body { object in
-            guard !copy.hasCopied(object.reference) else { return }
+            if copy.creation.references[object.reference] != nil { return }
             let target = try view.schema.require(object.classSchema.name)
             _ = try copy.copy(object, as: target, isNew: true)
         }
@@ -50,75 +48,39 @@ extension Store {
 }
 
 /// Copies objects of another store, with all objects that they link to.
-///
-/// The copy has two passes, so cycles need no special case: first the objects with their plain values, then the links
-/// between them.
-private struct ObjectCopy {
-    private struct Made {
-        let original: ObjectReference
-        let classSchema: ClassSchema
-        let key: ObjectKey
-    }
-
-    private let writer: ObjectWriter
+private struct ObjectCopy: ObjectGraph {
+    private let store: Store
     private let reader: ObjectReading
-    private let mode: UpdateMode
-    private var made: [Made] = []
-    /// The number of objects whose links were copied.
-    private var completed = 0
-    private var copies: [ObjectReference: ObjectReference] = [:]
+    let creation: GraphCreation<ObjectReference>
 
     init(_ writer: ObjectWriter, _ source: ObjectSource, _ mode: UpdateMode) {
-        self.writer = writer
+        store = writer.store
         reader = ObjectReading(source)
-        self.mode = mode
+        creation = GraphCreation(writer, mode)
     }
-
-    func hasCopied(_ original: ObjectReference) -> Bool { copies[original] != nil }
 
     /// Copies an object; `isNew` means that the store has no object without a primary key to update.
-    mutating func copy(
+    func copy(
         _ root: LiveObject, as classSchema: ClassSchema, isNew: Bool = false
     ) throws -> ObjectKey {
-        let key = try make(root.reference, classSchema, isRoot: !isNew)
-        // `make` appends the objects that the loop finds to `made`.
-        var next = completed
-        while next < made.count {
-            let original = made[next].original
-            next += 1
-            for linked in try reader.links(of: original) where copies[linked] == nil {
-                let name = try reader.classSchema(linked).name
-                _ = try make(linked, try writer.store.view.schema.require(name))
-            }
-        }
-        let creation = ObjectCreation(writer, mode: mode == .modified ? .modified : .all)
-        for object in made[completed...] {
-            let values = try reader.values(
-                of: object.original, where: \.canHoldLinks
-            ) { copies[$0] ?? $0 }
-            guard !values.isEmpty else { continue }
-            try creation.update(object.key, object.classSchema, with: .dictionary(values))
-        }
-        completed = made.count
-        return key
+        try creation.create(root.reference, as: classSchema, isNew: isNew, in: self).key
     }
 
-    private mutating func make(
-        _ original: ObjectReference, _ classSchema: ClassSchema, isRoot: Bool = false
-    ) throws -> ObjectKey {
-        let values = try reader.values(of: original, where: { !$0.canHoldLinks }) { $0 }
-        let key = try ObjectCreation(writer, mode: Self.mode(mode, isRoot, classSchema))
-            .create(classSchema, .dictionary(values))
-        made.append(Made(original: original, classSchema: classSchema, key: key))
-        copies[original] = ObjectReference(table: classSchema.table, key: key)
-        return key
+    func classSchema(of node: ObjectReference) throws -> ClassSchema {
+        try store.view.schema.require(reader.classSchema(node).name)
     }
 
-    /// Returns the mode for an object: linked objects without a primary key cannot be updated and are always created.
-    private static func mode(
-        _ mode: UpdateMode, _ isRoot: Bool, _ classSchema: ClassSchema
-    ) -> UpdateMode {
-        isRoot || classSchema.primaryKey != nil ? mode : .error
+    func links(of node: ObjectReference) throws -> [ObjectReference] {
+        try reader.links(of: node)
+    }
+
+    func values(
+        of node: ObjectReference, in classSchema: ClassSchema, holdingLinks: Bool
+    ) throws -> Value {
+        .dictionary(
+            try reader.values(of: node, where: { $0.canHoldLinks == holdingLinks }) {
+                creation.references[$0] ?? $0
+            })
     }
 }
 
