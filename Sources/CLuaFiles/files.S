@@ -2,7 +2,13 @@
 // would take the compiler 0.1 s for each KiB.)
 //
 // __has_include makes a file an input of the build, which .incbin alone does not: list each file in both places.
-#if !__has_include("strings.lua")
+#if !__has_include("strings.lua") || !__has_include("example.lua") || !__has_include("api/moonpool.lua") || \
+    !__has_include("api/text.lua") || !__has_include("api/migrate.lua") || !__has_include("api/opening.lua") || \
+    !__has_include("api/store.lua") || !__has_include("api/objects.lua") || !__has_include("api/collections.lua") || \
+    !__has_include("api/projections.lua") || !__has_include("api/mixed.lua") || !__has_include("api/observing.lua") || \
+    !__has_include("api/threads.lua") || !__has_include("api/replication.lua") || !__has_include("api/values.lua") || \
+    !__has_include("api/migration.lua") || !__has_include("api/transfer.lua") || !__has_include("api/prompt.lua") || \
+    !__has_include("api/errors.lua")
 #error "a file is missing"
 #endif
 
@@ -20,5 +26,23 @@
     .global lua_files
 lua_files:
     FILE "strings.lua"
+    FILE "example.lua"
+    FILE "api/moonpool.lua"
+    FILE "api/text.lua"
+    FILE "api/migrate.lua"
+    FILE "api/opening.lua"
+    FILE "api/store.lua"
+    FILE "api/objects.lua"
+    FILE "api/collections.lua"
+    FILE "api/projections.lua"
+    FILE "api/mixed.lua"
+    FILE "api/observing.lua"
+    FILE "api/threads.lua"
+    FILE "api/replication.lua"
+    FILE "api/values.lua"
+    FILE "api/migration.lua"
+    FILE "api/transfer.lua"
+    FILE "api/prompt.lua"
+    FILE "api/errors.lua"
     .quad 0, 0
     .section .note.GNU-stack, "", %progbits

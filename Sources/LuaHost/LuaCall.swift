@@ -149,15 +149,19 @@ package struct LuaAnswer: Sendable {
     }
 
     /// Returns an error about an argument: `bad argument #1 to 'name' (reason)`.
-    package func argumentError(_ index: Int, _ reason: String) -> LuaArgumentError {
+    ///
+    /// `hint` follows the closing parenthesis.
+    package func argumentError(
+        _ index: Int, _ reason: String, hint: String = ""
+    ) -> LuaArgumentError {
         let number = function.isMethod ? index - 1 : index
         if number == 0 {
-            return LuaArgumentError("calling '\(name)' on bad self (\(reason))")
+            return LuaArgumentError("calling '\(name)' on bad self (\(reason))\(hint)")
         }
-        return LuaArgumentError("bad argument #\(number) to '\(name)' (\(reason))")
+        return LuaArgumentError("bad argument #\(number) to '\(name)' (\(reason))\(hint)")
     }
 
-    /// Returns an error about the type of an argument: `… (table expected, got nil)`.
+    /// Returns an error about the type of an argument: `… (table expected, got nil); write store:define(schema)`.
     ///
     /// In an operator's metamethod, which scripts do not call by name, the error has the message of Lua's own
     /// operators.
@@ -169,7 +173,10 @@ package struct LuaAnswer: Sendable {
             LuaArgumentError(
                 "attempt to perform arithmetic on a \(typeName(index)) value (\(expected) expected)"
             )
-        default: argumentError(index, "\(expected) expected, got \(typeName(index))")
+        default:
+            argumentError(
+                index, "\(expected) expected, got \(typeName(index))",
+                hint: usage.map { "; write \($0.text)" } ?? "")
         }
     }
 
@@ -263,17 +270,23 @@ open class LuaKeySource {
 final class FunctionBox {
     let home: LuaHome
     let name: String
+    /// The type or table of the API that has the function; nil for a function that the API does not describe.
+    let owner: String?
     let isMethod: Bool
     let body: (borrowing LuaCall) throws -> LuaAnswer
+    /// The number of arguments, including the receiver, that the function is known to take.
+    var knownCount: Int
 
     init(
-        home: LuaHome, name: String, isMethod: Bool,
+        home: LuaHome, name: String, of owner: String?, isMethod: Bool,
         body: @escaping (borrowing LuaCall) throws -> LuaAnswer
     ) {
         self.home = home
         self.name = name
+        self.owner = owner
         self.isMethod = isMethod
         self.body = body
+        knownCount = owner == nil ? .max : isMethod ? 1 : 0
     }
 }
 
@@ -281,12 +294,14 @@ extension LuaState {
     /// Creates a Lua function that calls this closure.
     ///
     /// The closure is released when Lua collects the function. Its errors are raised in Lua. The closure can call Lua
-    /// again, including this state's `run`.
+    /// again, including this state's `run`. `owner` is the table of the API that has the function, such as
+    /// `moonpool.json`; its description then determines how many arguments the function takes.
     package func makeFunction(
-        _ name: String, _ body: @escaping (borrowing LuaCall) throws -> LuaAnswer
+        _ name: String, of owner: String? = nil,
+        _ body: @escaping (borrowing LuaCall) throws -> LuaAnswer
     ) -> LuaFunction {
         let L = stack
-        push(FunctionBox(home: home, name: name, isMethod: false, body: body), on: L)
+        push(FunctionBox(home: home, name: name, of: owner, isMethod: false, body: body), on: L)
         return LuaFunction(reference: popReference(L))
     }
 
@@ -295,7 +310,9 @@ extension LuaState {
             guard let object, let L else { return 0 }
             let function = Unmanaged<FunctionBox>.fromOpaque(object).takeUnretainedValue()
             do {
-                return try function.body(LuaCall(function, L)).count
+                let call = LuaCall(function, L)
+                if call.count > function.knownCount { try call.refuseSurplus() }
+                return try function.body(call).count
             } catch {
                 // because the state is open: it is running this function
                 return function.home.state!.raise(error, on: L)

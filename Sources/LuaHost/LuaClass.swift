@@ -274,12 +274,12 @@ extension LuaState {
         let pointer = makeClass(dispatch, kind: SHIM_CLASS_BOX, name: type.name, on: L)
         classes[ObjectIdentifier(type)] = pointer
         for method in type.methods {
-            push(function(for: method, of: type, pointer), on: L)
+            push(function(for: method, of: type, pointer, owner: type.name), on: L)
             if method.isFastCreate { shim_class_use_fast_create(L) }
             shim_class_add_method(L, pointer, method.name, method.name.utf8.count)
         }
         for method in type.metamethods {
-            push(function(for: method, of: type, pointer, isMetamethod: true), on: L)
+            push(function(for: method, of: type, pointer, owner: nil), on: L)
             shim_class_add_metamethod(L, pointer, method.name)
         }
         setProperties(type.properties.enumerated().map { ($1.name, $0) }, of: pointer, on: L)
@@ -288,18 +288,17 @@ extension LuaState {
 
     private func function<Object: AnyObject>(
         for method: LuaMethod<Object>, of type: LuaClass<Object>, _ pointer: OpaquePointer,
-        isMetamethod: Bool = false
+        owner: String?
     ) -> FunctionBox {
         if let free = method.free {
-            return FunctionBox(home: home, name: method.name, isMethod: true, body: free)
+            return FunctionBox(
+                home: home, name: method.name, of: owner, isMethod: true, body: free)
         }
-        let surplus = SurplusArguments(type.name, method.name)
-        return FunctionBox(home: home, name: method.name, isMethod: true) { call in
+        return FunctionBox(home: home, name: method.name, of: owner, isMethod: true) { call in
             var cls: OpaquePointer?
             guard call.count > 0, let object = shim_to_box(call.L, 1, &cls), cls == pointer else {
                 throw call.badReceiver(type.name)
             }
-            if !isMetamethod { try surplus.check(call) }
             // The object is retained, because the method can call code that empties the box, such as its finalizer.
             let target = Unmanaged<Object>.fromOpaque(object).takeUnretainedValue()
             return try withExtendedLifetime(target) { try method.body(target, call) }

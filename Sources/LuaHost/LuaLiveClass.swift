@@ -177,19 +177,19 @@ extension LuaState {
         if let known = methodSets[ObjectIdentifier(set)] { return known }
         let L = stack
         let made = (set.methods + set.metamethods).enumerated().map { index, method in
-            let surplus = SurplusArguments("object", method.name)
-            let isMetamethod = index >= set.methods.count
             let body: (borrowing LuaCall) throws -> LuaAnswer
             if let free = method.free {
                 body = free
             } else {
                 body = { call in
                     guard let object = call.liveObject(1) else { throw call.badReceiver("object") }
-                    if !isMetamethod { try surplus.check(call) }
                     return try method.body(object, call)
                 }
             }
-            push(FunctionBox(home: home, name: method.name, isMethod: true, body: body), on: L)
+            let owner = index < set.methods.count ? "object" : nil
+            push(
+                FunctionBox(home: home, name: method.name, of: owner, isMethod: true, body: body),
+                on: L)
             return popReference(L)
         }
         methodSets[ObjectIdentifier(set)] = made

@@ -17,6 +17,33 @@ package enum RuntimeFile {
         }
         return String(cString: text)
     }
+
+    /// Returns the lines of a file.
+    package static func lines(_ name: String) -> [String] {
+        guard var line = lua_file_text(name) else {
+            preconditionFailure("there is no Lua file \(name)")
+        }
+        var lines: [String] = []
+        while line.pointee != 0 {
+            let length = strcspn(line, "\n")
+            lines.append(
+                String(
+                    decoding: UnsafeRawBufferPointer(start: line, count: length), as: UTF8.self))
+            line += length + (line[length] == 0 ? 0 : 1)
+        }
+        return lines
+    }
+
+    /// Returns the names of the files in a folder, such as `api/`, in the order of `files.S`.
+    package static func names(in folder: String) -> [String] {
+        var names: [String] = []
+        var index: Int32 = 0
+        while let name = lua_file_name(index).map({ String(cString: $0) }) {
+            if name.hasPrefix(folder) { names.append(name) }
+            index += 1
+        }
+        return names
+    }
 }
 
 extension LuaState {

@@ -36,8 +36,8 @@ package final class LuaState {
     /// The owner of the state, from which the functions of classes obtain their host, because class declarations belong
     /// to no state.
     package weak var host: AnyObject?
-    /// Returns the usage of a method of a class, by their names; nil if it is unknown.
-    package var methodUsage: ((_ type: String, _ method: String) -> LuaMethodUsage?)?
+    /// Returns the usage of a function or method, by the names of its type and of itself; nil if it is unknown.
+    package var usage: ((_ type: String, _ name: String) -> LuaUsage?)?
     /// Returns our name for a member that other libraries have under another name, by the names of class and member.
     package var memberOfOtherLibraries: ((_ type: String, _ name: String) -> String?)?
     /// The files that the functions given to the script may access.

@@ -85,7 +85,7 @@ package final class ScriptContext {
             isConfined: configuration.rights.isConfined,
             ignoresEnvironment: !configuration.usesEnvironment, account: MemoryAccount.current)
         self.state = state
-        state.methodUsage = HelpCatalog.usage
+        state.usage = HelpCatalog.usage
         state.memberOfOtherLibraries = HelpCatalog.memberOfOtherLibraries
         loadFile = state.globals["loadfile"].function ?? Self.makeLoadFile(state)
         surroundings = seat.map { ScriptSurroundings($0, state, signals) }

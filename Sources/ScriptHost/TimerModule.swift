@@ -70,7 +70,7 @@ extension ScriptContext {
         _ name: String,
         _ body: @escaping (ScriptContext, borrowing LuaCall) throws -> LuaAnswer
     ) {
-        let function = state.makeFunction(name) { [weak self] call in
+        let function = state.makeFunction(name, of: "moonpool") { [weak self] call in
             guard let self else { return .none }
             return try body(self, call)
         }

@@ -11,9 +11,9 @@ struct ModuleFunctions {
         let (state, table, dates) = (module.state, module.table, module.dates)
         let weak = Weak(module)
         func add(_ name: String, _ body: @escaping (borrowing LuaCall) throws -> LuaAnswer) {
-            table[name] = .function(state.makeFunction(name, body))
+            table[name] = .function(state.makeFunction(name, of: "moonpool", body))
         }
-        let open = state.makeFunction("open") { call in
+        let open = state.makeFunction("open", of: "moonpool") { call in
             let module = try weak.module()
             var (configuration, migration) = try OpenOptions.configuration(call, module)
             module.rights.limit(&configuration)

@@ -30,15 +30,33 @@ import Testing
         "---@field first fun(self: moonpool.Results<T>): T?",
         "---@field where (fun(self: moonpool.Results<T>, predicate: string, ...: any): moonpool.Results<T>)|(fun(self: moonpool.Results<T>, values: table): moonpool.Results<T>)",
         "---@class moonpool.FrozenStore: moonpool.Store", "---@operator len: integer",
-        "---@field durability? \"full\"|\"async\"|\"memory\" When",
+        "---@field durability? \"full\"|\"async\"|\"memory\"\n",
         "---@field migration? fun(m: moonpool.Migration) Migrates",
         "---@generic T\n---@param class `T`\n---@param values? table\n---@return T\nfunction moonpool.new(",
-        "---@field json moonpool.json", "---@operator sub(moonpool.Date): number",
+        "---@class moonpool.json\n", "---@operator sub(moonpool.Date): number",
         "---@return self\nfunction Object:freeze() end",
-        "---@param ... any\nfunction MixedList:append(...) end",
+        "---@field append fun(self: moonpool.MixedList, ...: any)\n",
     ])
     func `types are written in the notation of the language server`(line: String) {
         #expect(text.contains(line), "\(line)")
+    }
+
+    @Test func `the annotated parameters of a function are those of its declaration`() {
+        var annotated: [Substring] = []
+        for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
+            if line.hasPrefix("---@param ") {
+                let name = line.split(separator: " ")[1]
+                annotated.append(name.hasSuffix("?") ? name.dropLast() : name)
+            } else if line.hasPrefix("function ") {
+                let list = line.drop { $0 != "(" }.dropFirst().prefix { $0 != ")" }
+                #expect(list == annotated.joined(separator: ", "), "\(line)")
+            }
+            if !line.hasPrefix("---") { annotated = [] }
+        }
+    }
+
+    @Test func `our own tags do not appear`() {
+        for tag in ["---@help", "---@shares", "---@writable"] { #expect(!text.contains(tag)) }
     }
 
     @Test func `every type of the API has its full name`() {

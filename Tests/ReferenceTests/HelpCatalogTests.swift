@@ -21,17 +21,11 @@ import Testing
                 #expect(!entry.signatures.isEmpty, "\(name)")
                 #expect(!entry.example.isEmpty, "\(name)")
             }
-            for signature in entry.signatures {
-                #expect(signature.text.hasPrefix("("), "\(name)")
-                // The parsed parts together equal the original text.
-                let parameters = signature.parameters.map {
-                    "\($0.name)\($0.isOptional ? "?" : ""): \($0.type)"
-                }.joined(separator: ", ")
-                let results = signature.results.joined(separator: ", ")
-                #expect(
-                    signature.text == "(\(parameters))" + (results.isEmpty ? "" : ": \(results)"),
-                    "\(name)")
+            for parameter in entry.signatures.flatMap(\.parameters) {
+                #expect(!parameter.type.isEmpty, "\(name)")
             }
+            let unknown = Set(entry.errors).subtracting(HelpCatalog.errors.map(\.name))
+            #expect(unknown.isEmpty, "\(name)")
         }
         for type in HelpCatalog.types {
             #expect(type.summary.last == ".", "\(type.name)")
@@ -64,8 +58,9 @@ import Testing
             .notInWrite, .duplicateKey, .unknownClass, .invalidQuery, .fileCorrupt,
             .tooManyVersions,
         ]
-        for code in codes { #expect(ErrorCode(rawValue: code.rawValue) != nil, "\(code.rawValue)") }
-        for code in ErrorCode.allCases { #expect(code.summary.last == ".") }
+        let names = HelpCatalog.errors.map(\.name)
+        for code in codes { #expect(names.contains(code.rawValue)) }
+        for code in HelpCatalog.errors { #expect(code.summary.last == ".") }
     }
 
     /// One value of each type; nil for tables that scripts pass and receive.
@@ -129,10 +124,8 @@ import Testing
                     ["object", "projection"].contains(type.name)
                     ? members.subtracting(properties) : members
             }
-            if value.table == nil {
-                for name in try ignoringSurplus(value, type, found.intersection(wanted), context) {
-                    problems.append("\(type.name).\(name) ignores surplus arguments")
-                }
+            for name in try ignoringSurplus(value, type, found.intersection(wanted), context) {
+                problems.append("\(type.name).\(name) ignores surplus arguments")
             }
             let isModule = type == HelpCatalog.type(named: "moonpool")
             for name in found.subtracting(wanted) {
@@ -151,7 +144,7 @@ import Testing
         return problems
     }
 
-    /// Returns the methods that do not refuse more arguments than their signatures have.
+    /// Returns the functions and methods that do not refuse more arguments than their signatures have.
     private static func ignoringSurplus(
         _ value: LuaValue, _ type: HelpType, _ names: Set<String>, _ context: ScriptContext
     ) throws -> [String] {
@@ -160,7 +153,8 @@ import Testing
             return function(value, name, count)
               local arguments = {}
               for i = 1, count do arguments[i] = true end
-              local ok, err = pcall(function() return value[name](value, table.unpack(arguments)) end)
+              if type(value) == "userdata" then table.insert(arguments, 1, value) end
+              local ok, err = pcall(function() return value[name](table.unpack(arguments)) end)
               return not ok and tostring(err):find(" takes ", 1, true) ~= nil
             end
             """
@@ -219,6 +213,42 @@ import Testing
         script.whenEnded { _ in }
         script.interruptWhenDone(found)
         #expect(found.withLock { $0 } == [])
+    }
+
+    @Test(arguments: [
+        (
+            "moonpool.json.decode(5)",
+            "bad argument #1 to 'decode' (string expected, got number); write moonpool.json.decode(text)"
+        ),
+        (
+            "moonpool.json.encode(1, 2)",
+            "'encode' takes 1 argument, got 2; write moonpool.json.encode(value)"
+        ),
+        (
+            "moonpool.open { in_memory = 'zoo' }:objects(5)",
+            "bad argument #1 to 'objects' (string expected, got number); write store:objects(class)"
+        ),
+        (
+            "moonpool.after('soon', print)",
+            "bad argument #1 to 'after' (number expected, got string); write moonpool.after(seconds, body)"
+        ),
+        (
+            "moonpool.migrate.up('a', {}, 1)",
+            "'up' takes 2 arguments, got 3; write moonpool.migrate.up(store, options)"
+        ),
+    ])
+    func `an error about the arguments of a function shows how it is called`(
+        call: String, message: String
+    ) throws {
+        let found = Mutex("")
+        let script = try Script(ScriptConfiguration(name: "arguments")) { context in
+            let results = try context.state.run(
+                "return tostring(select(2, pcall(function() \(call) end)))", name: "=arguments")
+            found.withLock { $0 = results.first?.text ?? "" }
+            return 0
+        }
+        _ = script.wait()
+        #expect(found.withLock { $0 }.hasSuffix(message))
     }
 
     @Test(arguments: [

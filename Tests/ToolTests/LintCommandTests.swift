@@ -64,10 +64,12 @@ import Testing
     }
 
     @Test func `the project's own scripts have no findings`() throws {
-        let examples = TemporaryFolder.names(in: Tool.root + "/examples").filter {
-            $0.hasSuffix(".lua")
+        let files = ["examples", "Sources/CLuaFiles/lua", "Sources/CLuaFiles/lua/api"].flatMap {
+            name in
+            let folder = "\(Tool.root)/\(name)"
+            return TemporaryFolder.names(in: folder).map { "\(folder)/\($0)" }
         }
-        let outcome = try Tool.run(["lint"] + examples.map { "\(Tool.root)/examples/\($0)" })
+        let outcome = try Tool.run(["lint"] + files.filter { $0.hasSuffix(".lua") })
         // One example shows the result of a misspelled name.
         let found = outcome.lines.filter {
             !$0.hasSuffix("has no property 'poeple'; did you mean 'people'?")

@@ -72,7 +72,7 @@ import Testing
         #expect(lines[0].hasPrefix("false\ttype_mismatch\t"))
         #expect(lines[0].contains("migrations/0001_people.lua:1: "))
         #expect(lines[1].contains("unknown option 'dirr'; did you mean 'dir'?"))
-        #expect(lines[2].contains("bad argument #2 to 'migrate.up' (table of options expected"))
+        #expect(lines[2].contains("bad argument #2 to 'up' (table of options expected"))
         #expect(lines[3].contains("option 'to' must be a whole number, 0 or more"))
         #expect(lines[4].contains("there is no store 'none.moonpool'"))
         #expect(lines[5].contains("is in memory, not in a file"))

@@ -70,7 +70,7 @@ extension Session {
             writeShortcuts()
             return true
         case "api": rows = HelpCatalog.types.map { ($0.name, $0.summary) }
-        case "errors": rows = ErrorCode.allCases.map { ($0.rawValue, $0.summary) }
+        case "errors": rows = HelpCatalog.errors.map { ($0.name, $0.summary) }
         case "lua":
             rows = LuaLibrary.libraries.map { library in
                 let names = LuaLibrary.find(library).map { entry in

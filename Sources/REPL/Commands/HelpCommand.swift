@@ -97,7 +97,7 @@ extension Session {
             return
         }
         installedHelp = .function(
-            context.state.makeFunction("help") { [weak self] call in
+            context.state.makeFunction("help", of: "prompt") { [weak self] call in
                 try self?.help(call)
                 return .none
             })

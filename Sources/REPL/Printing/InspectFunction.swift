@@ -16,7 +16,7 @@ package enum InspectFunction {
         let functionInfo = context.state.globals["debug"].table?["getinfo"].function
         let module = context.storeModule
         context.module["inspect"] = .function(
-            context.state.makeFunction("inspect") { [weak module] call in
+            context.state.makeFunction("inspect", of: "moonpool") { [weak module] call in
                 guard let module else { return .none }
                 let limits = try limits(call, columns: columns())
                 let printer = ValuePrinter(

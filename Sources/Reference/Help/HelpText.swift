@@ -28,15 +28,14 @@ package struct HelpText: Sendable {
         if !found.isEmpty {
             return found.map { page(on: $0, as: text) }.joined(separator: "\n")
         }
-        guard let code = ErrorCode(rawValue: text) else { return nil }
-        return page(on: code)
+        return HelpCatalog.errors.first { $0.name == text }.map(page)
     }
 
     /// All names that have help, for completion.
     package static let names: [String] = Array(
         Set(
             HelpCatalog.types.map(\.name) + HelpCatalog.entries.map(\.name)
-                + ErrorCode.allCases.map(\.rawValue))
+                + HelpCatalog.errors.map(\.name))
     ).sorted()
 
     /// Returns the known name that is most similar to a misspelled one.
@@ -85,7 +84,7 @@ package struct HelpText: Sendable {
         }
         lines += wrap.lines(entry.summary, indent: "    ")
         if !entry.errors.isEmpty {
-            let codes = entry.errors.map(\.rawValue).joined(separator: ", ")
+            let codes = entry.errors.joined(separator: ", ")
             lines += wrap.lines("Errors: \(codes)", indent: "    ", hanging: "      ")
         }
         var text = lines.joined(separator: "\n") + "\n"
@@ -95,10 +94,10 @@ package struct HelpText: Sendable {
     }
 
     private func page(on code: ErrorCode) -> String {
-        let raising = HelpCatalog.entries.filter { $0.errors.contains(code) }.map {
+        let raising = HelpCatalog.entries.filter { $0.errors.contains(code.name) }.map {
             "\($0.owners[0].name)\($0.separator)\($0.name)"
         }
-        var text = titled(code.rawValue, code.summary)
+        var text = titled(code.name, code.summary)
         if !raising.isEmpty {
             let lines = wrap.lines(
                 "Raised by \(raising.joined(separator: ", "))", indent: "    ", hanging: "      ")

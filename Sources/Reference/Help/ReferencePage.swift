@@ -22,7 +22,7 @@ package enum ReferencePage {
         lines += ["```", ""]
         for type in HelpCatalog.types { lines += section(on: type) }
         lines += ["## Errors", "", "The values of `err.code`:", ""]
-        for code in ErrorCode.allCases { lines.append("- `\(code.rawValue)`: \(code.summary)") }
+        for code in HelpCatalog.errors { lines.append("- `\(code.name)`: \(code.summary)") }
         return lines.joined(separator: "\n") + "\n"
     }
 
@@ -56,7 +56,7 @@ package enum ReferencePage {
             }
             if !entry.errors.isEmpty {
                 lines += [
-                    "Errors: " + entry.errors.map { "`\($0.rawValue)`" }.joined(separator: ", ")
+                    "Errors: " + entry.errors.map { "`\($0)`" }.joined(separator: ", ")
                         + ".", "",
                 ]
             }

@@ -1,73 +1,96 @@
 import LuaHost
 
-// The single description of the Lua API. Help, editor annotations and the reference page are generated from it.
+// The description of the Lua API: the annotations in `Sources/CLuaFiles/lua/api`, which are read when help, completion,
+// lint or a check of arguments first need them.
 //
 // Each name has one entry with its signatures, a summary, the errors that it can raise, and an example that a test
-// runs. Other tests compare the names with the tables and values of a running script, in both directions. To add
-// a function to the API, add an entry to one of the files in `Entries`.
+// runs. Other tests compare the names with the tables and values of a running script, in both directions.
 
 /// All names that a script can use.
 package enum HelpCatalog {
-    /// All entries, in the order of the reference page.
-    package static let entries: [HelpEntry] =
-        opening + module + storeLife + transactions + writing + versions + replicating + serving
-        + objects + queries
-        + collections + sections + projections + observing + effects + changes + eventLoop + workers
-        + values
-        + migrations + migrationFiles + transfer + promptGlobals + errors
+    private static let content = {
+        var reader = AnnotationReader()
+        for name in RuntimeFile.names(in: "api/") { reader.read(RuntimeFile.lines(name)) }
+        return reader
+    }()
+
+    /// All types, in the order of the reference page.
+    package static let types = content.types
+    /// All entries, by the first type that has them.
+    package static let entries = content.entries
+    /// All codes of errors.
+    package static let errors = content.errors
+
+    private static let members = Dictionary(
+        uniqueKeysWithValues: zip(types.map(\.name), content.members)
+    ).mapValues { $0.map { entries[$0] } }
 
     /// The first lines of every example: a store with three classes, two dogs, their owner, and all dogs as results.
-    package static let examplePrelude = """
-        local store = moonpool.open {
-          in_memory = "zoo",
-          schema = {
-            Dog = {
-              id = "int primary", name = "string", age = "int?", owner = "Person", toys = "Toy[]",
-              breed = { type = "string", indexed = true, default = "mutt" },
-              tags = "string<>", marks = "int[]", notes = "string{}", extra = "mixed",
-            },
-            Person = { name = "string primary", dogs = "backlinks Dog.owner" },
-            Toy = { name = "string", price = "double" },
-          },
+    package static let examplePrelude = RuntimeFile.text("example.lua")
+
+    /// The type of the module `moonpool`.
+    package static let moonpool = known("moonpool")
+    /// The globals that exist only at the prompt.
+    package static let prompt = known("prompt")
+    /// The type of stores.
+    package static let store = known("store")
+    /// The type of objects.
+    package static let object = known("object")
+    static let unmanaged = known("unmanaged object")
+    /// The type of query results.
+    package static let results = known("Results")
+    /// The type of lists.
+    package static let list = known("list")
+    /// The type of sets.
+    package static let set = known("set")
+    /// The type of maps.
+    package static let map = known("map")
+    /// The type of sorted or filtered values of a collection.
+    package static let valuesType = known("Values")
+    /// The type of sections of results.
+    package static let sectionsType = known("Sections")
+    /// The type of projections of objects.
+    package static let projection = known("projection")
+    /// The type of projected results.
+    package static let projectedResults = known("projected Results")
+    static let mixedMap = known("mixed map")
+    /// The type of observer tokens.
+    package static let token = known("token")
+    static let date = known("date")
+    static let decimal = known("decimal")
+    static let migration = known("migration")
+
+    private static func known(_ name: String) -> HelpType {
+        guard let type = types.first(where: { $0.name == name }) else {
+            preconditionFailure("the annotations have no type \(name)")
         }
-
-        local ann, rex, max, dogs = store:write(function()
-          local ann = store:create("Person", { name = "Ann" })
-          local rex = store:create("Dog", {
-            id = 1, name = "Rex", age = 7, owner = ann, tags = { "calm", "big" }, marks = { 3, 1, 2 },
-            toys = { { name = "ball", price = 3 }, { name = "bone", price = 1.5 } }, notes = { food = "fish" },
-          })
-          local max = store:create("Dog", { id = 2, name = "Max", age = 3, breed = "boxer", owner = ann })
-          return ann, rex, max, store:objects("Dog")
-        end)
-
-        """
-
-    /// Returns the entries of a type, without those of its parent.
-    package static func entries(of type: HelpType) -> [HelpEntry] {
-        entries.filter { $0.owners.contains(type) }
+        return type
     }
 
-    /// Returns how a method of a type is called; nil for an unknown one.
-    package static func usage(of typeName: String, _ method: String) -> LuaMethodUsage? {
-        var owner = type(named: typeName)
-        while let type = owner {
-            let entry = entries.first {
-                $0.name == method && $0.kind == .method && $0.owners.contains(type)
-            }
-            if let entry, let signature = entry.signatures.first {
-                let counts = entry.signatures.map { signature in
-                    signature.parameters.contains { $0.name == "..." }
-                        ? nil : signature.parameters.count
-                }
-                let names = signature.parameters.map { $0.name + ($0.isOptional ? "?" : "") }
-                return LuaMethodUsage(
-                    mostArguments: counts.contains(nil) ? nil : counts.compactMap(\.self).max(),
-                    text: "\(typeName):\(method)(\(names.joined(separator: ", ")))")
-            }
-            owner = type.parent.flatMap(HelpCatalog.type(named:))
-        }
-        return nil
+    /// Returns the entries of a type, without those of its parent.
+    package static func entries(of type: HelpType) -> [HelpEntry] { members[type.name] ?? [] }
+
+    /// Returns the entry with a name, which the type can inherit from its parent.
+    ///
+    /// The name of the type is that in help or that in annotations.
+    package static func entry(_ name: String, of typeName: String) -> HelpEntry? {
+        guard let type = types.first(where: { $0.name == typeName || $0.annotation == typeName })
+        else { return nil }
+        return entries(of: type).first { $0.name == name }
+            ?? type.parent.flatMap { entry(name, of: $0) }
+    }
+
+    /// Returns how a function or method of a type is called; nil for an unknown one.
+    package static func usage(of typeName: String, _ name: String) -> LuaUsage? {
+        guard let entry = entry(name, of: typeName) else { return nil }
+        let signatures = entry.signatures
+        guard let first = signatures.first else { return nil }
+        let takesAny = signatures.contains { $0.parameters.last?.name == "..." }
+        let names = first.parameters.map { $0.name + ($0.isOptional ? "?" : "") }
+        let prefix = typeName == prompt.name ? "" : typeName + entry.separator
+        return LuaUsage(
+            mostArguments: takesAny ? nil : signatures.map(\.parameters.count).max(),
+            text: "\(prefix)\(name)(\(names.joined(separator: ", ")))")
     }
 
     /// Returns the type with a name, ignoring case.

@@ -1,4 +1,6 @@
 /// An entry of the Lua API: a function, a method, a property or an option.
+///
+/// Everything except the name and the owners is read from the annotations when it is used.
 package struct HelpEntry: Sendable {
     /// The kind of member.
     package enum Kind: Sendable, Hashable {
@@ -12,48 +14,77 @@ package struct HelpEntry: Sendable {
 
     /// The name in Lua.
     package let name: String
-    /// The types that have the member; several types can share a method.
-    package let owners: [HelpType]
+    /// The types that have the member; several types can share one.
+    package internal(set) var owners: [HelpType]
+    /// The annotations: the description, the tags, and the declaration as the last line.
+    let lines: ArraySlice<String>
+
     /// The kind of member.
-    package let kind: Kind
+    package var kind: Kind {
+        guard let field else {
+            let path = lines.last?.utf8.prefix { $0 != UInt8(ascii: "(") }
+            return path?.contains(UInt8(ascii: ":")) == true ? .method : .function
+        }
+        guard Signature(type: Self.overloads(field.type)[0])?.isMethod != true else {
+            return .method
+        }
+        let isBare = Self.overloads(field.type).count == 1 && !field.type.hasPrefix("fun(")
+        let type = !field.isOptional ? field.type : isBare ? field.type + "?" : "(\(field.type))?"
+        return .field(type: type, isWritable: lines.contains("---@writable"))
+    }
+
     /// Parameters and results, one for each overload; empty for fields.
-    package let signatures: [Signature]
+    package var signatures: [Signature] {
+        if let field {
+            let signatures = Self.overloads(field.type).compactMap { Signature(type: $0) }
+            return signatures.first?.isMethod == true ? signatures : []
+        }
+        var first = Signature()
+        var others: [Signature] = []
+        for line in lines {
+            let (tag, rest) = TypeText.divide(line[...], at: " ")
+            switch tag {
+            case "---@param":
+                let (name, type) = TypeText.divide(rest, at: " ")
+                first.parameters.append(.init(name: name, type: TypeText.type(of: type).type))
+            case "---@return":
+                let (type, rest) = TypeText.type(of: rest)
+                first.results.append(rest == "..." ? "..." : type)
+            case "---@overload":
+                Signature(type: TypeText.type(of: rest).type).map { others.append($0) }
+            default: break
+            }
+        }
+        return [first] + others
+    }
+
     /// A description of one sentence.
-    package let summary: String
+    package var summary: String {
+        if let summary = field?.summary, !summary.isEmpty { return String(summary) }
+        return AnnotationText(lines).summary
+    }
     /// The codes of the errors that the function can raise.
-    package let errors: [ErrorCode]
+    package var errors: [String] { AnnotationText(lines).errors }
     /// An example script that runs after ``HelpCatalog/examplePrelude``; expected output follows `-->`.
-    package let example: String
+    package var example: String { AnnotationText(lines).example }
 
     /// The separator before the name: `.` or `:`.
     package var separator: String { kind == .method ? ":" : "." }
 
-    static func function(
-        _ name: String, of owner: HelpType, _ signatures: [String], _ summary: String,
-        errors: [ErrorCode] = [], example: String
-    ) -> HelpEntry {
-        HelpEntry(
-            name: name, owners: [owner], kind: .function,
-            signatures: signatures.map(Signature.init),
-            summary: summary, errors: errors, example: example)
+    /// The parts of `---@field path? string The path of the file.`; nil for a function.
+    private var field: (isOptional: Bool, type: String, summary: Substring)? {
+        guard let line = lines.last, line.hasPrefix("---@field ") else { return nil }
+        let (name, rest) = TypeText.divide(Substring(line.utf8.dropFirst(10)), at: " ")
+        let (type, summary) = TypeText.type(of: rest)
+        return (name.utf8.last == UInt8(ascii: "?"), type, summary)
     }
 
-    static func method(
-        _ name: String, of owners: [HelpType], _ signatures: [String], _ summary: String,
-        errors: [ErrorCode] = [], example: String
-    ) -> HelpEntry {
-        HelpEntry(
-            name: name, owners: owners, kind: .method, signatures: signatures.map(Signature.init),
-            summary: summary, errors: errors, example: example)
-    }
-
-    static func field(
-        _ name: String, of owners: [HelpType], _ type: String, _ summary: String,
-        isWritable: Bool = false, errors: [ErrorCode] = [], example: String = ""
-    ) -> HelpEntry {
-        HelpEntry(
-            name: name, owners: owners, kind: .field(type: type, isWritable: isWritable),
-            signatures: [], summary: summary, errors: errors, example: example)
+    /// Returns the alternatives of a type, without their parentheses.
+    private static func overloads(_ type: String) -> [Substring] {
+        TypeText.split(type[...], at: "|").map { part in
+            part.utf8.first == UInt8(ascii: "(")
+                ? Substring(part.utf8.dropFirst().dropLast()) : part
+        }
     }
 }
 
@@ -70,80 +101,123 @@ package struct Signature: Sendable, Hashable {
         package let type: String
         /// Whether the parameter is optional.
         package let isOptional: Bool
-    }
 
-    /// The text of the signature.
-    package let text: String
-
-    /// Creates a signature.
-    ///
-    /// An invalid text has no parameters; a test checks that every entry of the catalog is valid.
-    package init(_ text: String) { self.text = text }
-
-    /// The parameters in order.
-    package var parameters: [Parameter] {
-        Self.split(pieces?.parameters ?? "").compactMap { part in
-            guard let colon = part.firstIndex(of: ":") else { return nil }
-            var name = part[..<colon]
-            let isOptional = name.last == "?"
-            if isOptional { name.removeLast() }
-            return Parameter(
-                name: String(name), type: Self.trimmed(part[part.index(after: colon)...]),
-                isOptional: isOptional)
+        /// Creates a parameter; a name with `?` is that of an optional one.
+        init(name: Substring, type: String) {
+            isOptional = name.utf8.last == UInt8(ascii: "?")
+            self.name = String(isOptional ? Substring(name.utf8.dropLast()) : name)
+            self.type = type
         }
+
+        /// The parameter as in a signature: `values?: table`.
+        package var text: String { "\(name)\(isOptional ? "?" : ""): \(type)" }
     }
 
+    /// The parameters in order, without the receiver.
+    package internal(set) var parameters: [Parameter] = []
     /// The types of the results.
-    package var results: [String] {
-        var rest = Self.trimmed(pieces?.results ?? "")[...]
-        if rest.first == ":" { rest = rest.dropFirst() }
-        return Self.split(rest)
-    }
-
-    private var pieces: (parameters: Substring, results: Substring)? {
-        Self.close(of: text).map { close in
-            (text[text.index(after: text.startIndex)..<close], text[text.index(after: close)...])
-        }
-    }
+    package internal(set) var results: [String] = []
+    /// Whether the function has a parameter `self`.
+    private(set) var isMethod = false
 
     /// The text of the parameters, with their parentheses.
-    var parameterText: String { Self.close(of: text).map { String(text[...$0]) } ?? text }
+    var parameterText: String { "(\(parameters.map(\.text).joined(separator: ", ")))" }
 
-    /// Returns the index of the parenthesis that closes the first one.
-    private static func close(of text: String) -> String.Index? {
-        var depth = 0
-        for index in text.indices {
-            if text[index] == "(" { depth += 1 }
-            if text[index] == ")" {
-                depth -= 1
-                if depth == 0 { return index }
+    init() {}
+
+    /// Parses the type of a function or method: `fun(class: string, values?: table): T`.
+    ///
+    /// Returns nil for other types.
+    package init?(type: some StringProtocol) {
+        guard type.utf8.starts(with: "fun(".utf8) else { return nil }
+        let (call, results) = TypeText.divide(Substring(type), at: ":")
+        for part in TypeText.split(Substring(call.utf8.dropFirst(4).dropLast()), at: ",") {
+            let (name, type) = TypeText.divide(part, at: ":")
+            if name == "self" {
+                isMethod = true
+            } else {
+                parameters.append(Parameter(name: name, type: String(type)))
             }
         }
-        return nil
+        self.results = TypeText.split(results, at: ",").map(String.init)
     }
+}
 
-    /// Splits a text at commas outside of brackets of any kind.
-    private static func split(_ text: Substring) -> [String] {
+/// Divides the text of types, which is that of LuaLS, outside of brackets.
+enum TypeText {
+    /// Splits a text at each separator, and removes the spaces around the parts.
+    static func split(_ text: Substring, at separator: Unicode.Scalar) -> [Substring] {
         var parts: [Substring] = []
-        var depth = 0
-        var start = text.startIndex
-        for index in text.indices {
-            switch text[index] {
-            case "(", "<", "{": depth += 1
-            case ")", ">", "}": depth -= 1
-            case "," where depth == 0:
-                parts.append(text[start..<index])
-                start = text.index(after: index)
-            default: break
-            }
+        var rest = text
+        while !rest.isEmpty {
+            let (part, next) = divide(rest, at: separator)
+            if !part.isEmpty { parts.append(part) }
+            rest = next
         }
-        parts.append(text[start...])
-        return parts.map(trimmed).filter { !$0.isEmpty }
+        return parts
     }
 
-    private static func trimmed(_ text: Substring) -> String {
-        var text = text.drop { $0 == " " }
-        while text.last == " " { text.removeLast() }
-        return String(text)
+    /// Divides a text at the first separator, and removes the spaces around both parts.
+    static func divide(
+        _ text: Substring, at separator: Unicode.Scalar
+    ) -> (first: Substring, rest: Substring) {
+        let bytes = text.utf8
+        let separator = UInt8(ascii: separator)
+        var depth = 0
+        var index = bytes.startIndex
+        while index < bytes.endIndex, depth != 0 || bytes[index] != separator {
+            depth += nesting(bytes[index])
+            index = bytes.index(after: index)
+        }
+        return (trimmed(bytes[..<index]), trimmed(bytes[index...].dropFirst()))
+    }
+
+    /// Divides the line `moonpool.Results<T>? All objects` into the type, without the prefix of its names, and the text
+    /// after it.
+    static func type(of line: Substring) -> (type: String, rest: Substring) {
+        var type: [UInt8] = []
+        var depth = 0
+        let bytes = line.utf8
+        var index = bytes.startIndex
+        while index < bytes.endIndex {
+            let byte = bytes[index]
+            depth += nesting(byte)
+            if byte == UInt8(ascii: " "), depth == 0, let last = type.last, !joins(last) { break }
+            index = bytes.index(after: index)
+            if byte == UInt8(ascii: "."), type.suffix(module.count) == module {
+                type.removeLast(module.count)
+            } else {
+                type.append(byte)
+            }
+        }
+        return (String(decoding: type, as: UTF8.self), trimmed(bytes[index...]))
+    }
+
+    /// Divides `List<T>` into the name and the text in the brackets.
+    static func generic(_ text: Substring) -> (name: Substring, element: Substring) {
+        let name = text.utf8.prefix { $0 != UInt8(ascii: "<") }
+        return (Substring(name), Substring(text.utf8.dropFirst(name.count + 1).dropLast()))
+    }
+
+    private static let module = ArraySlice("moonpool".utf8)
+
+    private static func nesting(_ byte: UInt8) -> Int {
+        switch byte {
+        case UInt8(ascii: "("), UInt8(ascii: "<"), UInt8(ascii: "{"), UInt8(ascii: "["): 1
+        case UInt8(ascii: ")"), UInt8(ascii: ">"), UInt8(ascii: "}"), UInt8(ascii: "]"): -1
+        default: 0
+        }
+    }
+
+    /// Whether a type continues after a space that follows a byte.
+    private static func joins(_ byte: UInt8) -> Bool {
+        byte == UInt8(ascii: ":") || byte == UInt8(ascii: ",") || byte == UInt8(ascii: "|")
+    }
+
+    private static func trimmed(_ bytes: Substring.UTF8View) -> Substring {
+        var bytes = bytes
+        while bytes.first == UInt8(ascii: " ") { bytes = bytes.dropFirst() }
+        while bytes.last == UInt8(ascii: " ") { bytes = bytes.dropLast() }
+        return Substring(bytes)
     }
 }

@@ -4,26 +4,17 @@ package struct HelpType: Sendable, Hashable {
     package let name: String
     /// The name in annotations and signatures, without the prefix `moonpool.`: `Store`.
     package let annotation: String
-    /// A description of one sentence.
-    package let summary: String
     /// The replacement of `T` in printed signatures: `object` or `value`; empty for types without `T`.
     package let element: String
     /// The type from which it inherits members; nil for none.
     package let parent: String?
-    /// An example script; empty if the examples of its members suffice.
-    package let example: String
+    /// The annotations: the description, and the class as the last line.
+    let lines: ArraySlice<String>
 
-    init(
-        _ name: String, _ annotation: String, _ summary: String, element: String = "",
-        parent: String? = nil, example: String = ""
-    ) {
-        self.name = name
-        self.annotation = annotation
-        self.summary = summary
-        self.element = element
-        self.parent = parent
-        self.example = example
-    }
+    /// A description of one sentence.
+    package var summary: String { AnnotationText(lines).summary }
+    /// An example script; empty if the examples of its members suffice.
+    package var example: String { AnnotationText(lines).example }
 
     /// Returns the prefix of member names: `store:`, `moonpool.`, or an empty text for globals.
     func prefix(_ separator: String) -> String {

@@ -21,23 +21,13 @@ package struct KnownType {
 
     /// Returns the entry with a name, which the type can inherit from its parent.
     package func entry(_ name: String) -> HelpEntry? {
-        Self.entries[type.name]?[name]
-            ?? type.parent.flatMap { Self.entries[$0]?[name] }
+        HelpCatalog.entry(name, of: type.name)
     }
 
     /// All names of the type.
     var names: [String] {
-        (Self.entries[type.name].map { Array($0.keys) } ?? [])
-            + (type.parent.flatMap { Self.entries[$0].map { Array($0.keys) } } ?? [])
+        type.names(isMethod: true) + type.names(isMethod: false)
     }
-
-    private static let entries: [String: [String: HelpEntry]] = {
-        var entries: [String: [String: HelpEntry]] = [:]
-        for entry in HelpCatalog.entries {
-            for owner in entry.owners { entries[owner.name, default: [:]][entry.name] = entry }
-        }
-        return entries
-    }()
 
     /// Returns the type of an annotation in a signature for this receiver.
     ///

@@ -190,14 +190,12 @@ struct CallCheck {
     private func bindFunctions(_ named: ClassSchema?) {
         for (position, argument) in arguments.enumerated() {
             guard case .function(let function) = argument else { continue }
-            let type = entry.signatures.lazy.compactMap { signature -> String? in
+            let type = entry.signatures.lazy.compactMap { signature -> Signature? in
                 guard signature.parameters.indices.contains(position) else { return nil }
-                let type = signature.parameters[position].type
-                return type.hasPrefix("fun(") ? type : nil
+                return Signature(type: signature.parameters[position].type)
             }.first
             guard let type else { continue }
-            let parameters = Signature(String(type.dropFirst(3))).parameters
-            for (variable, parameter) in zip(function.parameters, parameters) {
+            for (variable, parameter) in zip(function.parameters, type.parameters) {
                 // A migration has a different schema than the store that is being opened.
                 guard receiver.type != HelpCatalog.migration else { continue }
                 run.bind(variable, receiver.meaning(of: parameter.type, named: named))

@@ -14,7 +14,7 @@ enum MigrationModule {
             _ body: @escaping (StoreModule, borrowing LuaCall) throws -> ReportValue
         ) {
             table[name] = .function(
-                context.state.makeFunction("migrate.\(name)") { [weak module] call in
+                context.state.makeFunction(name, of: "moonpool.migrate") { [weak module] call in
                     guard let module else { throw StoreError(.closed, "the script has ended") }
                     return call.answer(try body(module, call).lua(call.state))
                 })

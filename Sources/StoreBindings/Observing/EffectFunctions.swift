@@ -10,7 +10,7 @@ struct EffectFunctions {
     func install() {
         let (state, table, scope) = (module.state, module.table, module.readScope)
         func add(_ name: String, _ body: @escaping (borrowing LuaCall) throws -> LuaAnswer) {
-            table[name] = .function(state.makeFunction(name, body))
+            table[name] = .function(state.makeFunction(name, of: "moonpool", body))
         }
         add("effect") { [weak module] call in
             guard let module else { throw StoreError(.closed, "the script has ended") }

@@ -12,15 +12,17 @@ struct TransferModule {
     func install(in table: LuaTable) {
         let jsonTable = state.makeTable(fields: 4)
         jsonTable["encode"] = .function(
-            state.makeFunction("encode") { call in
+            state.makeFunction("encode", of: "moonpool.json") { call in
                 var writer = JSONWriter()
                 try json.write(call[1], to: &writer)
                 return call.answer(.string(LuaString(bytes: writer.bytes)))
             })
         jsonTable["decode"] = .function(
-            state.makeFunction("decode") { call in call.answer(try json.read(call.string(1))) })
+            state.makeFunction("decode", of: "moonpool.json") { call in
+                call.answer(try json.read(call.string(1)))
+            })
         jsonTable["rows"] = .function(
-            state.makeFunction("rows") { call in
+            state.makeFunction("rows", of: "moonpool.json") { call in
                 let path = try call.path(1, for: .reading)
                 let options = try call.options(2, LuaJSONRows.options)
                 let rows = try TransferError.wrapping { try LuaJSONRows(path, options, json) }
@@ -30,9 +32,9 @@ struct TransferModule {
         table["json"] = .table(jsonTable)
 
         let csvTable = state.makeTable(fields: 3)
-        csvTable["read"] = .function(state.makeFunction("read", readCSV))
+        csvTable["read"] = .function(state.makeFunction("read", of: "moonpool.csv", readCSV))
         csvTable["rows"] = .function(
-            state.makeFunction("rows") { [dates] call in
+            state.makeFunction("rows", of: "moonpool.csv") { [dates] call in
                 let path = try call.path(1, for: .reading)
                 let options = try call.options(2, LuaCSVRows.options)
                 let rows = try TransferError.wrapping {
@@ -41,9 +43,10 @@ struct TransferModule {
                 return call.answer(
                     Self.iterator("rows", call.state) { try rows.next().map(LuaValue.table) })
             })
-        csvTable["write"] = .function(state.makeFunction("write", writeCSV))
+        csvTable["write"] = .function(state.makeFunction("write", of: "moonpool.csv", writeCSV))
         table["csv"] = .table(csvTable)
-        table["replay"] = .function(state.makeFunction("replay", RecordingMethods.replay))
+        table["replay"] = .function(
+            state.makeFunction("replay", of: "moonpool", RecordingMethods.replay))
     }
 
     /// Returns a function that returns the next row at each call, and nil at the end.

@@ -1,0 +1,11 @@
+-- The settings of luacheck for the Lua files of the program.
+std = "lua54"
+globals = { "moonpool" }
+files["Sources/CLuaFiles/lua/api"] = {
+   -- Declarations have no bodies, and signatures are one line.
+   ignore = { "212", "241" },
+   max_line_length = false,
+}
+files["Sources/CLuaFiles/lua/api/prompt.lua"] = { globals = { "help" } }
+-- The examples that follow these lines use their variables.
+files["Sources/CLuaFiles/lua/example.lua"] = { ignore = { "211" } }

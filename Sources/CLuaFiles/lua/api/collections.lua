@@ -1,0 +1,550 @@
+---@meta
+-- Results, and the collections of objects.
+
+---The objects that match a query. Lazy and live.
+---@class moonpool.Results<T>: { [integer]: T }
+---@help Results<object>
+---@operator len: integer
+---@shares Object: update, is_valid, is_frozen, freeze, thaw, to_table
+---Returns the objects that match a predicate with the arguments $1, $2 …, or that have the given values. In a
+---collection of values, SELF is the value.
+---
+---Errors: invalid_query, unknown_property, type_mismatch, invalid_argument
+---
+---```lua
+---print(#dogs:where("age >= $1 and owner.name beginswith[c] $2", 5, "a"))  --> 1
+---print(dogs:where { name = "Max" }[1].age)  --> 3
+---print(#rex.marks:where("SELF > $1", 2))  --> 1
+---```
+---@field where (fun(self: moonpool.Results<T>, predicate: string, ...: any): moonpool.Results<T>)|(fun(self: moonpool.Results<T>, values: table): moonpool.Results<T>)
+---Returns the elements sorted by one or more key paths; values are sorted by themselves.
+---
+---Errors: invalid_query, unknown_property, invalid_argument
+---
+---```lua
+---print(dogs:sorted("age")[1].name, dogs:sorted { { "owner.name" }, { "age", "desc" } }[1].name)  --> Max Rex
+---print(rex.marks:sorted("desc")[1])  --> 3
+---```
+---@field sorted (fun(self: moonpool.Results<T>, path: string, order?: "asc"|"desc"): moonpool.Results<T>)|(fun(self: moonpool.Results<T>, keys: table): moonpool.Results<T>)
+---Returns the first object for each value of the key paths; in a collection of values, each value once.
+---
+---Errors: invalid_query, unknown_property
+---
+---```lua
+---print(#dogs:distinct("breed"), #dogs:distinct("owner.name"))  --> 2 1
+---```
+---@field distinct fun(self: moonpool.Results<T>, ...: string): moonpool.Results<T>
+---Returns at most the first count elements.
+---
+---Errors: invalid_argument
+---
+---```lua
+---print(#dogs:limit(1))  --> 1
+---```
+---@field limit fun(self: moonpool.Results<T>, count: integer): moonpool.Results<T>
+---Groups the objects into sections with the same value. With several paths, written as for `sorted`, a key is an array
+---with the value of each path.
+---
+---Errors: invalid_query, unknown_property, invalid_argument
+---
+---```lua
+---for _, section in ipairs(dogs:group_by("breed")) do print(section.key, #section.objects) end
+-----> boxer 1
+-----> mutt 1
+---for _, section in ipairs(dogs:group_by { "breed", { "age", "desc" } }) do
+---  print(section.key[1], section.key[2])
+---end
+-----> boxer 3
+-----> mutt 7
+---```
+---@field group_by (fun(self: moonpool.Results<T>, path: string, order?: "asc"|"desc"): moonpool.Sections<T>)|(fun(self: moonpool.Results<T>, paths: (string|string[])[]): moonpool.Sections<T>)
+---Returns the first element, or nil.
+---
+---```lua
+---print(dogs:first().name)  --> Rex
+---```
+---@field first fun(self: moonpool.Results<T>): T?
+---Returns the last element, or nil.
+---
+---```lua
+---print(dogs:last().name)  --> Max
+---```
+---@field last fun(self: moonpool.Results<T>): T?
+---Iterates over a snapshot of the collection, so the loop may modify it. Nil elements are moonpool.null.
+---
+---```lua
+---store:write(function()
+---  for dog in dogs:where("age > 2"):each() do dog.age = 1 end
+---end)
+---print(#dogs:where "age > 2")  --> 0
+---```
+---@field each fun(self: moonpool.Results<T>): fun(): T?
+---Returns a plain array of the elements for which a function returns true.
+---
+---```lua
+---print(#dogs:filter(function(dog) return #dog.name == 3 end))  --> 2
+---```
+---@field filter fun(self: moonpool.Results<T>, test: fun(element: T): boolean): T[]
+---Returns a plain array of the results of a function for each element. Nil results are moonpool.null.
+---
+---```lua
+---print(table.concat(dogs:map(function(dog) return dog.name end), " "))  --> Rex Max
+---```
+---@field map fun(self: moonpool.Results<T>, transform: fun(element: T): any): any[]
+---Returns the sum of a property or of the values. Ignores nil. The sum of integers is exact; if it needs more than 64
+---bits, it is the nearest float.
+---
+---Errors: invalid_query, unknown_property
+---
+---```lua
+---print(dogs:sum "age", rex.marks:sorted():sum())  --> 10 6
+---```
+---@field sum fun(self: moonpool.Results<T>, property?: string): number
+---Returns the smallest value, or nil.
+---
+---Errors: invalid_query, unknown_property
+---
+---```lua
+---print(dogs:min "age")  --> 3
+---```
+---@field min fun(self: moonpool.Results<T>, property?: string): any
+---Returns the largest value, or nil.
+---
+---Errors: invalid_query, unknown_property
+---
+---```lua
+---print(dogs:max "age")  --> 7
+---```
+---@field max fun(self: moonpool.Results<T>, property?: string): any
+---Returns the average, or nil. Ignores nil.
+---
+---Errors: invalid_query, unknown_property
+---
+---```lua
+---print(dogs:average "age")  --> 5.0
+---```
+---@field average fun(self: moonpool.Results<T>, property?: string): number?
+---Returns the number of elements, or of those with a value in a property.
+---
+---Errors: unknown_property
+---
+---```lua
+---print(dogs:count(), dogs:count "age")  --> 2 2
+---```
+---@field count fun(self: moonpool.Results<T>, property?: string): integer
+---Returns the index of an object or a value, or nil.
+---
+---Errors: type_mismatch, invalid_argument
+---
+---```lua
+---print(dogs:index_of(max), rex.marks:index_of(1))  --> 2 2
+---```
+---@field index_of fun(self: moonpool.Results<T>, element: T): integer?
+---Returns whether the collection contains an object or a value.
+---
+---Errors: type_mismatch, invalid_argument
+---
+---```lua
+---print(dogs:contains(rex), rex.tags:contains("calm"))  --> true true
+---```
+---@field contains fun(self: moonpool.Results<T>, element: T): boolean
+---Counts values: returns an array of { from, to, count } that prints as bars.
+---
+---Errors: unknown_property, type_mismatch, invalid_argument
+---
+---```lua
+---local bars = dogs:histogram("age", 2)
+---print(#bars, bars[1].count)  --> 2 1
+---```
+---@field histogram fun(self: moonpool.Results<T>, property: string, bars?: integer): table[]
+---Draws two properties against each other: numbers, dates, strings or booleans on each axis.
+---
+---Errors: unknown_property, invalid_query, invalid_argument
+---
+---```lua
+---local plot = dogs:plot("id", "age")
+---print(plot:svg():match("^<svg") ~= nil)  --> true
+---```
+---@field plot fun(self: moonpool.Results<T>, x: string, y: string, options?: moonpool.PlotOptions): moonpool.Plot
+---Describes how the query runs and what observing it costs.
+---
+---```lua
+---print(dogs:where("breed == 'boxer'"):explain():match("index") ~= nil)  --> true
+---```
+---@field explain fun(self: moonpool.Results<T>): string
+---Returns the objects as projections. A path is one of the predicate language, such as `owner.name`, `toys[1].name` or
+---`toys.@sum.price`.
+---
+---Errors: unknown_property, invalid_query, invalid_argument
+---
+---```lua
+---local cards = dogs:project { name = "name", master = "owner.name" }
+---for card in cards:each() do print(card.name, card.master) end
+-----> Rex Ann
+-----> Max Ann
+---```
+---@field project fun(self: moonpool.Results<T>, paths: table<string, string>): moonpool.ProjectedResults
+---Registers a function that is called with the initial collection and after each change.
+---
+---Errors: already_in_write, frozen, invalid_query, invalid_argument
+---
+---```lua
+---local token <close> = dogs:where("age > 2"):observe(function(change)
+---  print(change.type, #change.insertions, #change.deletions)
+---end)
+---store:refresh()  --> initial 0 0
+---store:write(function() store:create("Dog", { id = 3, name = "Cleo", age = 5 }) end)
+---store:refresh()  --> update 1 0
+---```
+---@field observe fun(self: moonpool.Results<T>, body: fun(change: moonpool.Change<T>), options?: moonpool.ObserveOptions): moonpool.Token
+---Calls a function with a count, sum, minimum, maximum or average, first with nil as the old value, and then whenever
+---it changes. The cost of a commit depends only on the changed objects.
+---
+---Errors: already_in_write, frozen, unknown_property, invalid_query, type_mismatch, invalid_argument
+---
+---```lua
+---local token <close> = dogs:observe_aggregate("sum", "age", function(new, old) print(new, old) end)
+---store:refresh()  --> 10 nil
+---store:write(function() rex.age = 8 end)
+---store:refresh()  --> 11 10
+---```
+---@field observe_aggregate (fun(self: moonpool.Results<T>, aggregate: "sum"|"min"|"max"|"average"|"count", property: string, body: fun(new: any, old: any), options?: {name: string?, once: boolean?}): moonpool.Token)|(fun(self: moonpool.Results<T>, aggregate: "count", body: fun(new: integer, old: integer?), options?: {name: string?, once: boolean?}): moonpool.Token)
+---Writes the objects to a file in the format of its extension; returns their number.
+---
+---Errors: invalid_argument, disk_full, closed
+---
+---```lua
+---print(dogs:where("age > 5"):export("old.csv"))  --> 1
+---```
+---@field export fun(self: moonpool.Results<T>, path: string, format?: string|moonpool.ExportOptions): integer
+
+---A list property of an object, modified in place.
+---@class moonpool.List<T>: { [integer]: T }
+---@help list<value>
+---@operator len: integer
+---@shares Object: update, is_valid, is_frozen, freeze, thaw, to_table
+---Registers a function that is called when the object that owns the collection is deleted.
+---
+---Errors: already_in_write, frozen, invalid_object, invalid_argument
+---
+---```lua
+---local token <close> = rex.toys:observe_value("invalidated", print, { initial = true })
+---store:refresh()  --> false nil
+---store:write(function() store:delete(rex) end)
+---store:refresh()  --> true false
+---```
+---@field observe_value fun(self: moonpool.List<T>, path: "invalidated", body: fun(new: boolean, old: boolean, is_prior: boolean?), options?: moonpool.ObserveOptions): moonpool.Token
+---@shares Results: where, sorted, distinct, limit, group_by, first, last, each, filter, map, sum, min, max, average
+---@shares Results: count, index_of, contains
+---Appends values.
+---
+---Errors: not_in_write, type_mismatch, frozen
+---
+---```lua
+---store:write(function() rex.marks:append(4, 5) end)
+---print(#rex.marks, rex.marks[5])  --> 5 5
+---```
+---@field append fun(self: moonpool.List<T>, ...: T)
+---Inserts a value at an index.
+---
+---Errors: not_in_write, out_of_range, type_mismatch, frozen
+---
+---```lua
+---store:write(function() rex.marks:insert(1, 9) end)
+---print(rex.marks[1], #rex.marks)  --> 9 4
+---```
+---@field insert fun(self: moonpool.List<T>, index: integer, value: T)
+---Removes the element at an index.
+---
+---Errors: not_in_write, out_of_range, frozen
+---
+---```lua
+---store:write(function() rex.marks:remove(1) end)
+---print(rex.marks[1])  --> 1
+---```
+---@field remove fun(self: moonpool.List<T>, index: integer)
+---Moves an element to another index.
+---
+---Errors: not_in_write, out_of_range, frozen
+---
+---```lua
+---store:write(function() rex.marks:move(1, 3) end)
+---print(rex.marks[1], rex.marks[3])  --> 1 3
+---```
+---@field move fun(self: moonpool.List<T>, from: integer, to: integer)
+---Swaps two elements.
+---
+---Errors: not_in_write, out_of_range, frozen
+---
+---```lua
+---store:write(function() rex.marks:swap(1, 2) end)
+---print(rex.marks[1], rex.marks[2])  --> 1 3
+---```
+---@field swap fun(self: moonpool.List<T>, i: integer, j: integer)
+---Removes all elements.
+---
+---Errors: not_in_write, frozen
+---
+---```lua
+---store:write(function() rex.marks:clear() end)
+---print(#rex.marks)  --> 0
+---```
+---@field clear fun(self: moonpool.List<T>)
+---@shares Results: project, observe, observe_aggregate
+
+---A set property of an object, ordered by value and modified in place.
+---@class moonpool.Set<T>: { [integer]: T }
+---@help set<value>
+---@operator len: integer
+---@shares Object: update, is_valid, is_frozen, freeze, thaw, to_table
+---@shares List: observe_value
+---@shares Results: where, sorted, distinct, limit, group_by, first, last, each, filter, map, sum, min, max, average
+---@shares Results: count, index_of, contains
+---@shares List: clear
+---Adds values. Returns false if the set already contained all of them.
+---
+---Errors: not_in_write, type_mismatch, frozen
+---
+---```lua
+---store:write(function() print(rex.tags:add("calm"), rex.tags:add("old")) end)  --> false true
+---```
+---@field add fun(self: moonpool.Set<T>, ...: T): boolean
+---Removes values. Returns false if the set contained none of them.
+---
+---Errors: not_in_write, type_mismatch, frozen
+---
+---```lua
+---store:write(function() print(rex.tags:remove("calm"), rex.tags:remove("new")) end)  --> true false
+---```
+---@field remove fun(self: moonpool.Set<T>, ...: T): boolean
+---Returns the elements of both collections, as a sorted plain array.
+---
+---Errors: type_mismatch
+---
+---```lua
+---print(table.concat(rex.tags:union { "calm", "young" }, " "))  --> big calm young
+---```
+---@field union fun(self: moonpool.Set<T>, other: moonpool.Set|moonpool.List|table): T[]
+---Returns the common elements, as a sorted plain array.
+---
+---Errors: type_mismatch
+---
+---```lua
+---print(table.concat(rex.tags:intersection { "calm", "young" }, " "))  --> calm
+---```
+---@field intersection fun(self: moonpool.Set<T>, other: moonpool.Set|moonpool.List|table): T[]
+---Returns the elements that are only in this set, as a sorted plain array.
+---
+---Errors: type_mismatch
+---
+---```lua
+---print(table.concat(rex.tags:difference { "calm", "young" }, " "))  --> big
+---```
+---@field difference fun(self: moonpool.Set<T>, other: moonpool.Set|moonpool.List|table): T[]
+---Returns the elements that are in exactly one of the two collections, as a sorted plain array.
+---
+---Errors: type_mismatch
+---
+---```lua
+---print(table.concat(rex.tags:symmetric_difference { "calm", "young" }, " "))  --> big young
+---```
+---@field symmetric_difference fun(self: moonpool.Set<T>, other: moonpool.Set|moonpool.List|table): T[]
+---Adds the elements of another collection.
+---
+---Errors: not_in_write, type_mismatch, frozen
+---
+---```lua
+---store:write(function() rex.tags:form_union { "calm", "young" } end)
+---print(table.concat(rex.tags:to_table(), " "))  --> big calm young
+---```
+---@field form_union fun(self: moonpool.Set<T>, other: moonpool.Set|moonpool.List|table)
+---Keeps only the elements that are also in another collection.
+---
+---Errors: not_in_write, type_mismatch, frozen
+---
+---```lua
+---store:write(function() rex.tags:form_intersection { "calm", "young" } end)
+---print(table.concat(rex.tags:to_table(), " "))  --> calm
+---```
+---@field form_intersection fun(self: moonpool.Set<T>, other: moonpool.Set|moonpool.List|table)
+---Removes the elements of another collection.
+---
+---Errors: not_in_write, type_mismatch, frozen
+---
+---```lua
+---store:write(function() rex.tags:form_difference { "calm", "young" } end)
+---print(table.concat(rex.tags:to_table(), " "))  --> big
+---```
+---@field form_difference fun(self: moonpool.Set<T>, other: moonpool.Set|moonpool.List|table)
+---Removes the elements that another collection also has, and adds its other elements.
+---
+---Errors: not_in_write, type_mismatch, frozen
+---
+---```lua
+---store:write(function() rex.tags:form_symmetric_difference { "calm", "young" } end)
+---print(table.concat(rex.tags:to_table(), " "))  --> big young
+---```
+---@field form_symmetric_difference fun(self: moonpool.Set<T>, other: moonpool.Set|moonpool.List|table)
+---Returns whether the other collection contains all elements of this set.
+---
+---Errors: type_mismatch
+---
+---```lua
+---print(rex.tags:is_subset_of { "big", "calm", "old" })  --> true
+---```
+---@field is_subset_of fun(self: moonpool.Set<T>, other: moonpool.Set|moonpool.List|table): boolean
+---Returns whether this set contains all elements of the other collection.
+---
+---Errors: type_mismatch
+---
+---```lua
+---print(rex.tags:is_superset_of { "big" })  --> true
+---```
+---@field is_superset_of fun(self: moonpool.Set<T>, other: moonpool.Set|moonpool.List|table): boolean
+---Returns whether the two collections have a common element.
+---
+---Errors: type_mismatch
+---
+---```lua
+---print(rex.tags:intersects { "calm", "young" })  --> true
+---```
+---@field intersects fun(self: moonpool.Set<T>, other: moonpool.Set|moonpool.List|table): boolean
+---@shares Results: project, observe, observe_aggregate
+
+---A map property of an object, in byte order of its keys, modified in place.
+---@class moonpool.Map<T>: { [string]: T }
+---@help map<value>
+---@operator len: integer
+---@shares Object: is_valid, is_frozen, freeze, thaw, to_table
+---@shares List: observe_value
+---@shares Results: where, sorted, distinct, limit, group_by, sum, min, max, average, count
+---@shares List: clear
+---Returns the value of a key, or nil. Works for keys that are also method names.
+---
+---Errors: type_mismatch
+---
+---```lua
+---print(rex.notes:get("food"), rex.notes.food)  --> fish fish
+---```
+---@field get fun(self: moonpool.Map<T>, key: string): T?
+---Sets the value of a key; nil removes the key. Works for keys that are also method names.
+---
+---Errors: not_in_write, type_mismatch, frozen
+---
+---```lua
+---store:write(function() rex.notes:set("clear", "yes") end)
+---print(rex.notes:get("clear"))  --> yes
+---```
+---@field set fun(self: moonpool.Map<T>, key: string, value: T?)
+---Removes a key. Returns false if the map did not contain it.
+---
+---Errors: not_in_write, type_mismatch, frozen
+---
+---```lua
+---store:write(function() print(rex.notes:remove("food")) end)  --> true
+---```
+---@field remove fun(self: moonpool.Map<T>, key: string): boolean
+---Returns the keys as a plain array, in byte order.
+---
+---```lua
+---print(rex.notes:keys()[1])  --> food
+---```
+---@field keys fun(self: moonpool.Map<T>): string[]
+---Returns the values as a plain array, in the order of their keys. Nil values are moonpool.null.
+---
+---```lua
+---print(rex.notes:values()[1])  --> fish
+---```
+---@field values fun(self: moonpool.Map<T>): T[]
+---@shares Results: observe, observe_aggregate
+
+---Sorted, distinct or filtered values of a list, set or map, including one inside a mixed value. Lazy and live.
+---@class moonpool.Values<T>: { [integer]: T }
+---@help Values<value>
+---@operator len: integer
+---@shares Object: is_valid, is_frozen, freeze, thaw, to_table
+---Returns the values that match a predicate, in which SELF is the value.
+---
+---Errors: invalid_query, invalid_argument
+---
+---```lua
+---print(rex.marks:sorted():where("SELF < 3")[1])  --> 1
+---store:write(function() rex.extra = { 5, "a", { 7 } } end)
+---print(#rex.extra:where("SELF == 5"))  --> 1
+---```
+---@field where fun(self: moonpool.Values<T>, predicate: string, ...: any): moonpool.Values<T>
+---Returns the values sorted.
+---
+---Errors: invalid_argument
+---
+---```lua
+---print(rex.marks:distinct():sorted()[1])  --> 1
+---```
+---@field sorted fun(self: moonpool.Values<T>, order?: "asc"|"desc"): moonpool.Values<T>
+---Returns each value once.
+---
+---```lua
+---print(#rex.marks:sorted():distinct())  --> 3
+---```
+---@field distinct fun(self: moonpool.Values<T>): moonpool.Values<T>
+---Returns at most the first count values.
+---
+---Errors: invalid_argument
+---
+---```lua
+---print(#rex.marks:sorted():limit(2))  --> 2
+---```
+---@field limit fun(self: moonpool.Values<T>, count: integer): moonpool.Values<T>
+---@shares Results: first, last, each, filter, map, sum, min, max, average, count, explain, observe
+
+---The objects of a query, grouped by a value: an ordered array of { key =, objects = }.
+---@class moonpool.Sections<T>: { [integer]: { key: any, objects: moonpool.Results<T> } }
+---@help Sections<object>
+---@operator len: integer
+---@shares Object: is_valid, is_frozen, freeze
+---Returns the keys of the sections, in order.
+---
+---```lua
+---print(table.concat(dogs:group_by("breed"):keys(), " "))  --> boxer mutt
+---```
+---@field keys fun(self: moonpool.Sections<T>): any[]
+---Returns the objects of a section as live results.
+---
+---Errors: type_mismatch
+---
+---```lua
+---print(dogs:group_by("breed"):objects("boxer")[1].name)  --> Max
+---```
+---@field objects fun(self: moonpool.Sections<T>, key: any): moonpool.Results<T>
+---Returns the index of the section with a key, or nil.
+---
+---Errors: type_mismatch
+---
+---```lua
+---print(dogs:group_by("breed"):index_of("mutt"))  --> 2
+---```
+---@field index_of fun(self: moonpool.Sections<T>, key: any): integer?
+---Registers a function that is called with the initial sections and after each change.
+---
+---Errors: already_in_write, frozen, invalid_argument
+---
+---```lua
+---local token <close> = dogs:group_by("breed"):observe(function(change) print(change.type) end)
+---store:refresh()  --> initial
+---```
+---@field observe fun(self: moonpool.Sections<T>, body: fun(change: moonpool.SectionChange), options?: moonpool.ObserveOptions): moonpool.Token
+---Calls a function with the sections whose count, sum, minimum, maximum or average changed, by their keys
+---(`moonpool.null` for objects without a value).
+---
+---Errors: already_in_write, frozen, unknown_property, invalid_query, invalid_argument
+---
+---```lua
+---local old = dogs:where("age > 5")
+---local token <close> = old:group_by("breed"):observe_aggregate("sum", "age", function(groups)
+---  for breed, age in pairs(groups) do print(breed, age.old, age.new) end
+---end)
+---store:refresh()  --> mutt nil 7
+---store:write(function() rex.age = 8 end)
+---store:refresh()  --> mutt 7 8
+---```
+---@field observe_aggregate (fun(self: moonpool.Sections<T>, aggregate: "sum"|"min"|"max"|"average"|"count", property: string, body: fun(groups: table<any, {new: any, old: any}>), options?: {name: string?, once: boolean?}): moonpool.Token)|(fun(self: moonpool.Sections<T>, aggregate: "count", body: fun(groups: table<any, {new: any, old: any}>), options?: {name: string?, once: boolean?}): moonpool.Token)

@@ -1,0 +1,44 @@
+---@meta
+-- Errors and their codes.
+
+---An error that this API raises. It prints as a message and has a code.
+---
+---```lua
+---local ok, err = pcall(function() rex.age = 8 end)
+---print(ok, err.code)  --> false not_in_write
+---```
+---@class moonpool.Error
+---@help error
+---@field code string The error code, such as `not_in_write`.
+---@field message string The cause of the error, and the solution.
+---@field where string The file and line of the code that raised the error.
+
+---The codes of errors.
+---@alias moonpool.ErrorCode
+---| "not_in_write" # A change requires a write transaction; use store:write.
+---| "already_in_write" # The operation is not possible while a write transaction is open.
+---| "duplicate_key" # An object with this primary key or unique value already exists.
+---| "missing_value" # A required property has no value.
+---| "type_mismatch" # A value has the wrong type.
+---| "invalid_value" # A value breaks a rule of its property; the write was rolled back.
+---| "unknown_class" # The store has no class with this name.
+---| "unknown_property" # The class has no property, or the value has no member, with this name.
+---| "invalid_object" # The object was deleted or belongs to another store.
+---| "invalid_argument" # An argument or an option is not valid.
+---| "out_of_range" # An index is outside the bounds of a collection.
+---| "wrong_thread" # A store was used on a thread that did not open it.
+---| "frozen" # A frozen store, object or collection cannot be changed or observed.
+---| "read_only" # The store was opened read-only.
+---| "invalid_query" # A predicate, a sort order or a key path is not valid.
+---| "invalid_schema" # A schema is not valid.
+---| "migration_needed" # The schema of the file differs; raise schema_version or pass a migration function.
+---| "version_too_low" # The file has a higher schema version than requested.
+---| "file_corrupt" # The file is damaged or is not a store.
+---| "file_format_too_new" # The file was written by a newer version of Moonpool.
+---| "disk_full" # The disk is full; the write was rolled back.
+---| "too_many_versions" # More versions are in use than max_live_versions allows.
+---| "closed" # The store was closed.
+---| "interrupted" # The script was interrupted, for example by Ctrl-C.
+---| "limit_exceeded" # The script exceeded its limit of memory, time or instructions.
+---| "timed_out" # A service did not reply in time; it may still handle the request later.
+---| "unavailable" # No server can be reached, or no service answers requests to the subject.

@@ -1,0 +1,172 @@
+---@meta
+-- Numbered migrations.
+
+---Migrates store files with numbered scripts, like the command `moonpool migrate`.
+---@class moonpool.migrate
+---@help moonpool.migrate
+moonpool.migrate = {}
+
+---Returns a migration script from the schema of a store to another schema, ready to edit.
+---
+---Errors: invalid_argument, invalid_schema, file_corrupt
+---
+---```lua
+---store:backup("zoo.moonpool")
+---local script = moonpool.migrate.plan("zoo.moonpool", { Toy = { name = "string" } })
+---print(script:match("up = function") ~= nil)  --> true
+---```
+---@param store string
+---@param schema table<string, table>
+---@return string
+function moonpool.migrate.plan(store, schema) end
+
+---Reports what a schema change would lose or break, checked against the data.
+---
+---Errors: invalid_argument, invalid_schema, file_corrupt
+---
+---```lua
+---store:backup("zoo.moonpool")
+---local findings = moonpool.migrate.lint("zoo.moonpool", { Toy = { name = "string" } })
+---print(#findings > 0)  --> true
+---```
+---@param store string
+---@param schema table<string, table>
+---@return table[]
+function moonpool.migrate.lint(store, schema) end
+
+---Runs the pending migrations, each in one transaction. A dry run works on a copy.
+---
+---Errors: invalid_argument, invalid_schema, migration_needed, file_corrupt
+---
+---```lua
+---os.remove "farm.moonpool"
+---local file <close> = assert(io.open("0001_cows.lua", "w"))
+---file:write 'return { schema = { Cow = { name = "string" } }, down = function(m) m:delete_class "Cow" end }'
+---file:close()
+---moonpool.migrate.up("farm.moonpool", { dir = "." })
+---local farm <close> = moonpool.open "farm.moonpool"
+---print(farm:schema("Cow").name)  --> string
+---```
+---@param store string
+---@param options {dir: string, to: integer?, dry_run: boolean?, sample: integer?, backup: boolean?, keep: integer?, lock_timeout: number?, continue: boolean?}
+---@return table
+function moonpool.migrate.up(store, options) end
+
+---Reverts the last migration with its down function.
+---
+---Errors: invalid_argument, invalid_schema, migration_needed, file_corrupt
+---
+---```lua
+---os.remove "farm.moonpool"
+---local file <close> = assert(io.open("0001_cows.lua", "w"))
+---file:write 'return { schema = { Cow = { name = "string" } }, down = function(m) m:delete_class "Cow" end }'
+---file:close()
+---moonpool.migrate.up("farm.moonpool", { dir = "." })
+---moonpool.migrate.down("farm.moonpool", { dir = "." })
+---print(moonpool.migrate.check("farm.moonpool", { dir = "." }))  --> 1
+---```
+---@param store string
+---@param options {dir: string, to: integer?, backup: boolean?, lock_timeout: number?}
+---@return table
+function moonpool.migrate.down(store, options) end
+
+---Restores the last backup and applies the writes since the migration to it.
+---
+---Errors: invalid_argument, invalid_schema, migration_needed, file_corrupt
+---
+---```lua
+---os.remove "farm.moonpool"
+---local file <close> = assert(io.open("0001_cows.lua", "w"))
+---file:write 'return { schema = { Cow = { name = "string" } }, down = function(m) m:delete_class "Cow" end }'
+---file:close()
+---moonpool.migrate.up("farm.moonpool", { dir = ".", backup = false })
+---print((pcall(moonpool.migrate.undo, "other.moonpool", { dir = "." })))  --> false
+---```
+---@param store string
+---@param options {dir: string, discard_later_writes: boolean?}
+---@return table
+function moonpool.migrate.undo(store, options) end
+
+---Records migrations as applied without running them, for a store that already has their schema.
+---
+---Errors: invalid_argument, invalid_schema, migration_needed, file_corrupt
+---
+---```lua
+---os.remove "farm.moonpool"
+---local file <close> = assert(io.open("0001_cows.lua", "w"))
+---file:write 'return { schema = { Cow = { name = "string" } }, down = function(m) m:delete_class "Cow" end }'
+---file:close()
+---moonpool.open({ path = "farm.moonpool", schema = { Cow = { name = "string" } }, schema_version = 1 }):close()
+---moonpool.migrate.baseline("farm.moonpool", { dir = "." })
+---print(moonpool.migrate.check("farm.moonpool", { dir = "." }))  --> 0
+---```
+---@param store string
+---@param options {dir: string, to: integer?}
+---@return table
+function moonpool.migrate.baseline(store, options) end
+
+---Returns the applied and the pending migrations.
+---
+---Errors: invalid_argument, invalid_schema, migration_needed, file_corrupt
+---
+---```lua
+---os.remove "farm.moonpool"
+---local file <close> = assert(io.open("0001_cows.lua", "w"))
+---file:write 'return { schema = { Cow = { name = "string" } }, down = function(m) m:delete_class "Cow" end }'
+---file:close()
+---moonpool.migrate.up("farm.moonpool", { dir = "." })
+---print(type(moonpool.migrate.status("farm.moonpool", { dir = "." })))  --> table
+---```
+---@param store string
+---@param options {dir: string}
+---@return table
+function moonpool.migrate.status(store, options) end
+
+---Returns 0 if the store is up to date, 1 if migrations are pending, 2 if schema or scripts have drifted.
+---
+---Errors: invalid_argument, invalid_schema, migration_needed, file_corrupt
+---
+---```lua
+---os.remove "farm.moonpool"
+---local file <close> = assert(io.open("0001_cows.lua", "w"))
+---file:write 'return { schema = { Cow = { name = "string" } }, down = function(m) m:delete_class "Cow" end }'
+---file:close()
+---moonpool.migrate.up("farm.moonpool", { dir = "." })
+---print(moonpool.migrate.check("farm.moonpool", { dir = "." }))  --> 0
+---```
+---@param store string
+---@param options {dir: string}
+---@return integer
+function moonpool.migrate.check(store, options) end
+
+---Corrects differences between the record of a store and the files of the folder, without removing values.
+---
+---Errors: invalid_argument, invalid_schema, migration_needed, file_corrupt
+---
+---```lua
+---os.remove "farm.moonpool"
+---local file <close> = assert(io.open("0001_cows.lua", "w"))
+---file:write 'return { schema = { Cow = { name = "string" } }, down = function(m) m:delete_class "Cow" end }'
+---file:close()
+---moonpool.migrate.up("farm.moonpool", { dir = "." })
+---print(#moonpool.migrate.repair("farm.moonpool", { dir = "." }).steps)  --> 0
+---```
+---@param store string
+---@param options {dir: string, dry_run: boolean?}
+---@return table
+function moonpool.migrate.repair(store, options) end
+
+---Runs the migration tests of a folder.
+---
+---Errors: invalid_argument, invalid_schema, migration_needed, file_corrupt
+---
+---```lua
+---os.remove "farm.moonpool"
+---local file <close> = assert(io.open("0001_cows.lua", "w"))
+---file:write 'return { schema = { Cow = { name = "string" } }, down = function(m) m:delete_class "Cow" end }'
+---file:close()
+---print(type(moonpool.migrate.test(".")))  --> table
+---```
+---@param dir string
+---@return table
+function moonpool.migrate.test(dir) end

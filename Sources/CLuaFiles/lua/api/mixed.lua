@@ -1,0 +1,23 @@
+---@meta
+-- The collections inside mixed values.
+
+---A list inside a mixed value, modified in place.
+---@class moonpool.MixedList
+---@help mixed list
+---@operator len: integer
+---@shares Object: is_valid, is_frozen, freeze, thaw, to_table
+---@shares Values: where, sorted, distinct, limit
+---@shares Results: first, last, each, filter, map, sum, min, max, average, count, index_of, contains
+---@shares List: append, insert, remove, move, swap, clear
+---@shares Results: observe
+
+---A map inside a mixed value, modified in place.
+---@class moonpool.MixedMap
+---@help mixed map
+---@operator len: integer
+---@shares Object: is_valid, is_frozen, freeze, thaw, to_table
+---@shares Values: where, sorted, distinct, limit
+---@shares Results: sum, min, max, average, count
+---@shares List: clear
+---@shares Map: get, set, remove, keys, values
+---@shares Results: observe

@@ -1,0 +1,213 @@
+---@meta
+-- Observers and the changes that they receive.
+
+---The options of observe.
+---
+---```lua
+---local token <close> = dogs:observe(function(change) print(change.type) end,
+---  { keypaths = { "age", "owner.name" }, name = "ages", throttle = 0.1 })
+---store:refresh()  --> initial
+---print(token.name)  --> ages
+---```
+---@class moonpool.ObserveOptions
+---@help observe options
+---Notifies only for changes of these key paths. Default: all properties, four levels of links deep.
+---@field keypaths string[]|string|nil
+---@field name? string The name of the observer in reports.
+---@field debounce? number Debounces: notifies once no change has occurred for this many seconds.
+---@field throttle? number Throttles: notifies at most once during this number of seconds.
+---@field once? boolean Ends the observation with the first call that reports a change. The initial call does not count.
+---@field on? moonpool.Worker Calls the function on the event loop of this worker. The function must not capture locals.
+---@field initial? boolean For observe_value: calls the function at the next delivery, with the present value and nil.
+---For observe_value: calls the function also before the store moves to a change, with nil, the old value and true. The
+---store still shows the old values and cannot be changed; before the commit of an own write, it shows the new ones.
+---@field prior? boolean
+
+---A registered observer. It stays active while the token is alive and valid.
+---@class moonpool.Token
+---@help token
+---@field is_valid boolean Whether the observer is still registered.
+---@field name? string The name of the observer in reports.
+local Token = {}
+
+---Unregisters the observer.
+---
+---```lua
+---local token = dogs:observe(function() end)
+---token:invalidate()
+---print(token.is_valid)  --> false
+---```
+function Token:invalidate() end
+
+---Returns the cause of the last call: `version`, `previous_version`, `transaction`, `keypath`, and the changed objects
+---with their changed `properties`. These may be objects that a key path or condition leads to. `objects` lists those
+---that still exist, `count` counts all, and `causes` has `class`, `object` and `properties` of each. Also works after
+---the observer has ended.
+---
+---```lua
+---local token <close> = rex:observe(function() end)
+---store:write(function() rex.age = 8 end)
+---store:refresh()
+---print(token:why().properties[1])  --> age
+---```
+---@return table?
+function Token:why() end
+
+---Returns the number of calls and of coalesced commits, times in microseconds, and the source location of the
+---registration. `last_us`, `mean_us` and `max_us` measure the function; `find_last_us`, `find_mean_us` and
+---`find_max_us` measure how long the store took to compute the changes, and `findings` counts these computations.
+---
+---```lua
+---local token <close> = dogs:observe(function() end)
+---store:refresh()
+---print(token:stats().calls)  --> 1
+---store:write(function() rex.age = 8 end)
+---store:refresh()
+---print(token:stats().findings)  --> 1
+---```
+---@return table
+function Token:stats() end
+
+---Ends an effect, an observer or a computed value, with the effects inside it.
+---
+---```lua
+---local effect = moonpool.effect(function() print(rex.age) end)  --> 7
+---effect:dispose()
+---store:write(function() rex.age = 8 end)
+---store:refresh()
+---print(effect.is_valid)  --> false
+---```
+function Token:dispose() end
+
+---A cached value, read as `total()`. It is recomputed only after its inputs have changed.
+---
+---```lua
+---local total = moonpool.computed(function() return dogs:sum "age" end)
+---print(total())  --> 10
+---store:write(function() rex.age = 8 end)
+---print(total())  --> 11
+---```
+---@class moonpool.Computed
+---@help computed
+---@shares Token: dispose
+
+---The changes to an observed collection.
+---
+---```lua
+---local token <close> = dogs:observe(function(change)
+---  print(change.type, #change.insertions, #change.deletions, #change.modifications)
+---end)
+---store:refresh()  --> initial 0 0 0
+---store:write(function() max.age = 4 end)
+---store:refresh()  --> update 0 0 1
+---```
+---@class moonpool.Change<T>
+---@help change<object>
+---@field type "initial"|"update"|"error" The kind of notification.
+---@field collection moonpool.Results<T>|moonpool.List<T>|moonpool.Set<T>|moonpool.Map<T> The observed collection.
+---@field error any The error of a version that could not be read, if the type is error.
+---@field deletions integer[]|string[] Indexes before the change, ascending; the keys of a map.
+---@field insertions integer[]|string[] Indexes after the change, ascending; the keys of a map.
+---@field modifications integer[]|string[] Indexes of modified elements before the change, ascending; the keys of a map.
+---@field modifications_new integer[]|string[] Indexes of the same elements after the change; the keys of a map.
+---Returns the inserted objects or values.
+---
+---```lua
+---local token <close> = dogs:observe(function(change)
+---  for _, dog in ipairs(change:inserted()) do print(dog.name) end
+---end)
+---store:refresh()
+---store:write(function() store:create("Dog", { id = 3, name = "Cleo" }) end)
+---store:refresh()  --> Cleo
+---```
+---@field inserted fun(self: moonpool.Change<T>): T[]
+---Returns the modified objects or values.
+---
+---```lua
+---local token <close> = dogs:observe(function(change)
+---  for _, dog in ipairs(change:modified()) do print(dog.name, dog.age) end
+---end)
+---store:refresh()
+---store:write(function() max.age = 4 end)
+---store:refresh()  --> Max 4
+---```
+---@field modified fun(self: moonpool.Change<T>): T[]
+---Returns the deleted objects, frozen with their last values, or the deleted values.
+---
+---```lua
+---local token <close> = dogs:observe(function(change)
+---  for _, dog in ipairs(change:deleted()) do print(dog.name) end
+---end)
+---store:refresh()
+---store:write(function() store:delete(max) end)
+---store:refresh()  --> Max
+---```
+---@field deleted fun(self: moonpool.Change<T>): T[]
+---Returns the changed properties of the i-th modified object.
+---
+---Errors: out_of_range, invalid_argument
+---
+---```lua
+---local token <close> = dogs:observe(function(change)
+---  if #change.modifications == 0 then return end
+---  local property = change:properties(1)[1]
+---  print(property.name, property.old, property.new)
+---end)
+---store:refresh()
+---store:write(function() max.age = 4 end)
+---store:refresh()  --> age 3 4
+---```
+---@field properties fun(self: moonpool.Change<T>, i: integer): moonpool.PropertyChange[]
+
+---The changes to an observed object.
+---
+---```lua
+---local token <close> = rex:observe(function(change)
+---  local property = change.properties[1]
+---  print(change.type, property.name, property.old, property.new)
+---end)
+---store:write(function() rex.age = 8 end)
+---store:refresh()  --> change age 7 8
+---```
+---@class moonpool.ObjectChange
+---@help object change
+---@shares Change: error
+---@field type "change"|"deleted"|"error" The kind of notification.
+---@field object moonpool.Object The observed object.
+---@field properties moonpool.PropertyChange[] The changed properties.
+
+---The change to one property of an object.
+---
+---```lua
+---local token <close> = rex:observe(function(change)
+---  for _, property in ipairs(change.properties) do print(property.name, property.new) end
+---end)
+---store:write(function() rex:update { age = 8, name = "Rexy" } end)
+---store:refresh()
+-----> age 8
+-----> name Rexy
+---```
+---@class moonpool.PropertyChange
+---@help property change
+---@field name string The name of the property.
+---@field old any The value before the change.
+---@field new any The value after the change; for a collection property, the collection.
+
+---The changes to observed sections.
+---
+---```lua
+---local token <close> = dogs:group_by("breed"):observe(function(change)
+---  print(change.type, #change.section_insertions)
+---end)
+---store:refresh()  --> initial 0
+---store:write(function() max.breed = "pug" end)
+---store:refresh()  --> update 1
+---```
+---@class moonpool.SectionChange
+---@help section change
+---@shares Change: type
+---@field collection moonpool.Sections The observed sections.
+---@shares Change: error
+---@field section_deletions integer[] Indexes of removed sections before the change.
+---@field section_insertions integer[] Indexes of new sections after the change.
+---@field sections table[] For each modified section: section, section_before, key and the indexes of its changes.

@@ -1,0 +1,114 @@
+---@meta
+-- The options of stores and schemas.
+
+---The options of moonpool.open.
+---
+---```lua
+---local other = moonpool.open {
+---  path = "zoo.moonpool",
+---  schema = { Dog = { id = "int primary", name = "string" } },
+---  schema_version = 1, durability = "async", history = 50, max_live_versions = 1000,
+---}
+---print(other.schema_version)  --> 1
+---other:close()
+---```
+---@class moonpool.OpenOptions
+---@help open options
+---@field path? string The path of the store's file. Pass either path or in_memory.
+---@field in_memory? string The name of an in-memory store, shared by name within the process.
+---@field schema? table<string, table> The classes to create, or to check against the file.
+---@field schema_version? integer The version of the schema (default 0). Raise it to run the migration.
+---@field migration? fun(m: moonpool.Migration) Migrates a file that has a lower schema version.
+---@field drops? string[] Data that the migration can lose: properties as Class.property, and names of classes.
+---@field migrations? string The folder of numbered migrations that are applied before the store is opened.
+---Opens the store without write access (default false). Declared classes that the file does not have are empty; options
+---that change the file are refused.
+---@field read_only? boolean
+---When a commit reaches the disk: before write returns (full), shortly after (async), or never (memory).
+---@field durability? "full"|"async"|"memory"
+---@field history? integer The number of versions whose changes the file keeps (default 100; 0 for none).
+---@field max_size? integer The maximum file size in bytes.
+---The maximum number of versions in use. Beyond it, writes raise too_many_versions instead of growing the file.
+---@field max_live_versions? integer
+---@field delete_if_migration_needed? boolean Deletes all data instead of requiring a migration (default false).
+---Returns true to compact the file before it is opened.
+---@field should_compact? fun(total_bytes: integer, used_bytes: integer): boolean
+
+---The long form of a property in a schema; the short form is a string such as "int? indexed".
+---
+---```lua
+---store:define { Cat = {
+---  id = { type = "int", primary = true },
+---  name = { type = "string", indexed = true, fulltext = true, map_to = "cat_name" },
+---  lives = { type = "int", default = 9 },
+---} }
+---local tom = store:write(function() return store:create("Cat", { id = 1, name = "Tom" }) end)
+---print(tom.lives)  --> 9
+---```
+---@class moonpool.PropertyDeclaration
+---@help property declaration
+---@field type string The type with its modifiers, as in the short form.
+---@field primary? boolean Whether the property is the primary key of its class.
+---@field indexed? boolean Whether the property has an index.
+---@field fulltext? boolean Whether the property has a full-text index.
+---@field default any The default value, or a function that returns it.
+---The least value of a number or a date; in a collection, of each element. All rules are checked when a write commits;
+---nil passes them.
+---
+---Errors: invalid_value
+---
+---```lua
+---store:define { Dog = { "...", age = { type = "int?", min = 0, max = 40 } } }
+---local ok, err = pcall(store.write, store, function() rex.age = -3 end)
+---print(err.message)  --> 'Dog.age' is -3 (id = 1); the minimum is 0
+---```
+---@field min any
+---@field max any The greatest value of a number or a date.
+---The only allowed values.
+---
+---Errors: invalid_value
+---
+---```lua
+---store:define { Dog = { "...", breed = { type = "string", default = "mutt", enum = { "mutt", "boxer" } } } }
+---local ok, err = pcall(store.write, store, function() rex.breed = "cat" end)
+---print(err.code, rex.breed)  --> invalid_value mutt
+---```
+---@field enum? any[]
+---A Lua pattern that a text matches. It has no captures.
+---
+---Errors: invalid_value
+---
+---```lua
+---store:define { Dog = { "...", name = { type = "string", pattern = "^%u%l+$" } } }
+---print((pcall(store.write, store, function() rex.name = "rex" end)))  --> false
+---```
+---@field pattern? string
+---Whether no two objects of the class may have the same value. The values are indexed; objects with nil are exempt.
+---
+---Errors: duplicate_key
+---
+---```lua
+---store:define { Dog = { "...", name = { type = "string", unique = true } } }
+---local ok, err = pcall(store.write, store, function() rex.name = "Max" end)
+---print(err.code)  --> duplicate_key
+---```
+---@field unique? boolean
+---Whether a link, or a list, set or map of links, owns its objects: deleting an object also deletes those that no
+---remaining object links to.
+---
+---```lua
+---store:define { Dog = { "...", toys = { type = "Toy[]", owns = true } } }
+---store:write(function() store:delete(rex) end)
+---print(#store:objects "Toy")  --> 0
+---```
+---@field owns? boolean
+---Whether the property is not stored: each handle of an object keeps its own value, outside of transactions and
+---queries. A mixed one takes every value of Lua.
+---
+---```lua
+---store:define { Dog = { "...", draft = { type = "string", default = "", ignored = true } } }
+---rex.draft = "Good boy"
+---print(rex.draft, dogs[1].draft == "")  --> Good boy true
+---```
+---@field ignored? boolean
+---@field map_to? string The name of the property in the file.

@@ -1,0 +1,102 @@
+---@meta
+-- Import and export.
+
+---The options of store:import.
+---
+---```lua
+---moonpool.csv.write("dogs.csv", { { nr = 3, name = "Cleo" }, { nr = 1, name = "Rexy" } })
+---local report = store:import("dogs.csv", { class = "Dog", upsert = true, map = { nr = "id" } })
+---print(report.created, report.updated, rex.name)  --> 1 1 Rexy
+---```
+---@class moonpool.ImportOptions
+---@help import options
+---@shares PublishOptions: schema
+---@field dates? string The encoding of dates in a SQLite database: text, seconds, milliseconds or julian.
+---The separator of CSV fields: one character. Default: a comma; a tab for .tsv. Reading detects ;, tab and |.
+---@field separator? string
+---@field class? string|table The class of all rows; for a database also a list of tables, or classes by table.
+---The format: jsonl, json, geojson, csv, tsv, sqlite, lua, realm or postgres. Default: from the file extension.
+---@field format? string
+---@field upsert? boolean Updates objects whose primary key already exists; in an export to PostgreSQL, rows.
+---@field table? string|string[] For a database: imports only these tables or views.
+---@field encoding? string The encoding of a text file, such as windows-1252. Default: UTF-8.
+---@field keep_empty? boolean With upsert, keeps the old value where a CSV field is empty, instead of setting nil.
+---@field map? table<string, string> The property of each field; an empty property omits the field.
+---@field types? table<string, string> The types of fields, as in a schema; a value that does not fit is an error.
+---@field all_text? boolean Keeps all CSV fields of a new class as text.
+---@field sample? integer Infers types from the first rows only. Default: all rows.
+---@field link? table<string, string> The class of a field's nested objects, or in CSV of the primary keys in it.
+---@field records? string The path to the list of rows in a JSON text, such as data.items.
+---Skips invalid rows and writes them unchanged to this file; the reasons go to FILE.reasons.jsonl.
+---@field skip_bad? string
+---@field batch? integer Commits after each batch of this many rows.
+---@field round? boolean Rounds values with more digits than their type allows, and counts them, instead of failing.
+---@field dry_run? boolean Does everything except the commit.
+---@field quote? string|false The quote of CSV fields; false to treat quotes as text.
+---@field no_header? boolean Whether the first CSV record is data; the fields are called column_1, column_2 and so on.
+---@field skip_lines? integer The number of lines to skip before the CSV header.
+---@field null? string|string[] Unquoted CSV fields that are imported as nil, in addition to empty fields.
+---Key of a Realm file: 128 hexadecimal digits, Base64 or @FILE; for PostgreSQL, the column that identifies objects.
+---@field key? string|table<string, string>
+---@field rescue? boolean Reads the readable part of a damaged Realm file; the notes list the rest.
+---@field dotnet_guids? boolean Swaps the byte order of UUIDs that .NET wrote to a Realm file until 2022.
+
+---The dialect of a CSV file, and the types of its columns.
+---
+---```lua
+---moonpool.csv.write("toys.csv", { { name = "rope", price = 2 } }, nil, { separator = ";" })
+---for row in moonpool.csv.rows("toys.csv", { separator = ";", types = { price = "int" } }) do
+---  print(row.name, row.price + 1)  --> rope 3
+---end
+---```
+---@class moonpool.CSVOptions
+---@help csv options
+---@shares ImportOptions: separator, encoding, types, quote, no_header, skip_lines, null
+
+---The format of a JSON file.
+---
+---```lua
+---local file <close> = assert(io.open("toys.json", "w"))
+---file:write('{"data": {"toys": [{"name": "rope"}]}}'):flush()
+---for toy in moonpool.json.rows("toys.json", { records = "data.toys" }) do
+---  print(toy.name)  --> rope
+---end
+---```
+---@class moonpool.JSONOptions
+---@help json options
+---@shares ImportOptions: encoding, records
+---@field format? string The format: jsonl, json or geojson. Default: from the file extension, otherwise jsonl.
+
+---The options of export.
+---
+---```lua
+---print(dogs:export("dogs.txt", { format = "csv" }))  --> 2
+---```
+---@class moonpool.ExportOptions
+---@help export options
+---@field format? string The format: jsonl, json, csv, tsv, sqlite, lua or postgres. Default: from the file extension.
+---@shares PublishOptions: schema, replace
+---The exported properties in order, each as "name" or as "name=column"; for results only.
+---@field columns? string|string[]
+---@field table? string The table of a database; for results only. Default: the name of the class.
+---@shares ImportOptions: dates, separator, upsert
+
+---The result of store:import.
+---
+---```lua
+---moonpool.csv.write("toys.csv", { { name = "rope", price = 2 } })
+---local report = store:import("toys.csv", { class = "Toy" })
+---print(report.created, report.rejected, #report.new_classes)  --> 1 0 0
+---```
+---@class moonpool.ImportReport
+---@help import report
+---@field rows integer The number of rows that were read.
+---@field created integer The number of objects created.
+---@field updated integer The number of objects updated.
+---@field rejected integer The number of rows skipped.
+---@field changed integer The number of values that the option `round` has rounded.
+---@field reasons string[] Line and reason of the first ten skipped rows.
+---@field new_classes string[] The classes that were created.
+---The properties of the classes that were created, in the form of a schema.
+---@field schema table<string, table<string, string>>
+---@field notes string[] Unexpected conversions, and features that a store does not have.
