@@ -2,8 +2,9 @@
 // would take the compiler 0.1 s for each KiB.)
 //
 // __has_include makes a file an input of the build, which .incbin alone does not: list each file in both places.
-#if !__has_include("strings.lua") || !__has_include("example.lua") || !__has_include("api/moonpool.lua") || \
-    !__has_include("api/text.lua") || !__has_include("api/migrate.lua") || !__has_include("api/opening.lua") || \
+#if !__has_include("strings.lua") || !__has_include("example.lua") || !__has_include("library.lua") || \
+    !__has_include("api/moonpool.lua") || !__has_include("api/text.lua") || !__has_include("api/migrate.lua") || \
+    !__has_include("api/opening.lua") || \
     !__has_include("api/store.lua") || !__has_include("api/objects.lua") || !__has_include("api/collections.lua") || \
     !__has_include("api/projections.lua") || !__has_include("api/mixed.lua") || !__has_include("api/observing.lua") || \
     !__has_include("api/threads.lua") || !__has_include("api/replication.lua") || !__has_include("api/values.lua") || \
@@ -27,6 +28,7 @@
 lua_files:
     FILE "strings.lua"
     FILE "example.lua"
+    FILE "library.lua"
     FILE "api/moonpool.lua"
     FILE "api/text.lua"
     FILE "api/migrate.lua"
