@@ -264,7 +264,7 @@ let package = Package(
                 "TestSupport", "Reference", "EventLoops", "MoonpoolTool", "StudioTool",
                 "RealmFixtures", "TestServers",
             ],
-            exclude: ["PowerLoss/recorder.c"],
+            exclude: ["PowerLoss/recorder.c", "Transcripts"],
             swiftSettings: unsafeZone),
     ],
     swiftLanguageModes: [.v6]

@@ -175,7 +175,10 @@ package final class MigrationRunner {
                 continues(interrupted, with: file)
             {
                 attempt.resumeKey = interrupted.key
-                attempt.backup = log.backupOfInterrupted.map { Self.path($0, beside: self.file) }
+                // A rehearsal has no backup beside its copy.
+                attempt.backup =
+                    isTrial
+                    ? nil : log.backupOfInterrupted.map { Self.path($0, beside: self.file) }
                 isResumed = true
             }
             let change = try transaction.change(
