@@ -184,7 +184,7 @@ import Testing
 }
 
 /// A loop without events.
-private final class IdleScheduler: Scheduler {
+final class IdleScheduler: Scheduler {
     private struct Silent: Wakeup {
         func wake() {}
         func cancel() {}

@@ -106,20 +106,24 @@ extension SourceParser {
         defer { depth -= 1 }
         while !isAtEnd, !current.isSymbol("}"), depth < Self.mostNested {
             let start = position
+            var valueStart = position
             if takeSymbol("[") {
                 let key = parseExpression()
                 _ = takeSymbol("]")
                 _ = takeSymbol("=")
+                valueStart = position
                 fields.append(SourceField(name: nil, key: key, value: parseExpression()))
             } else if current.kind == .name, position + 1 < tokens.count,
                 tokens[position + 1].isSymbol("=")
             {
                 let name = take()
                 position += 1
+                valueStart = position
                 fields.append(SourceField(name: name, key: nil, value: parseExpression()))
             } else {
                 fields.append(SourceField(name: nil, key: nil, value: parseExpression()))
             }
+            fields[fields.count - 1].range = range(from: valueStart)
             if !takeSymbol(",") { _ = takeSymbol(";") }
             if position == start { break }
         }
@@ -129,6 +133,8 @@ extension SourceParser {
 
     mutating func parseFunction(_ owner: LuaToken?) -> SourceFunction {
         let function = SourceFunction()
+        let start = position
+        defer { functions.append(range(from: start)) }
         _ = takeSymbol("(")
         while !isAtEnd, !current.isSymbol(")") {
             let token = take()

@@ -1,11 +1,12 @@
 /// Parses Lua source that the compiler has accepted into a tree, and resolves variables.
 ///
 /// Accepts any input; the tree of an invalid source has no meaning.
-struct SourceParser {
+package struct SourceParser {
     let tokens: [LuaToken]
     var position = 0
     var depth = 0
     var scopes: [[String: SourceVariable]] = [[:]]
+    var functions: [Range<Int>] = []
 
     /// The maximum nesting depth, which is higher than the compiler's limit.
     static let mostNested = 400
@@ -13,11 +14,22 @@ struct SourceParser {
     /// Returns the statements of a source.
     static func parse(_ source: String) -> [SourceStatement] {
         var parser = SourceParser(tokens: LuaLexer.tokens(of: source))
-        var statements = parser.parseBlock()
+        return parser.parseAll()
+    }
+
+    /// Returns the bytes of every function, from its parameters to its `end`; a function follows those that it contains.
+    package static func functions(in source: String) -> [Range<Int>] {
+        var parser = SourceParser(tokens: LuaLexer.tokens(of: source))
+        _ = parser.parseAll()
+        return parser.functions
+    }
+
+    private mutating func parseAll() -> [SourceStatement] {
+        var statements = parseBlock()
         // An unexpected token ends a block; parsing continues after it.
-        while parser.position < parser.tokens.count {
-            parser.position += 1
-            statements += parser.parseBlock()
+        while !isAtEnd {
+            position += 1
+            statements += parseBlock()
         }
         return statements
     }
@@ -29,6 +41,12 @@ struct SourceParser {
     static let end = LuaToken(kind: .symbol, range: 0..<0, text: "")
     var current: LuaToken { position < tokens.count ? tokens[position] : Self.end }
     var isAtEnd: Bool { position >= tokens.count }
+
+    /// The bytes from a token to the last one that was taken.
+    func range(from start: Int) -> Range<Int> {
+        guard start < position, position <= tokens.count else { return 0..<0 }
+        return tokens[start].range.lowerBound..<tokens[position - 1].range.upperBound
+    }
 
     mutating func take() -> LuaToken {
         let token = current

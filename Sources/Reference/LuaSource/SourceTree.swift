@@ -46,6 +46,8 @@ struct SourceField {
     /// The key in `[key] = value`.
     var key: SourceExpression?
     var value: SourceExpression
+    /// The bytes of the value.
+    var range = 0..<0
 }
 
 indirect enum SourceExpression {

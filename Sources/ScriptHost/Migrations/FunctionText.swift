@@ -33,11 +33,11 @@ struct FunctionText {
             throw unknown("a function of \(shown), whose source is not known")
         }
         let found = Self.functions(in: source, from: Int(first), to: Int(last))
-        let wanted = try? function.dump(stripped: true)
-        let lines = String(repeating: "\n", count: Int(first) - 1)
+        let wanted = CodeIdentity.checksum(of: [function])
         let equal = found.first {
-            let chunk = try? module.state.load(lines + "return " + $0, name: "=function")
-            return (try? chunk?.call([]).first?.function?.dump(stripped: true)) == wanted
+            let chunk = try? module.state.load("return " + $0, name: "=function")
+            return (try? chunk?.call([]).first?.function).map { CodeIdentity.checksum(of: [$0]) }
+                == wanted
         }
         guard let text = equal ?? (found.count == 1 ? found[0] : nil) else {
             throw unknown(
@@ -65,34 +65,9 @@ struct FunctionText {
     /// Returns the functions that begin and end on these lines, without their names.
     static func functions(in source: String, from first: Int, to last: Int) -> [String] {
         let bytes = Array(source.utf8)
-        var line = 1
-        var position = 0
-        var open: [(word: String, start: Int, line: Int)] = []
-        var found: [String] = []
-        let tokens = LuaLexer.tokens(of: source)
-        for (index, token) in tokens.enumerated() {
-            line += bytes[position..<token.range.lowerBound].count { $0 == UInt8(ascii: "\n") }
-            position = token.range.lowerBound
-            guard token.kind == .keyword else { continue }
-            switch token.text {
-            case "function", "if", "do", "repeat":
-                // The name of a function is not part of its text.
-                let body =
-                    token.text == "function"
-                    ? tokens[index...].first { $0.isSymbol("(") }?.range.lowerBound : nil
-                open.append((token.text, body ?? token.range.lowerBound, line))
-            case "end", "until":
-                guard let block = open.popLast() else { return found }
-                if block.word == "function", block.line == first, line == last {
-                    found.append(
-                        "function"
-                            + String(
-                                decoding: bytes[block.start..<token.range.upperBound],
-                                as: UTF8.self))
-                }
-            default: break
-            }
-        }
-        return found
+        func line(of offset: Int) -> Int { 1 + bytes[..<offset].count { $0 == UInt8(ascii: "\n") } }
+        return SourceParser.functions(in: source).filter {
+            line(of: $0.lowerBound) == first && line(of: $0.upperBound) == last
+        }.map { "function" + String(decoding: bytes[$0], as: UTF8.self) }
     }
 }

@@ -30,7 +30,7 @@ package struct MigrationDirectory {
         }
         if let squash = listing.unfinishedSquash { throw squash.error(path) }
         if let (moved, copy) = listing.unfinishedMove {
-            let isMerged = copy.heading.formerChecksums.contains(moved.checksum)
+            let isMerged = copy.heading.formerChecksums.contains(where: moved.identity.matches)
             throw StoreError(
                 .invalidArgument,
                 "'\(path)': '\(copy.fileName)' is \(isMerged ? "" : "a copy of ")'\(moved.fileName)'"
@@ -76,9 +76,23 @@ package struct MigrationDirectory {
         Self.identity(of: files.filter { $0.number < number })
     }
 
+    /// Returns the identity of a file that migrations load, by its name in the folder; nil if it cannot be read.
+    func identity(ofHelper name: String) -> CodeIdentity? {
+        (try? MigrationFile.source(of: MigrationListing.path(name, in: path))).map {
+            CodeIdentity($0, tables.state)
+        }
+    }
+
     /// Returns the identity of migrations and their order.
     static func identity(of files: [MigrationFile]) -> String {
-        SourceChecksum.of(Array(files.map(\.checksum).joined(separator: " ").utf8))
+        CodeIdentity.checksum(of: files.map(\.checksum))
+    }
+
+    /// Returns whether a file with this `parent` was written after some migrations.
+    static func isIdentity(_ parent: String?, of files: [MigrationFile]) -> Bool {
+        // Earlier builds used other checksums.
+        parent == identity(of: files)
+            || parent == CodeIdentity.checksum(of: files.map { $0.identity.checksums[1] })
     }
 }
 
@@ -115,7 +129,7 @@ package struct MigrationListing {
 
     /// A squashed migration and the files that it replaces, if they are still in the folder.
     var unfinishedSquash: UnfinishedSquash? {
-        guard let file = files.last(where: { $0.heading.squashedChecksum != nil }) else {
+        guard let file = files.last(where: \.heading.isSquash) else {
             return nil
         }
         let replaced = files.filter { $0.number <= file.number && $0.path != file.path }
@@ -143,7 +157,7 @@ package struct MigrationListing {
             where file.path != copy.path && (file.name == copy.name || copy.heading.hasUp) {
                 let isCopy = file.checksum == copy.checksum && file.name == copy.name
                 if isCopy, file.number < copy.number, file.heading.hasUp { return (file, copy) }
-                let isOrigin = origins.contains(file.checksum)
+                let isOrigin = origins.contains(where: file.identity.matches)
                 if isOrigin || !Set(origins).isDisjoint(with: file.heading.formerChecksums) {
                     return isOrigin || file.number < copy.number ? (file, copy) : (copy, file)
                 }
@@ -179,6 +193,7 @@ package struct MigrationListing {
         let source = try MigrationFile.source(of: path)
         return try MigrationFile(
             number: number, name: String(rest.dropFirst().dropLast(4)), path: path, source: source,
+            tables.state,
             heading: tables.heading(path, source))
     }
 
@@ -206,7 +221,8 @@ package struct MigrationListing {
     private static func missingNumber(_ name: String, _ path: String) -> String? {
         guard name.lowercased().hasSuffix(".lua"), let source = try? MigrationFile.source(of: path)
         else { return nil }
-        let keys = Set(ReturnedTable.keys(of: String(decoding: source, as: UTF8.self)))
+        let table = ReturnedTable(of: String(decoding: source, as: UTF8.self))
+        let keys = Set(table?.fields.map(\.name) ?? [])
         let isMigration =
             !keys.isDisjoint(with: ["schema", "changes"]) && keys.isSubset(of: MigrationScript.keys)
         return isMigration ? "NNNN_\(name.lowercased()), with the next number" : nil

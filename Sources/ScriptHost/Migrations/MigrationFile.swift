@@ -1,4 +1,5 @@
 import EventLoops
+import LuaHost
 import ObjectStore
 
 /// A numbered migration in a folder: `0002_split_names.lua`.
@@ -9,15 +10,14 @@ package struct MigrationFile: Sendable {
     package let name: String
     /// The path.
     package let path: String
-    /// The checksum of the source without comments and whitespace.
-    package let checksum: String
     let source: [UInt8]
+    let identity: CodeIdentity
     /// The description in the table that the file returns.
     let heading: MigrationHeading
 
     /// Creates a migration file from its name and its content.
     init(
-        number: Int, name: String, path: String, source: [UInt8],
+        number: Int, name: String, path: String, source: [UInt8], _ state: LuaState,
         heading: MigrationHeading = MigrationHeading()
     ) {
         self.heading = heading
@@ -25,7 +25,15 @@ package struct MigrationFile: Sendable {
         self.name = name
         self.path = path
         self.source = source
-        checksum = SourceChecksum.of(source)
+        identity = CodeIdentity(source, state)
+    }
+
+    /// The checksum of the compiled code.
+    package var checksum: String { identity.checksum }
+
+    /// Returns whether a checksum is that of the file, or of the file before `migrate merge` rewrote it.
+    func isOrWas(_ checksum: String) -> Bool {
+        identity.matches(checksum) || heading.formerChecksums.contains(checksum)
     }
 
     /// The name of the file.
@@ -36,7 +44,7 @@ package struct MigrationFile: Sendable {
 
     /// Returns whether an interrupted run was one of this migration, also under an earlier number.
     func isContinuation(of interrupted: InterruptedMigration) -> Bool {
-        ([checksum] + heading.formerChecksums).contains { interrupted.checksum == $0 }
+        interrupted.checksum.map(isOrWas) ?? false
     }
 
     /// The path of the test file: `0002_split_names_test.lua`.

@@ -34,6 +34,21 @@ struct MigrationHistory {
     struct Applied {
         let entry: MigrationLog.Entry
         let file: MigrationFile?
+        fileprivate let directory: MigrationDirectory
+
+        /// The entry with the number, the name and the content that its file has now.
+        var accepted: MigrationLog.Entry {
+            guard let file, !file.heading.isSquash else { return entry }
+            var entry = entry
+            entry.number = file.number
+            entry.name = file.name
+            entry.checksum = file.checksum
+            entry.codeChecksum = file.heading.codeChecksum
+            for name in entry.helpers.keys {
+                entry.helpers[name] = directory.identity(ofHelper: name)?.checksum
+            }
+            return entry
+        }
     }
 
     /// The recorded migrations, in the order of the record.
@@ -47,9 +62,9 @@ struct MigrationHistory {
         let entries = log.entries
         var taken: Set<Int> = []
         var applied: [Applied] = []
-        let squash = directory.files.first { $0.heading.squashedChecksum != nil }
+        let squash = directory.files.first(where: \.heading.isSquash)
         let squashedEntry = squash.flatMap { squash in
-            entries.lastIndex { $0.checksum == squash.heading.squashedChecksum }
+            entries.lastIndex { squash.heading.squashedChecksums.contains($0.checksum) }
         }
         for (index, entry) in entries.enumerated() {
             let file: MigrationFile?
@@ -59,7 +74,7 @@ struct MigrationHistory {
                 file = Self.file(of: entry, in: directory, besides: taken)
             }
             if let file { taken.insert(file.number) }
-            applied.append(Applied(entry: entry, file: file))
+            applied.append(Applied(entry: entry, file: file, directory: directory))
         }
         self.applied = applied
         let last =
@@ -72,16 +87,11 @@ struct MigrationHistory {
                 continue
             }
             // The files that a squashed migration has replaced no longer exist, so they cannot have been edited.
-            if file.heading.squashedChecksum != nil { continue }
+            if file.heading.isSquash { continue }
             if !Self.isSame(entry, file) { problems.append(.edited(entry, file)) }
-            for (name, checksum) in entry.helpers.sorted(by: { $0.key < $1.key }) {
-                let path = MigrationListing.path(name, in: directory.path)
-                guard let source = try? MigrationFile.source(of: path),
-                    SourceChecksum.of(source) == checksum
-                else {
-                    problems.append(.editedHelper(entry, file, helper: name))
-                    continue
-                }
+            for (name, checksum) in entry.helpers.sorted(by: { $0.key < $1.key })
+            where directory.identity(ofHelper: name)?.matches(checksum) != true {
+                problems.append(.editedHelper(entry, file, helper: name))
             }
         }
         if let squash, squashedEntry == nil, let entry = entries.last, entry.number < squash.number
@@ -97,10 +107,18 @@ struct MigrationHistory {
     /// Whether a recorded migration has another number in the folder.
     var isRenumbered: Bool {
         applied.contains { applied in
-            guard let file = applied.file, file.heading.squashedChecksum == nil else {
+            guard let file = applied.file, !file.heading.isSquash else {
                 return false
             }
             return file.number != applied.entry.number
+        }
+    }
+
+    /// Whether the record does not have the current numbers, names or checksums of its files.
+    var isOutdated: Bool {
+        applied.contains { applied in
+            let entry = applied.accepted
+            return entry.number != applied.entry.number || entry.checksum != applied.entry.checksum
         }
     }
 
@@ -109,18 +127,9 @@ struct MigrationHistory {
         applied.compactMap(\.file).max { $0.number < $1.number }
     }
 
-    /// The record with the current numbers and names of the files.
+    /// The record with the current numbers, names and checksums of the files.
     var recorded: [MigrationLog.Entry] {
-        applied.map { applied in
-            guard let file = applied.file, file.heading.squashedChecksum == nil else {
-                return applied.entry
-            }
-            var entry = applied.entry
-            entry.number = file.number
-            entry.name = file.name
-            entry.checksum = file.checksum
-            return entry
-        }.sorted { $0.number < $1.number }
+        applied.map(\.accepted).sorted { $0.number < $1.number }
     }
 
     /// Returns the current file of a recorded migration.
@@ -152,13 +161,12 @@ struct MigrationHistory {
 
     /// Returns whether a file is a recorded migration, under any number.
     private static func isSame(_ entry: MigrationLog.Entry, _ file: MigrationFile) -> Bool {
-        file.checksum == entry.checksum || file.heading.formerChecksums.contains(entry.checksum)
-            || file.heading.squashedChecksum == entry.checksum
+        file.isOrWas(entry.checksum) || file.heading.squashedChecksums.contains(entry.checksum)
             || (file.number != entry.number && file.name == entry.name && isSameCode(entry, file))
     }
 
     private static func isSameCode(_ entry: MigrationLog.Entry, _ file: MigrationFile) -> Bool {
-        !entry.codeChecksum.isEmpty && entry.codeChecksum == SourceChecksum.ofCode(file.source)
+        !entry.codeChecksum.isEmpty && entry.codeChecksum == file.heading.codeChecksum
     }
 }
 
@@ -247,6 +255,6 @@ extension MigrationLog.Entry {
     init(of file: MigrationFile) {
         self.init(
             number: file.number, name: file.name, checksum: file.checksum, appliedAt: .now)
-        codeChecksum = SourceChecksum.ofCode(file.source)
+        codeChecksum = file.heading.codeChecksum
     }
 }

@@ -19,7 +19,7 @@ package struct MigrationMerge {
     /// Plans to remove a migration that an interrupted merge has already copied; nil if there is none.
     package var unfinished: MigrationFolderEdit? {
         guard let (moved, copy) = listing.unfinishedMove,
-            copy.heading.formerChecksums.contains(moved.checksum)
+            copy.heading.formerChecksums.contains(where: moved.identity.matches)
         else { return nil }
         let move = Move(old: moved, new: copy)
         return MigrationFolderEdit(
@@ -45,10 +45,7 @@ package struct MigrationMerge {
         guard let first = candidates.first?.number else { return nil }
         let left = listing.files.filter { file in
             file.number >= first
-                && !log.entries.contains {
-                    $0.checksum == file.checksum
-                        || file.heading.formerChecksums.contains($0.checksum)
-                }
+                && !log.entries.contains { file.isOrWas($0.checksum) }
         }
         let paths = Set(left.map(\.path))
         let others = listing.files.filter { !paths.contains($0.path) }
@@ -81,7 +78,7 @@ package struct MigrationMerge {
         while let last = branch.last,
             let next = listing.files.first(where: {
                 $0.number == last.number + 1
-                    && $0.heading.parent == MigrationDirectory.identity(of: before + branch)
+                    && MigrationDirectory.isIdentity($0.heading.parent, of: before + branch)
             })
         {
             branch.append(next)
@@ -161,24 +158,33 @@ package struct MigrationMerge {
         _ file: MigrationFile, to number: Int, _ schema: [ClassSchema],
         after present: [MigrationFile]
     ) throws -> Move {
-        var source = String(decoding: file.source, as: UTF8.self)
+        var fields = [
+            ("parent", LuaLiteral.string(MigrationDirectory.identity(of: present))),
+            (
+                "merged_from",
+                LuaLiteral.strings(file.heading.formerChecksums + file.identity.checksums)
+            ),
+        ]
         if !file.heading.isDelta {
-            source = try LuaTableText.replacing(
-                "schema", in: source, with: SchemaDocument(schema).lua(indent: 2))
+            fields.insert(("schema", SchemaDocument(schema).lua(indent: 2)), at: 0)
         }
-        source = LuaTableText.setting(
-            "parent", in: source,
-            to: LuaLiteral.string(MigrationDirectory.identity(of: present)))
-        let former = file.heading.formerChecksums + [file.checksum]
-        source = LuaTableText.setting(
-            "merged_from", in: source,
-            to: "{ \(former.map(LuaLiteral.string).joined(separator: ", ")) }")
+        var source = String(decoding: file.source, as: UTF8.self)
+        for (key, value) in fields {
+            guard let edited = ReturnedTable.setting(key, in: source, to: value) else {
+                throw StoreError(
+                    .invalidArgument,
+                    "'\(file.path)' does not end with 'return { … }', so '\(key)' cannot be written into it; edit it "
+                        + "manually")
+            }
+            source = edited
+        }
         let name = "\(MigrationState.number(number))_\(file.name).lua"
         return Move(
             old: file,
             new: MigrationFile(
                 number: number, name: file.name,
-                path: MigrationListing.path(name, in: listing.path), source: Array(source.utf8)))
+                path: MigrationListing.path(name, in: listing.path), source: Array(source.utf8),
+                module.state))
     }
 
     /// Returns two neighboring files whose numbers are not consecutive; nil if there are none.

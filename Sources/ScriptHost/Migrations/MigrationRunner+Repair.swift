@@ -26,7 +26,7 @@ extension MigrationRunner {
                         + "record")
                 continue
             }
-            if file.number != applied.entry.number, file.heading.squashedChecksum == nil {
+            if file.number != applied.entry.number, !file.heading.isSquash {
                 steps.append(
                     "record migration \(applied.entry.number) (\(applied.entry.name)) as '\(file.fileName)'"
                 )
@@ -113,7 +113,6 @@ extension MigrationRunner {
         _ kept: Set<Int>, isAdopted: Bool, _ version: Int
     ) throws {
         let directory = try MigrationDirectory(directory.path, module)
-        let runner = MigrationRunner(module, store: store, directory: directory)
         let borrowed = try borrowExisting()
         defer { borrowed.end() }
         let transaction = try beginMigration(borrowed.store)
@@ -121,12 +120,8 @@ extension MigrationRunner {
         var log = transaction.log
         let history = MigrationHistory(log, directory)
         guard history.applied.count > kept.max() ?? -1 else { return }
-        var entries = history.applied.indices.filter(kept.contains).map { index in
-            let applied = history.applied[index]
-            guard let file = applied.file, file.heading.squashedChecksum == nil else {
-                return applied.entry
-            }
-            return runner.accepted(applied.entry, as: file)
+        var entries = history.applied.indices.filter(kept.contains).map {
+            history.applied[$0].accepted
         }
         if isAdopted, let file = directory.files.last {
             entries.append(.init(of: file))
@@ -136,21 +131,5 @@ extension MigrationRunner {
             to: borrowed.store.schema.classes.map(\.unplaced), version: UInt64(version))
         try change.apply()
         try change.commit(recording: log)
-    }
-
-    /// Returns a record entry with the current number, name and content of its file.
-    fileprivate func accepted(
-        _ entry: MigrationLog.Entry, as file: MigrationFile
-    ) -> MigrationLog.Entry {
-        var entry = entry
-        entry.number = file.number
-        entry.name = file.name
-        entry.checksum = file.checksum
-        entry.codeChecksum = SourceChecksum.ofCode(file.source)
-        for name in entry.helpers.keys {
-            let path = MigrationListing.path(name, in: directory.path)
-            entry.helpers[name] = (try? MigrationFile.source(of: path)).map(SourceChecksum.of)
-        }
-        return entry
     }
 }

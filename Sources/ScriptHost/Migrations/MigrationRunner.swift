@@ -108,7 +108,7 @@ package final class MigrationRunner {
         // All files are read before the first one is applied, so that an invalid file prevents all changes.
         let due = try comparison.history.pending.filter { $0.number <= target ?? .max }
             .map { try scripts.script($0) }
-        if due.isEmpty, comparison.history.isRenumbered {
+        if due.isEmpty, comparison.history.isOutdated {
             try recordNumbers(borrowed.store, comparison)
         }
         // The objects that the migrations of this run create need no backup, and one backup is enough for all of them.

@@ -88,7 +88,9 @@ struct MigrationEnvironment {
                 let resolved = ProcessServices.resolved(path), resolved.hasPrefix(root + "/"),
                 let source = try? MigrationFile.source(of: resolved)
             else { return call.answer(.boolean(false)) }
-            didLoad(String(resolved.dropFirst(root.count + 1)), SourceChecksum.of(source))
+            didLoad(
+                String(resolved.dropFirst(root.count + 1)),
+                CodeIdentity(source, call.state).checksum)
             return call.answer(.boolean(true))
         }
         guard let restore = try chunk.call(.text(folder), .function(note)).function else {

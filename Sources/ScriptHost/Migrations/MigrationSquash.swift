@@ -83,7 +83,7 @@ package struct MigrationSquash {
             -- The migrations up to \(last.fileName) in one. Stores that have applied them continue from here; older ones
             -- need the files in squashed/ first.
             return {
-              squashes = \(LuaLiteral.string(last.checksum)),
+              squashes = \(LuaLiteral.strings(last.identity.checksums)),
               schema = \(SchemaDocument(schema).lua(indent: 2)),
             \(up)}
 

@@ -130,7 +130,7 @@ extension MigrationRunner {
 
     func state(_ comparison: MigrationComparison) -> MigrationState {
         let renumbered = comparison.history.applied.compactMap { applied -> String? in
-            guard let file = applied.file, file.heading.squashedChecksum == nil,
+            guard let file = applied.file, !file.heading.isSquash,
                 file.number != applied.entry.number
             else { return nil }
             return

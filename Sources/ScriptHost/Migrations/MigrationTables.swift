@@ -7,6 +7,8 @@ import StoreBindings
 /// Confined to the thread of a script.
 final class MigrationTables {
     private let module: StoreModule
+    /// The state in which the files run.
+    var state: LuaState { module.state }
     private let folder: String
     private var tables: [String: Result<LuaTable, any Error>] = [:]
     /// The files in the folder that each migration has loaded, by the path of the migration and by name.
@@ -60,8 +62,8 @@ final class MigrationTables {
 struct MigrationHeading: Sendable {
     /// The checksums of the file before `migrate merge` rewrote it: `merged_from`.
     private(set) var formerChecksums: [String] = []
-    /// The checksum of the last migration that this file replaces: `squashes`.
-    private(set) var squashedChecksum: String?
+    /// The checksums of the last migration that this file replaces: `squashes`.
+    private(set) var squashedChecksums: [String] = []
     /// Whether the file adopts changes that were made to a store outside of the migrations: `adopts`.
     ///
     /// Such a store already has these changes when the pending files that precede this file are applied.
@@ -72,14 +74,22 @@ struct MigrationHeading: Sendable {
     private(set) var isDelta = false
     /// Whether the file has a function `up`.
     private(set) var hasUp = false
+    /// The checksum of the functions, which a merge of branches does not change; empty if the file failed.
+    private(set) var codeChecksum = ""
+
+    /// Whether the file replaces earlier ones.
+    var isSquash: Bool { !squashedChecksums.isEmpty }
 
     init() {}
 
     init(_ table: LuaTable) {
-        formerChecksums =
-            table["merged_from"].table?.array.compactMap(\.text)
-            ?? table["merged_from"].text.map { [$0] } ?? []
-        squashedChecksum = table["squashes"].text
+        func checksums(_ key: String) -> [String] {
+            table[key].table?.array.compactMap(\.text) ?? table[key].text.map { [$0] } ?? []
+        }
+        formerChecksums = checksums("merged_from")
+        squashedChecksums = checksums("squashes")
+        codeChecksum = CodeIdentity.checksum(
+            of: ["up", "down"].compactMap { table[$0].function })
         isAdoption = !table["adopts"].isNil
         parent = table["parent"].text
         isDelta = !table["changes"].isNil
