@@ -22,7 +22,7 @@ final class ProgressLine {
 
     /// Shows the count, the rate and, if the completed fraction is known, the remaining time.
     ///
-    /// Redraws at most ten times a second. A count below the previous one starts a new measurement, for example for the
+    /// Redraws at most four times a second. A count below the previous one starts a new measurement, for example for the
     /// next class.
     func update(_ count: Int, _ part: Double?) {
         let now = ContinuousClock.now
@@ -38,7 +38,7 @@ final class ProgressLine {
             return ProcessServices.writeError(
                 "moonpool: \(self.text(count, part, since: beginning, now - beginning.time))\n")
         }
-        guard now - lastDrawn > .milliseconds(100) else { return }
+        guard now - lastDrawn > .milliseconds(250) else { return }
         lastDrawn = now
         isDrawn = true
         let text = text(count, part, since: beginning, now - beginning.time)

@@ -94,6 +94,12 @@ extension StoreError {
         StoreError(code, "\(location): \(text)", detail: detail)
     }
 
+    /// Returns the end of the message, which says what to do; nil if the error was created without one.
+    package func advice(for reader: Reader) -> String? {
+        guard case .advice(let program, let script) = detail else { return nil }
+        return reader == .program ? program : script
+    }
+
     /// Returns the message in the words of a reader.
     package func message(for reader: Reader) -> String {
         switch (detail, reader) {

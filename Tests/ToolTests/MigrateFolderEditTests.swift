@@ -162,4 +162,55 @@ import Testing
             try shop.value("store:schema('P').phone, store:schema('P').mail") == "string?\tstring?")
         #expect(try shop.migrate("check").exitCode == 0)
     }
+
+    @Test(arguments: [["--yes"], ["0003_phone.lua"]])
+    func `a branch that was renumbered by hand is found by its parent`(arguments: [String]) throws {
+        func schema(_ properties: String) -> String {
+            "schema = { Person = { id = 'int primary', name = 'string'\(properties) } }"
+        }
+        let shop = try MigrationShop(["return { \(schema("")) }"])
+        func move(_ name: String, _ newName: String) {
+            #expect(rename("\(shop.migrations)/\(name)", "\(shop.migrations)/\(newName)") == 0)
+        }
+        func parent() throws -> String {
+            let wanted = try shop.folder.write("return { A = { x = 'int' } }", to: "wanted.lua")
+            let planned = shop.folder.path + "/planned.lua"
+            #expect(try run(shop, ["plan", wanted, "--output", planned]).exitCode == 0)
+            defer { unlink(planned) }
+            let text = try contents(of: planned)
+            return String(try #require(text.firstMatch(of: /parent = "(.*?)"/)?.output.1))
+        }
+        try shop.write(
+            "return { parent = '\(parent())', \(schema(", phone = 'string?'")) }",
+            to: "0002_phone.lua")
+        try shop.write(
+            "return { parent = '\(parent())', \(schema(", phone = 'string?', fax = 'int?'")), up = function(m) end }",
+            to: "0003_fax.lua")
+        #expect(try shop.migrate("up").exitCode == 0)
+        move("0003_fax.lua", "0004_fax.lua")
+        move("0002_phone.lua", "0003_phone.lua")
+        try shop.write("return { \(schema(", mail = 'string?'")) }", to: "0002_mail.lua")
+        let check = try shop.migrate("check")
+        #expect(check.exitCode == 2)
+        #expect(
+            check.output.contains("; run moonpool migrate merge 0004_fax.lua"), "\(check.output)")
+        let merge = try run(shop, ["merge"] + arguments)
+        #expect(merge.exitCode == 0, "\(merge.error)")
+        #expect(
+            merge.lines.filter { $0.hasPrefix("'") } == [
+                "'0003_phone.lua' is rebased on the migrations that precede it",
+                "'0004_fax.lua' is rebased on the migrations that precede it",
+            ], "\(merge.output)")
+        #expect(try run(shop, ["merge"]).output == "nothing to merge\n")
+        let up = try shop.migrate("up")
+        #expect(up.exitCode == 0, "\(up.error)")
+        #expect(try shop.migrate("check").exitCode == 0)
+        unlink(shop.store)
+        #expect(try shop.migrate("up").exitCode == 0)
+        #expect(
+            try shop.value(
+                "store:schema('Person').phone, store:schema('Person').mail, store:schema('Person').fax"
+            )
+                == "string?\tstring?\tint?")
+    }
 }

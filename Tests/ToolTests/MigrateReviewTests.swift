@@ -43,7 +43,7 @@ import Testing
         #expect(try shop.migrate("check", "--fail-on", "losses").exitCode == 64)
     }
 
-    @Test func `a dry run is written as text, JSON, Markdown and HTML`() throws {
+    @Test func `a dry run is written as text and JSON`() throws {
         let shop = try MigrationShop()
         #expect(try shop.migrate("up", "--to", "1").exitCode == 0)
         func report(_ name: String) throws -> String {
@@ -52,10 +52,6 @@ import Testing
             return try contents(of: shop.folder.path + "/" + name)
         }
         #expect(try report("r.txt").contains("id = 1: name = nil → \"F1 L1\""))
-        #expect(try report("r.md").contains("| Person | 0 | 0 | 5 | 10 | 0 |"))
-        let page = try report("r.html")
-        #expect(page.hasPrefix("<!DOCTYPE html>"))
-        #expect(page.contains("<td class=new>&quot;F1 L1&quot;</td>"))
         let json = try Tool.run(
             [
                 "-e",
@@ -65,10 +61,10 @@ import Testing
             ],
             input: try report("r.json"))
         #expect(json.output == "1\t5\t10\t0\tid = 1\tname\n", "\(json.error)")
-        let wrong = try shop.migrate("up", "--dry-run", "--report", "r.pdf")
+        let wrong = try shop.migrate("up", "--dry-run", "--report", "r.html")
         #expect(wrong.exitCode == 1)
-        #expect(wrong.error.contains(".txt, .json, .md or .html"))
-        #expect(try shop.migrate("up", "--report", "r.md").exitCode == 64)
+        #expect(wrong.error.contains(".txt or .json"))
+        #expect(try shop.migrate("up", "--report", "r.txt").exitCode == 64)
     }
 
     @Test func `a sample contains some objects and the objects that they link to`() throws {
@@ -168,7 +164,7 @@ import Testing
         let junit = try run("check", "--format", "junit")
         #expect(junit.output.split(separator: "<?xml").count == 1, "\(junit.output)")
         #expect(junit.output.contains(#"tests="4" failures="1""#), "\(junit.output)")
-        let dryRun = try run("up", "--dry-run", "--report", "report.html")
+        let dryRun = try run("up", "--dry-run", "--report", "report.txt")
         #expect(dryRun.exitCode == 1)
         #expect(dryRun.error.contains("need a single store"), "\(dryRun.error)")
     }

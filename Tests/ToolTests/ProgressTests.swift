@@ -52,7 +52,7 @@ import Testing
     }
 
     @Test func `a narrow terminal shows a line that does not wrap`() throws {
-        let rows = try people(60_000)
+        let rows = try people(300_000)
         let store = folder.path + "/people.moonpool"
         #expect(try Tool.run(["import", store, rows, "--class", "Person"]).exitCode == 0)
         let terminal = try terminal(

@@ -127,7 +127,10 @@ struct MigrateMergeCommand: ParsableCommand {
     ) throws -> [MigrationFile]? {
         if !files.isEmpty { return try merge.files(named: files) }
         let candidates = merge.candidates
-        guard !candidates.isEmpty else { return nil }
+        guard !candidates.isEmpty else {
+            let renumbered = merge.renumbered
+            return renumbered.isEmpty ? nil : renumbered
+        }
         if let store, let found = try merge.unapplied(inStore: store) { return found }
         guard FolderEditing.canAsk(json: json) else {
             throw StoreError(

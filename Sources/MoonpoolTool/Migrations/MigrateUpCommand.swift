@@ -31,10 +31,10 @@ struct MigrateUpCommand: ParsableCommand {
     @Option(help: "With --dry-run: copy N objects of each class and the objects that they link to.")
     var sample: Int?
 
-    @Option(help: "With --dry-run: write the report to a file ending in .txt, .json, .md or .html.")
+    @Option(help: "With --dry-run: write the report to a file ending in .txt or .json.")
     var report: String?
 
-    @Option(help: "With --dry-run: write the report to standard output as txt, json, md or html.")
+    @Option(help: "With --dry-run: write the report to standard output as txt or json.")
     var format: RehearsalFormat?
 
     @Flag(inversion: .prefixedNo, help: "Make a backup of the store first.")
@@ -176,11 +176,7 @@ struct MigrateUpCommand: ParsableCommand {
 extension RehearsalFormat: ExpressibleByArgument {
     /// Creates the format from a file extension or from its full name.
     public init?(argument: String) {
-        switch argument {
-        case "text": self = .text
-        case "markdown": self = .markdown
-        default: self.init(rawValue: argument)
-        }
+        self.init(rawValue: argument == "text" ? "txt" : argument)
     }
 }
 

@@ -21,9 +21,10 @@ extension SchemaLint {
         add(
             isAll ? .changedType : .narrowedType, to: "\(name).\(new.name)", count: odd.count,
             objects: odd.objects,
-            message:
+            problem:
                 "\(objects(odd.count)) with a value of '\(name).\(old.name)' that does not convert exactly from "
-                + "\(old.typeName) to \(new.typeName), such as \(first.summary); set '\(new.name)' with m:each"
+                + "\(old.typeName) to \(new.typeName), such as \(first.summary)",
+            advice: "set '\(new.name)' with m:each"
         )
     }
 
@@ -46,9 +47,10 @@ extension SchemaLint {
         add(
             .missingValues, to: "\(name).\(property.name)", count: without.count,
             objects: without.objects,
-            message:
+            problem:
                 "\(objects(without.count)) without a value of '\(name).\(property.name)', which becomes "
-                + "required; set it with m:each, or give the property a default")
+                + "required",
+            advice: "set it with m:each, or give the property a default")
     }
 
     mutating func lookAtAdded(_ property: Property, _ name: String) throws {
@@ -59,9 +61,9 @@ extension SchemaLint {
         guard count > 0 else { return }
         add(
             .missingValues, to: "\(name).\(property.name)", count: count, objects: [],
-            message: "\(objects(count)) would get \(property.type.zero.summary) as "
-                + "'\(name).\(property.name)', which is required and new; fill it with m:each, or "
-                + "declare it \"\(property.typeName)?\"")
+            problem: "\(objects(count)) would get \(property.type.zero.summary) as "
+                + "'\(name).\(property.name)', which is required and new",
+            advice: "fill it with m:each, or declare it \"\(property.typeName)?\"")
     }
 
     /// Finds objects that would share a primary key; if the values are not kept, all objects would have the same key.
@@ -98,10 +100,10 @@ extension SchemaLint {
         let objects = clashes.flatMap(\.value).map { ObjectReference(table: stored.table, key: $0) }
         add(
             .duplicateKeys, to: "\(name).\(property.name)", count: count, objects: objects,
-            message:
+            problem:
                 "\(self.objects(count)) share a value of '\(name).\(property.name)', which becomes \(role) ("
-                + shown.joined(separator: "; ") + (clashes.count > shown.count ? "; …" : "")
-                + "); give each object its own with m:each")
+                + shown.joined(separator: "; ") + (clashes.count > shown.count ? "; …" : "") + ")",
+            advice: "give each object its own with m:each")
     }
 
     /// Finds objects whose values break the new rules of their property.
@@ -112,7 +114,8 @@ extension SchemaLint {
             add(
                 .brokenRules, to: "\(name).\(new.name)", count: broken.count,
                 objects: broken.first.map { ObjectReference(table: stored.table, key: $0.key) },
-                message: broken.message + "; change the values with m:each, or change the rule")
+                problem: broken.message, advice: "change the values with m:each, or change the rule"
+            )
         }
         if new.rules.isUnique, !old.rules.isUnique {
             try lookAtKey(new, name, isKept: true, as: "unique")
@@ -134,9 +137,10 @@ extension SchemaLint {
         guard wrong.count > 0 else { return }
         add(
             .parents, to: name, count: wrong.count, objects: wrong.objects,
-            message:
+            problem:
                 "\(objects(wrong.count)) of class '\(name)', which becomes embedded, without exactly one "
-                + "parent; delete or copy them in the migration")
+                + "parent",
+            advice: "delete or copy them in the migration")
     }
 
     /// The number of found objects, and the first of them.

@@ -30,8 +30,12 @@ package struct SchemaLint {
         package let rule: Rule
         /// The qualified name of the finding: `Class.property`, or the name of a class.
         package let qualifiedName: String
-        /// A message with the problem and its solution.
-        package let message: String
+        /// What is wrong.
+        package let problem: String
+        /// What to do about it.
+        package let advice: String
+        /// The problem and the advice.
+        package var message: String { "\(problem); \(advice)" }
         /// The number of affected objects.
         package let count: Int
         /// The names of the first affected objects; empty if all objects are affected.
@@ -98,19 +102,20 @@ package struct SchemaLint {
             for loss in try SchemaLoss.losses([difference], in: view) {
                 add(
                     .lostObjects, to: name, count: loss.count, objects: loss.objects,
-                    message:
-                        "\(objects(loss.count)) of class '\(name)' would be lost; keep them with "
-                        + "m:rename_class, or delete them with "
-                        + "m:delete_class(\"\(name)\")")
+                    problem: "\(objects(loss.count)) of class '\(name)' would be lost",
+                    advice:
+                        "keep them with m:rename_class, or delete them with m:delete_class(\"\(name)\")"
+                )
             }
         case .propertyRemoved:
             for loss in try SchemaLoss.losses([difference], in: view) {
                 add(
                     .lostValues, to: loss.qualifiedName, count: loss.count, objects: loss.objects,
-                    message:
-                        "\(objects(loss.count)) would lose the value of '\(loss.qualifiedName)'; keep it with "
-                        + "m:rename_property, or declare the loss with drops = { \"\(loss.qualifiedName)\" }"
-                )
+                    problem:
+                        "\(objects(loss.count)) would lose the value of '\(loss.qualifiedName)'",
+                    advice:
+                        "keep it with m:rename_property, or declare the loss with drops = "
+                        + "{ \"\(loss.qualifiedName)\" }")
             }
         case .madeRequired(let name, let property): try lookAtRequired(property, name)
         case .typeChanged(let name, let old, let new):
@@ -128,11 +133,12 @@ package struct SchemaLint {
 
     mutating func add(
         _ rule: Finding.Rule, to qualifiedName: String, count: Int, objects: [ObjectReference],
-        message: String
+        problem: String, advice: String
     ) {
         findings.append(
             Finding(
-                rule: rule, qualifiedName: qualifiedName, message: message, count: count,
+                rule: rule, qualifiedName: qualifiedName, problem: problem, advice: advice,
+                count: count,
                 objects: objects.prefix(Self.nameLimit).map(view.name)))
     }
 }

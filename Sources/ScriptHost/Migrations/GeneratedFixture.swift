@@ -14,6 +14,8 @@ struct GeneratedFixture {
         case digits
         /// Large and negative numbers, long texts, spaces at the ends of texts, dates before 1970.
         case boundaries
+        /// Small values, and some objects with empty texts, data and collections, and with NaN.
+        case empty
     }
 
     private let store: Store
@@ -61,6 +63,7 @@ struct GeneratedFixture {
         var given: ValueMap = [:]
         for (column, property) in classSchema.properties.enumerated() where !property.isBacklinks {
             if property.isSingle, property.isOptional, (row + column) % 3 == 2 { continue }
+            if !property.isSingle, kind == .empty, row % 3 == 2 { continue }
             var elements: [Value] = []
             for index in 0..<2 {
                 if property.type == .object {
@@ -93,6 +96,16 @@ struct GeneratedFixture {
         var number = Int64(row * 10 + column + 1)
         // Each of several rows has another sign and magnitude, and the numbers still differ from each other.
         if kind == .boundaries { number *= row / 2 % 2 == 0 ? -1_000_003 : 1_000_000_007 }
+        // Only one of six objects, because the values of an index may have to be unique.
+        if kind == .empty, row == 4 {
+            switch type {
+            case .string: return .string("")
+            case .data: return .data([])
+            case .float: return .float(.nan)
+            case .double: return .double(.nan)
+            default: break
+            }
+        }
         switch type {
         case .bool: return .bool(row / 2 % 2 == 0)
         case .int: return .int(number)
@@ -123,7 +136,7 @@ struct GeneratedFixture {
             case 1: "\t\(number)\n"
             default: String(repeating: "long ", count: 60) + "\(number)"
             }
-        case .words:
+        case .words, .empty:
             // 20 becomes "Ca": the text contains only letters, so that it matches patterns for names and words.
             String(
                 "\(number)".utf8.enumerated().map { index, digit in

@@ -63,6 +63,13 @@ package struct MigrationDirectory {
         strayTests = []
     }
 
+    /// Returns the message about a test file without a migration.
+    func message(aboutStray name: String) -> String {
+        "'\(name)' does not belong to a migration of '\(path)'"
+    }
+
+    static let strayAdvice = "give it the name of its migration with _test at the end, or delete it"
+
     /// Returns the migration with a number.
     package func file(_ number: Int) -> MigrationFile? { files.first { $0.number == number } }
 

@@ -50,6 +50,13 @@ package struct MigrationFailure: ScriptError {
         return (error as? any ScriptError)?.scriptCode ?? "error"
     }
 
+    /// Returns the part of an error's message that says what to do; nil if it has none.
+    static func advice(of error: any Error) -> String? {
+        let cause = (error as? MigrationFailure)?.cause ?? error
+        let stored = (cause as? LuaError)?.underlying ?? cause
+        return (stored as? StoreError)?.advice(for: .script)
+    }
+
     static func message(of error: any Error) -> String {
         if let error = error as? LuaError { return error.message }
         return (error as? any ScriptError)?.scriptMessage ?? "\(error)"

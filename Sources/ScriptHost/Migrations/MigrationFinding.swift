@@ -24,8 +24,10 @@ package struct MigrationFinding: Sendable {
     package let kind: Kind
     /// The code of the error or the rule, such as `type_mismatch`.
     package let code: String
-    /// The message, with a suggested fix.
+    /// The message, with the advice.
     package let message: String
+    /// What to do about it; nil if nothing general can be said.
+    package let advice: String?
     /// The path of the affected file.
     package let path: String?
     /// The line in the file, starting at 1.
@@ -38,12 +40,13 @@ package struct MigrationFinding: Sendable {
     package private(set) var store: String?
 
     init(
-        _ kind: Kind, code: String? = nil, _ message: String, path: String? = nil,
-        line: Int? = nil, number: Int? = nil, object: String? = nil
+        _ kind: Kind, code: String? = nil, _ message: String, advice: String? = nil,
+        path: String? = nil, line: Int? = nil, number: Int? = nil, object: String? = nil
     ) {
         self.kind = kind
         self.code = code ?? kind.rawValue
         self.message = message
+        self.advice = advice
         self.path = path
         self.line = line
         self.number = number
@@ -56,7 +59,8 @@ package struct MigrationFinding: Sendable {
         let failure = error as? MigrationFailure
         let file = failure?.file ?? files.first { message.contains($0.path) }
         self.init(
-            .failure, code: code, message, path: file?.path,
+            .failure, code: code, message, advice: MigrationFailure.advice(of: error),
+            path: file?.path,
             line: failure?.line ?? file.flatMap { Self.line(in: message, of: $0.path) },
             number: file?.number, object: failure?.object)
     }
@@ -74,7 +78,8 @@ package struct MigrationFinding: Sendable {
     /// Creates a finding from a finding of the schema linter.
     package init(data finding: SchemaLint.Finding, schemaPath: String?) {
         self.init(
-            .data, code: finding.rule.rawValue, finding.message, path: schemaPath,
+            .data, code: finding.rule.rawValue, finding.message, advice: finding.advice,
+            path: schemaPath,
             object: finding.qualifiedName)
     }
 
@@ -96,6 +101,8 @@ package struct MigrationFinding: Sendable {
                             MigrationText.count(
                                 dropped.count, dropped.isClass ? "objects" : "values")
                                 + " of \(dropped.qualifiedName) would be dropped",
+                            advice:
+                                "keep them with a rename or in another property, or accept the loss",
                             path: migration.file.path,
                             number: migration.file.number,
                             object: dropped.qualifiedName))
@@ -108,6 +115,7 @@ package struct MigrationFinding: Sendable {
                             .rewrites,
                             MigrationText.count(item.rewrittenValues, "values")
                                 + " of \(item.name) would be rewritten",
+                            advice: "compare the samples of moonpool migrate up --dry-run",
                             path: migration.file.path, number: migration.file.number,
                             object: item.name))
                 }
@@ -120,6 +128,7 @@ package struct MigrationFinding: Sendable {
     package var value: ReportValue {
         .members([
             "kind": .text(kind.rawValue), "code": .text(code), "message": .text(message),
+            "advice": advice.map(ReportValue.text) ?? .null,
             "file": path.map(ReportValue.text) ?? .null,
             "line": line.map(ReportValue.count) ?? .null,
             "number": number.map(ReportValue.count) ?? .null,

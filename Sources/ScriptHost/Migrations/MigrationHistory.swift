@@ -171,61 +171,76 @@ struct MigrationHistory {
 }
 
 extension MigrationHistory.Problem {
-    /// Returns a description of the problem, with a suggested fix.
+    /// Returns a description of the problem, with the advice.
     func message(store: String, folder: String) -> String {
+        "\(description(store: store, folder: folder)); \(advice(store: store, folder: folder))"
+    }
+
+    private func description(store: String, folder: String) -> String {
         switch self {
         case .withdrawn(let entry, let isNewer):
             return
                 "migration \(entry.number) (\(entry.name)) was applied, but is not in '\(folder)'"
                 + (isNewer ? ": the store is newer than the folder" : "")
-                + "; restore the file, or run moonpool migrate repair"
         case .edited(let entry, let file):
             let renamed = entry.number == file.number ? "" : " as number \(entry.number)"
-            return
-                "the code of '\(file.path)' was edited after it was applied\(renamed); revert the "
-                + "edit and write another migration, or accept it with moonpool migrate repair"
+            return "the code of '\(file.path)' was edited after it was applied\(renamed)"
         case .editedHelper(_, let file, let helper):
             return
-                "'\(helper)', which '\(file.fileName)' loads, was edited or removed after the migration was "
-                + "applied; revert that, or accept it with moonpool migrate repair"
+                "'\(helper)', which '\(file.fileName)' loads, was edited or removed after the migration was applied"
         case .skipped(let file, let last):
-            return
-                "'\(file.path)' was not applied, but the later migration \(last) was; move it after the others with "
-                + "moonpool migrate merge \(file.fileName)"
+            return "'\(file.path)' was not applied, but the later migration \(last) was"
         case .squashed(let file, let last):
-            return
-                "'\(store)' is at migration \(last), and '\(file.fileName)' replaces later ones; apply the files in "
-                + "'\(folder)/squashed' first"
-        case .interrupted(let state, let file, let backup):
-            let command = "moonpool migrate"
-            let arguments = "\(store) --dir \(folder)"
-            let number = state.number ?? 0
+            return "'\(store)' is at migration \(last), and '\(file.fileName)' replaces later ones"
+        case .interrupted(let state, let file, _):
             let cause =
                 file.map { "'\($0.path)' was edited since" }
                 ?? "the next file of '\(folder)' is another one"
-            let wayOn =
-                file.map { _ in "continue after them with \(command) up \(arguments) --continue" }
-                ?? "restore the file and run \(command) up \(arguments)"
-            let wayBack =
-                backup.map { "return to the backup '\($0)' with \(command) undo \(arguments)" }
-                ?? "restore a copy of the store, because no backup was made"
             return
-                "migration \(number) was interrupted after \(state.done) of \(state.total) objects, whose values it has "
-                + "changed, and \(cause); \(wayOn), or \(wayBack)"
+                "migration \(state.number ?? 0) was interrupted after \(state.done) of \(state.total) objects, whose "
+                + "values it has changed, and \(cause)"
         case .notRebased(let file, let earlier, let differences):
             return
                 "'\(file.path)' was applied under another number, and its schema does not have the changes of "
-                + "'\(earlier.fileName)', which now precedes it: "
-                + differences.map(\.description).joined(separator: ", ")
-                + "; restore its number and run moonpool migrate merge \(file.fileName)"
+                + "'\(earlier.fileName)', which now precedes it: " + Self.list(differences)
         case .otherVersion(let version, let file):
             return
                 "the store has schema version \(version), and '\(file.fileName)' leads to \(file.number): a program "
-                + "has migrated it; record that with moonpool migrate baseline"
+                + "has migrated it"
         case .otherSchema(let differences, let file):
-            return "the schema was changed outside of the migrations; to match '\(file.fileName)', "
-                + differences.map(\.description).joined(separator: ", ")
-                + "; adopt the change with moonpool migrate repair"
+            return
+                "the schema was changed outside of the migrations; to match '\(file.fileName)', "
+                + Self.list(differences)
+        }
+    }
+
+    private static func list(_ differences: [SchemaDifference]) -> String {
+        differences.map(\.description).joined(separator: ", ")
+    }
+
+    /// Returns what to do about the problem.
+    func advice(store: String, folder: String) -> String {
+        switch self {
+        case .withdrawn: "restore the file, or run moonpool migrate repair"
+        case .edited:
+            "revert the edit and write another migration, or accept it with moonpool migrate repair"
+        case .editedHelper: "revert that, or accept it with moonpool migrate repair"
+        case .skipped(let file, _):
+            "move it after the others with moonpool migrate merge \(file.fileName)"
+        case .squashed: "apply the files in '\(folder)/squashed' first"
+        case .interrupted(_, let file, let backup):
+            (file == nil
+                ? "restore the file and run moonpool migrate up \(store) --dir \(folder)"
+                : "continue after them with moonpool migrate up \(store) --dir \(folder) --continue")
+                + ", or "
+                + (backup.map {
+                    "return to the backup '\($0)' with moonpool migrate undo \(store) --dir \(folder)"
+                } ?? "restore a copy of the store, because no backup was made")
+        case .notRebased(let file, _, _):
+            (file.heading.parent == nil ? "restore its number and run" : "run")
+                + " moonpool migrate merge \(file.fileName)"
+        case .otherVersion: "record that with moonpool migrate baseline"
+        case .otherSchema: "adopt the change with moonpool migrate repair"
         }
     }
 

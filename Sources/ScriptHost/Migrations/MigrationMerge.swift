@@ -71,9 +71,24 @@ package struct MigrationMerge {
         return files.sorted { $0.number < $1.number }
     }
 
+    /// The first branch that was renumbered by hand: other migrations precede it than those that it was written on.
+    package var renumbered: [MigrationFile] {
+        listing.files.first { file in
+            origin(of: file).count < listing.files.count { $0.number < file.number }
+        }.map(branch) ?? []
+    }
+
+    /// Returns the migrations that a file was written on, according to its parent; by default, all with lower numbers.
+    private func origin(of file: MigrationFile) -> [MigrationFile] {
+        let before = listing.files.filter { $0.number < file.number }
+        return (0...before.count).map { Array(before.prefix($0)) }.first {
+            MigrationDirectory.isIdentity(file.heading.parent, of: $0)
+        } ?? before
+    }
+
     /// Returns a migration and its successors, according to their parents.
     package func branch(from file: MigrationFile) -> [MigrationFile] {
-        let before = listing.files.filter { $0.number < file.number }
+        let before = origin(of: file)
         var branch = [file]
         while let last = branch.last,
             let next = listing.files.first(where: {
@@ -97,7 +112,8 @@ package struct MigrationMerge {
         guard let first = files.first, let last = others.last else {
             return MigrationFolderEdit(steps: [], folder: listing.path)
         }
-        if last.number < first.number {
+        let origin = origin(of: first).filter { !paths.contains($0.path) }
+        if last.number < first.number, origin.count == others.count {
             return MigrationFolderEdit(steps: [], folder: listing.path)
         }
         if let (one, next) = Self.gap(in: others) {
@@ -107,9 +123,8 @@ package struct MigrationMerge {
                     + "'\(one.fileName)', '\(next.fileName)'; name all files of one branch, or use --store with a store "
                     + "that has applied the other branch")
         }
-        let before = others.filter { $0.number < first.number }
         let scripts = MigrationScripts(
-            MigrationDirectory(path: listing.path, files: before + files, listing.tables), module)
+            MigrationDirectory(path: listing.path, files: origin + files, listing.tables), module)
         var latest = try MigrationScripts(
             MigrationDirectory(path: listing.path, files: others, listing.tables), module
         ).schema(after: last)
@@ -132,11 +147,16 @@ package struct MigrationMerge {
         let old: MigrationFile
         let new: MigrationFile
 
-        private var hasTest: Bool { ProcessServices.size(of: old.testPath) != nil }
+        private var isRenamed: Bool { old.fileName != new.fileName }
+        private var hasTest: Bool {
+            isRenamed && ProcessServices.size(of: old.testPath) != nil
+        }
 
         var steps: [String] {
-            ["'\(old.fileName)' becomes '\(new.fileName)'"]
-                + (hasTest ? ["its tests move with it"] : [])
+            isRenamed
+                ? ["'\(old.fileName)' becomes '\(new.fileName)'"]
+                    + (hasTest ? ["its tests move with it"] : [])
+                : ["'\(old.fileName)' is rebased on the migrations that precede it"]
         }
 
         var difference: [String] {
@@ -151,7 +171,9 @@ package struct MigrationMerge {
                 + (test.map { [(new.testName, String(decoding: $0, as: UTF8.self))] } ?? [])
         }
 
-        var removals: [String] { [old.fileName] + (hasTest ? [old.testName] : []) }
+        var removals: [String] {
+            isRenamed ? [old.fileName] + (hasTest ? [old.testName] : []) : []
+        }
     }
 
     private func move(

@@ -60,6 +60,12 @@ package struct MigrationPlanning {
         let borrowed = try borrow(store)
         defer { borrowed.end() }
         let schema = borrowed.store.schema
+        if let last = try borrowed.store.migrationLog().entries.last {
+            throw StoreError(
+                .invalidArgument,
+                "'\(store)' already records migrations, the last one is \(last.number) (\(last.name)); use their folder"
+            )
+        }
         let plan = try SchemaPlan(from: [], to: schema.classes, answer: { _ in .no })
         return (plan.script(for: store, to: .firstFile), schema.version)
     }

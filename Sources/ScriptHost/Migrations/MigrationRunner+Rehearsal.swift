@@ -67,11 +67,12 @@ extension MigrationRunner {
         var state = self.state(comparison)
         var findings = zip(comparison.problems, state.problems).map { problem, message in
             MigrationFinding(
-                .drift, message, path: problem.file?.path, number: problem.file?.number)
+                .drift, message, advice: problem.advice(store: store, folder: directory.path),
+                path: problem.file?.path, number: problem.file?.number)
         }
         findings += directory.strayTests.map {
             MigrationFinding(
-                .test, "'\($0)' does not belong to a migration of '\(directory.path)'",
+                .test, directory.message(aboutStray: $0), advice: MigrationDirectory.strayAdvice,
                 path: MigrationListing.path($0, in: directory.path))
         }
         state.problems += findings.filter { $0.kind == .test }.map(\.message)

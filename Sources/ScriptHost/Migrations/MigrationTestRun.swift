@@ -25,6 +25,8 @@ package struct MigrationTestRun {
         package let hasFixture: Bool
         /// The reason for a failure; nil if the test passed.
         package let message: String?
+        /// What to do about the failure.
+        package var advice: String?
         /// The reason why the test did not run; nil if it ran.
         package var skipped: String?
 
@@ -38,7 +40,8 @@ package struct MigrationTestRun {
         package var finding: MigrationFinding? {
             message.map { message in
                 MigrationFinding(
-                    .test, message, path: path, line: MigrationFinding.line(in: message, of: path),
+                    .test, message, advice: advice, path: path,
+                    line: MigrationFinding.line(in: message, of: path),
                     number: file?.number, object: name)
             }
         }
@@ -74,7 +77,8 @@ package struct MigrationTestRun {
             Outcome(
                 file: nil, path: MigrationListing.path(name, in: directory.path), name: nil,
                 hasFixture: true,
-                message: "'\(name)' does not belong to a migration of '\(directory.path)'")
+                message: directory.message(aboutStray: name), advice: MigrationDirectory.strayAdvice
+            )
         }
         for file in directory.files {
             let path = file.testPath
@@ -125,15 +129,17 @@ package struct MigrationTestRun {
         _ file: MigrationFile, _ name: String?, hasFixture: Bool, _ work: () throws -> Void
     ) throws -> Outcome {
         var message: String?
+        var advice: String?
         do {
             try work()
         } catch {
             if MigrationFailure.code(of: error) == "interrupted" { throw error }
             message = MigrationFailure.message(of: error)
+            advice = MigrationFailure.advice(of: error)
         }
         return Outcome(
             file: file, path: hasFixture ? file.testPath : file.path, name: name,
-            hasFixture: hasFixture, message: message)
+            hasFixture: hasFixture, message: message, advice: advice)
     }
 
     private func cases(_ source: [UInt8], _ path: String) throws -> [LuaTable] {
@@ -211,7 +217,9 @@ package struct MigrationTestRun {
                 if skipped == nil { break }
             }
             // An up that accepts only certain values can reject the values at the boundaries of the types.
-            _ = try testGenerated(file, script, .boundaries)
+            for kind in [GeneratedFixture.Kind.boundaries, .empty] {
+                _ = try testGenerated(file, script, kind)
+            }
         }
         if result.message == nil { result.skipped = skipped }
         return [result]
