@@ -66,6 +66,28 @@ import Testing
             """)
     }
 
+    @Test func `undo with a version restores its state in one commit, and redo reverses that`() {
+        session.expect(
+            """
+            local rex = dog { id = 1, age = 3 }
+            local v = store.version
+            store:write(function() rex.age = 4 end)
+            dog { id = 2 }
+            store:write(function() rex.age = 5 end)
+            local last = store.version
+            assert(store:undo(v) == v and store.version == last + 1)
+            assert(rex.age == 3 and #store:objects "Dog" == 1)
+            local versions = store:versions()
+            local newest = versions[#versions]
+            assert(newest.version == last + 1 and newest.restored == v and newest.time <= moonpool.date())
+            store:redo()
+            assert(rex.age == 5 and #store:objects "Dog" == 2)
+            assert(code(store.undo, store, store.version) == "invalid_argument")
+            assert(code(store.undo, store, store.version + 1) == "out_of_range")
+            assert(message(store.undo, store, -1):find("0 or more"))
+            """)
+    }
+
     @Test func `all changes after the last schema change can be undone`() {
         session.expect(
             """

@@ -26,7 +26,12 @@ extension StoreHandle {
         },
         LuaMethod("undo") { handle, call in
             try call.state.checkStopping()
-            return call.answer(.integer(Int64(clamping: try handle.store.undo())))
+            guard !call.isNil(2) else {
+                return call.answer(.integer(Int64(clamping: try handle.store.undo())))
+            }
+            let version = try call.version(2)
+            try handle.store.restore(version)
+            return call.answer(.integer(Int64(clamping: version)))
         },
         LuaMethod("redo") { handle, call in
             try call.state.checkStopping()
@@ -35,12 +40,19 @@ extension StoreHandle {
     ]
 
     private func table(of version: VersionSummary) -> LuaTable {
-        let table = state.makeTable(fields: 6)
+        let table = state.makeTable(fields: 8)
         table["version"] = .integer(Int64(clamping: version.version))
         table["changes_schema"] = .boolean(version.changesSchema)
         table["is_kept"] = .boolean(version.isKept)
         if let restored = version.restored {
             table["restored"] = .integer(Int64(clamping: restored))
+        }
+        if let commit = store.commit(of: version.version) {
+            table["time"] = dates.userdata(commit.time, state)
+            if !commit.script.isEmpty {
+                table["script"] = .text(commit.script)
+                table["process"] = .integer(Int64(commit.process))
+            }
         }
         let classes = state.makeTable(fields: version.classes.count)
         for counts in version.classes {

@@ -333,12 +333,14 @@ function Store:backup(path, options) end
 ---@return moonpool.FrozenStore
 function Store:at(version) end
 
----Returns a description of each version in the history.
+---Returns each version in the history: number, time, script, process, and the numbers of changes by class.
 ---
 ---Errors: closed
 ---
 ---```lua
----print(#store:versions() > 0)  --> true
+---store:write(function() rex.age = 8 end)
+---local versions = store:versions()
+---print(versions[#versions].classes.Dog.modified)  --> 1
 ---```
 ---@return table[]
 function Store:versions() end
@@ -357,17 +359,19 @@ function Store:versions() end
 ---@return table
 function Store:diff(first, second) end
 
----Reverses the last transaction in a new transaction. Returns the version that was reversed.
+---Reverses the last transaction in a new transaction, and returns the version that was reversed. With a version, restores
+---the state of that version in one transaction, and returns its number.
 ---
----Errors: invalid_argument, already_in_write, read_only, closed
+---Errors: invalid_argument, out_of_range, already_in_write, read_only, closed
 ---
 ---```lua
 ---store:write(function() rex.age = 8 end)
 ---store:undo()
 ---print(rex.age)  --> 7
 ---```
+---@param version? integer
 ---@return integer
-function Store:undo() end
+function Store:undo(version) end
 
 ---Reapplies the last undone transaction in a new transaction. Returns its version.
 ---
