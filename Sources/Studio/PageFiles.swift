@@ -12,6 +12,8 @@ enum PageFiles {
         case "/studio.js": (javaScript, PackageResources.studio_js)
         case "/connection.js": (javaScript, PackageResources.connection_js)
         case "/elements.js": (javaScript, PackageResources.elements_js)
+        case "/editing.js": (javaScript, PackageResources.editing_js)
+        case "/history.js": (javaScript, PackageResources.history_js)
         case "/grid.js": (javaScript, PackageResources.grid_js)
         default: nil
         }

@@ -16,30 +16,31 @@ export const countText = (count) => `${count} ${count === 1 ? "object" : "object
 
 // Places --------------------------------------------------------------------------------------------------------------
 
-/** Returns the fragment of a place: a class, a filter, an order, and an object that it is linked to. */
-export function fragment({ class: name, where, sort, linked, reveal }) {
+/** Returns the fragment of a place: a view, a class, a filter, an order, an object that it is linked to, and a version. */
+export function fragment({ view, class: name, where, sort, linked, reveal, at }) {
   const query = new URLSearchParams()
   if (where) query.set("where", where)
   if (sort?.length) query.set("sort", sort.map(([path, order]) => (order === "descending" ? "-" : "") + path).join(","))
   if (linked) query.set("linked", `${linked.class}:${linked.ref}:${linked.property}`)
   if (reveal !== undefined && reveal !== null) query.set("object", reveal)
+  if (at) query.set("at", at)
   const text = query.toString()
-  return `#/data/${encodeURIComponent(name)}${text ? "?" + text : ""}`
+  return `#/${view ?? "data"}/${encodeURIComponent(name)}${text ? "?" + text : ""}`
 }
 
 /** Returns the place of a fragment; null if it names none. */
 export function placeOf(text) {
-  const found = /^#\/data\/([^?]+)(?:\?(.*))?$/.exec(text)
+  const found = /^#\/(data|history)\/([^?]+)(?:\?(.*))?$/.exec(text)
   if (!found) return null
-  const query = new URLSearchParams(found[2] ?? "")
+  const query = new URLSearchParams(found[3] ?? "")
   const linked = /^(.+):(\d+):(.+)$/.exec(query.get("linked") ?? "")
   const sort = (query.get("sort") ?? "").split(",").filter(Boolean).map((path) =>
     path[0] === "-" ? [path.slice(1), "descending"] : [path, "ascending"])
   try {
     return {
-      class: decodeURIComponent(found[1]), where: query.get("where") ?? "", sort,
+      view: found[1], class: decodeURIComponent(found[2]), where: query.get("where") ?? "", sort,
       linked: linked ? { class: linked[1], ref: Number(linked[2]), property: linked[3] } : null,
-      reveal: query.has("object") ? Number(query.get("object")) : null,
+      reveal: query.has("object") ? Number(query.get("object")) : null, at: Number(query.get("at")) || null,
     }
   } catch { return null }
 }
@@ -50,11 +51,13 @@ export function placeOfLinks(source, property, target) {
   return where ? { class: source, where } : { class: source, linked: { class: name, ref, property } }
 }
 
+/** Returns the literal of a text or a number in a predicate. */
+export const literalOf = (value) => typeof value === "string" ? `"${value.replace(/["\\]/g, "\\$&")}"` : String(value)
+
 /** Returns the predicate for links to an object with a primary key; null without one. */
 export function predicateOfLinks(property, form, key, value) {
   if (!key || (typeof value !== "string" && typeof value !== "number")) return null
-  const literal = typeof value === "string" ? `"${value.replace(/["\\]/g, "\\$&")}"` : String(value)
-  return `${form === "link" ? "" : "any "}${property}.${key} == ${literal}`
+  return `${form === "link" ? "" : "any "}${property}.${key} == ${literalOf(value)}`
 }
 
 // Values --------------------------------------------------------------------------------------------------------------

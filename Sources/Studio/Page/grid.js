@@ -34,7 +34,11 @@ class StudioGrid extends HTMLElement {
   #total = 0
   #top = 0 // the first visible row, with a fraction
   #active = { row: 0, column: 0 }
-  #selected = null
+  #selected = null // the ref of the active row
+  #chosen = new Set() // the refs of all selected rows
+  #anchor = 0 // the row at which a selection of several rows began
+  #editor = null // the field that replaces a cell's text
+  #canWrite = false
   #pending = null // the index of a row that is selected as soon as it is loaded
   #wanted = false
   #isLoading = false
@@ -53,20 +57,32 @@ class StudioGrid extends HTMLElement {
     this.addEventListener("wheel", (event) => this.#wheel(event), { passive: false })
     this.addEventListener("keydown", (event) => this.#key(event))
     this.addEventListener("click", (event) => this.#click(event))
+    this.addEventListener("dblclick", (event) => !event.target.closest(".editor, a, .head") && this.#edit())
     new ResizeObserver(() => this.#render()).observe(this)
   }
 
-  /** Shows new results; `load(first, count)` requests a window, and `classes` describes the schema. */
-  show({ place, columns, total, rows, first, index, classes, load }) {
+  /**
+   * Shows new results; `load(first, count)` requests a window, `list(first, count)` the rows of a part without changing
+   * the window, and `classes` describes the schema.
+   */
+  show({ place, columns, total, rows, first, index, classes, load, list, canWrite }) {
     const isSame = this.place?.class === place.class
+    const old = isSame && this.place.at !== place.at ? this.#rows : new Map()
     this.place = place
     this.classes = classes
     this.load = load
+    this.list = list
+    this.#canWrite = canWrite
+    this.#editor = null
+    this.setAttribute("aria-readonly", canWrite ? "false" : "true")
     this.#columns = columns
     this.#total = total
-    this.#rows.clear()
+    this.#rows = new Map()
     this.#store(first, rows)
     this.#flashes.clear()
+    // Another version marks its differences from the one before.
+    const known = new Map([...old.values()].map((row) => [row.ref, row]))
+    for (const row of rows) if (known.has(row.ref)) this.#markChanges(row, known.get(row.ref))
     if (!isSame) {
       this.#hidden = new Set()
       this.#active = { row: 0, column: 0 }
@@ -98,6 +114,9 @@ class StudioGrid extends HTMLElement {
     this.#elements.clear()
     this.#render()
   }
+
+  /** Restores the scroll position after the element was moved. */
+  wasMoved() { this.#scrollTo(this.#top) }
 
   goTo(index) {
     this.#active.row = Math.max(0, Math.min(index, this.#total - 1))
@@ -131,31 +150,32 @@ class StudioGrid extends HTMLElement {
       return 0
     }
     this.#total = event.total
-    const now = performance.now()
     for (const [key, row] of Object.entries(event.rows ?? {})) {
       const old = this.#rows.get(Number(key))
-      if (old?.ref === row.ref) {
-        row.values.forEach((value, column) => {
-          if (JSON.stringify(value) !== JSON.stringify(old.values[column])) {
-            this.#flashes.set(`${row.ref} ${column}`, { text: textOf(old.values[column], this.#columns[column]), until: now + flashTime })
-            this.#elements.delete(row.ref)
-          }
-        })
-      } else {
-        this.#elements.delete(row.ref)
-      }
+      if (old?.ref === row.ref) this.#markChanges(row, old)
+      else this.#elements.delete(row.ref)
       this.#rows.set(Number(key), row)
     }
     if (deletions.length || insertions.length) {
       const top = Math.floor(this.#top)
       this.#top = Math.max(0, shift(top) + this.#top - top)
       this.#active.row = Math.max(0, Math.min(shift(this.#active.row), this.#total - 1))
+      this.#anchor = Math.max(0, Math.min(shift(this.#anchor), this.#total - 1))
       this.#resize()
       this.#scrollTo(this.#top)
     } else {
       this.#render()
     }
-    if (this.#flashes.size) setTimeout(() => this.#endFlashes(), flashTime + 20)
+  }
+
+  #markChanges(row, old) {
+    const until = performance.now() + flashTime
+    row.values.forEach((value, column) => {
+      if (JSON.stringify(value) === JSON.stringify(old.values[column])) return
+      if (!this.#flashes.size) setTimeout(() => this.#endFlashes(), flashTime + 20)
+      this.#flashes.set(`${row.ref} ${column}`, { text: textOf(old.values[column], this.#columns[column]), until })
+      this.#elements.delete(row.ref)
+    })
   }
 
   #endFlashes() {
@@ -165,6 +185,7 @@ class StudioGrid extends HTMLElement {
       this.#flashes.delete(key)
       this.#elements.delete(Number(key.split(" ")[0]))
     }
+    if (this.#flashes.size) setTimeout(() => this.#endFlashes(), flashTime)
     this.#render()
   }
 
@@ -236,6 +257,7 @@ class StudioGrid extends HTMLElement {
 
   #render() {
     if (!this.load) return
+    const isEditing = this.#editor !== null && this.contains(document.activeElement) && document.activeElement !== this
     const first = Math.floor(this.#top)
     const last = Math.min(first + this.#visible + 1, this.#total)
     const elements = []
@@ -248,8 +270,8 @@ class StudioGrid extends HTMLElement {
       if (row) used.set(row.ref, element)
       element.setAttribute("aria-rowindex", index + 2)
       element.dataset.index = index
-      const isSelected = row && row.ref === this.#selected
-      element.setAttribute("aria-selected", isSelected ? "true" : "false")
+      element.setAttribute("aria-selected", row && this.#chosen.has(row.ref) ? "true" : "false")
+      element.classList.toggle("editing", this.#editor !== null && row?.ref === this.#editor.ref)
       element.classList.toggle("odd", index % 2 === 1)
       element.style.transform = `translateY(${(index - first) * rowHeight}px)`
       for (const cell of element.children) cell.classList.remove("active")
@@ -265,6 +287,7 @@ class StudioGrid extends HTMLElement {
     this.body.style.transform = `translateY(${offset}px)`
     const present = [...this.body.children]
     if (present.length !== elements.length || present.some((child, i) => child !== elements[i])) this.body.replaceChildren(...elements)
+    if (isEditing && document.activeElement !== this.#editor.field) (this.#editor.field.isConnected ? this.#editor.field : this).focus()
     if (isMissing) this.#request()
   }
 
@@ -304,42 +327,75 @@ class StudioGrid extends HTMLElement {
       const flash = this.#flashes.get(`${row.ref} ${index}`)
       const text = textOf(value, column)
       const href = this.#target(row, value, column)
+      const editor = this.#editor?.ref === row.ref && this.#editor.column === column ? this.#editor.element : null
       return make("div", {
-        role: "gridcell", "aria-colindex": index + 1, id: `cell-${row.ref}-${index}`,
-        class: `${styleOf(value)}${flash ? " changed" : ""}`, "aria-description": flash ? `was ${flash.text}` : null, title: text,
-      }, href ? make("a", { href, tabindex: "-1" }, text) : text)
+        role: "gridcell", "aria-colindex": index + 1, id: `cell-${row.ref}-${index}`, "aria-readonly": this.#isEditable(column) ? null : "true",
+        class: `${styleOf(value)}${flash ? " changed" : ""}`, "aria-description": flash ? `was ${flash.text}` : null, title: editor ? null : text,
+      }, editor ?? (href ? make("a", { href, tabindex: "-1" }, text) : text))
     })
     return make("div", { role: "row", class: "row", "aria-label": row.name, "data-ref": row.ref }, ...cells)
   }
 
   #target(row, value, column) {
     if (!isRich(value)) return null
-    if (value.link) return fragment({ class: value.link, reveal: value.ref })
+    const { view, at } = this.place
+    if (value.link) return fragment({ view, at, class: value.link, reveal: value.ref })
     if (!value.backlinks) return null
     const own = this.classes.get(this.place.class)
     const source = this.classes.get(column.base)?.properties.find((property) => property.name === column.path)
     const key = this.#columns.findIndex((property) => property.name === own?.key)
     const where = predicateOfLinks(column.path, source?.form, own?.key, key >= 0 ? row.values[key] : null)
-    return fragment(placeOfLinks(column.base, column.path, { class: this.place.class, ref: row.ref, where }))
+    return fragment({ view, at, ...placeOfLinks(column.base, column.path, { class: this.place.class, ref: row.ref, where }) })
   }
 
   // Selection ---------------------------------------------------------------------------------------------------------
 
+  /** Selects one row. */
   #select(index, ref) {
     this.#selected = this.#rows.get(index)?.ref ?? ref
     this.#pending = this.#selected === null && index < this.#total ? index : null
-    this.#render()
-    this.dispatchEvent(new CustomEvent("select-object", { detail: { ref: this.#selected } }))
+    this.#anchor = index
+    this.#choose(this.#selected === null ? [] : [this.#selected])
   }
 
-  #click(event) {
+  #choose(refs) {
+    this.#chosen = new Set(refs)
+    this.#render()
+    this.dispatchEvent(new CustomEvent("select-object", { detail: { ref: this.#selected, count: this.#chosen.size } }))
+  }
+
+  /** Selects all rows from the anchor to the active row, at most 500. */
+  async #extend() {
+    const anchor = this.#anchor
+    const first = Math.min(anchor, this.#active.row)
+    const count = Math.min(Math.abs(anchor - this.#active.row) + 1, 500)
+    const known = Array.from({ length: count }, (_, offset) => this.#rows.get(first + offset))
+    const rows = known.every(Boolean) ? known : await this.list(first, count)
+    if (anchor !== this.#anchor || first !== Math.min(anchor, this.#active.row)) return
+    this.#selected = this.#rows.get(this.#active.row)?.ref ?? this.#selected
+    this.#choose(rows.map(({ ref }) => ref))
+  }
+
+  /** The refs of the selected rows. */
+  get chosen() { return [...this.#chosen] }
+
+  async #click(event) {
+    if (event.target.closest(".editor")) return
     const header = event.target.closest("[role=columnheader]")
     if (header?.dataset.path) return this.#sort(header.dataset.path, event.shiftKey)
     const row = event.target.closest(".row")
     if (!row) return
     const cell = event.target.closest("[role=gridcell]")
-    this.#active = { row: Number(row.dataset.index), column: cell ? [...row.children].indexOf(cell) : 0 }
-    this.#select(this.#active.row, null)
+    const active = { row: Number(row.dataset.index), column: cell ? [...row.children].indexOf(cell) : 0 }
+    if (this.#editor && !await this.#commit()) return
+    this.#active = active
+    if (event.shiftKey) return this.#extend()
+    const ref = this.#rows.get(active.row)?.ref
+    if (!event.ctrlKey || ref === undefined) return this.#select(active.row, null)
+    const refs = this.#chosen.has(ref) ? this.chosen.filter((chosen) => chosen !== ref) : [...this.#chosen, ref]
+    this.#anchor = active.row
+    this.#selected = ref
+    this.#choose(refs)
   }
 
   #sort(path, isSecond) {
@@ -361,9 +417,16 @@ class StudioGrid extends HTMLElement {
       PageDown: [row + page, column], PageUp: [row - page, column],
       Home: event.ctrlKey ? [0, 0] : [row, 0], End: event.ctrlKey ? [last, columns] : [row, columns],
     }[event.key]
-    if (event.key === "Enter") {
-      this.querySelector(".active a")?.click()
-      return
+    if (event.target !== this) return
+    if (event.key === "Enter" && event.ctrlKey) return this.querySelector(".active a")?.click()
+    if (event.key === "Enter" || event.key === "F2") {
+      event.preventDefault()
+      return this.#edit()
+    }
+    if (event.key === "Delete" && event.ctrlKey) return this.#edit(null)
+    if (event.key.length === 1 && !event.ctrlKey && !event.altKey && !event.metaKey && !" ?/".includes(event.key)) {
+      event.preventDefault()
+      return this.#edit(event.key)
     }
     if (!to || event.altKey || event.metaKey) return
     event.preventDefault()
@@ -371,8 +434,129 @@ class StudioGrid extends HTMLElement {
     const first = Math.ceil(this.#top)
     if (this.#active.row < first) this.#scrollTo(this.#active.row)
     else if (this.#active.row >= first + page + 1) this.#scrollTo(this.#active.row - page)
-    this.#select(this.#active.row, null)
+    if (event.shiftKey) this.#extend()
+    else this.#select(this.#active.row, null)
     this.querySelector(".active")?.scrollIntoView({ block: "nearest", inline: "nearest" })
+  }
+
+  // Editing -----------------------------------------------------------------------------------------------------------
+
+  #isEditable({ form, type, base }) {
+    if (!this.#canWrite || / primary/.test(type) || base === "data") return false
+    return form === "value" || form === "link" && !this.classes.get(base)?.embedded
+  }
+
+  /** Replaces the text of the active cell by a field; a link is chosen in a dialog. `typed` replaces the text, null is nil. */
+  async #edit(typed) {
+    const row = this.#rows.get(this.#active.row)
+    const { column, index } = this.#shown[this.#active.column] ?? {}
+    if (!row || !column || this.#editor?.element.isConnected) return
+    if (!this.#isEditable(column)) {
+      if (typed === undefined) this.querySelector(".active a")?.click()
+      return
+    }
+    let value = row.values[index]
+    const place = { class: this.place.class, ref: row.ref, property: column.name }
+    if (column.form === "link" && typed !== null) {
+      return this.dispatchEvent(new CustomEvent("choose-link", { detail: { place, column, value } }))
+    }
+    if (isRich(value) && value.size !== undefined) {
+      try { value = (await this.request("value", place)).value } catch { return }
+    }
+    const text = value === null ? "" : textOf(value, column)
+    const field = make(column.base === "string" || column.base === "mixed" ? "textarea" : "input", {
+      "aria-label": `Edit ${column.name}`, rows: "1", spellcheck: "false", autocomplete: "off", onkeydown: (event) => this.#editKey(event),
+    })
+    const error = make("div", { class: "edit-error" })
+    const element = make("div", { class: "editor" }, field, error)
+    this.#editor = { ref: row.ref, column, place, was: value, text, field, error, element }
+    this.#elements.delete(row.ref)
+    this.#render()
+    field.value = text
+    // A field has no carriage returns, so the text would lose them.
+    field.readOnly = field.value !== text
+    field.focus()
+    if (field.readOnly) this.#showEditError("the text has characters that a field cannot show; change it with code")
+    else if (typed === null) this.#commit(null)
+    else if (typed !== undefined) field.value = typed
+    else field.select()
+  }
+
+  #showEditError(message) {
+    const { field, error } = this.#editor
+    field.setAttribute("aria-invalid", "true")
+    error.replaceChildren(make("div", { role: "alert", "aria-label": "Edit error" }, message))
+    error.classList.toggle("above", field.getBoundingClientRect().bottom + 96 > this.getBoundingClientRect().bottom)
+  }
+
+  #close() {
+    const { ref, element } = this.#editor
+    const hadFocus = element.contains(document.activeElement)
+    this.#editor = null
+    this.#elements.delete(ref)
+    this.#render()
+    if (hadFocus) this.focus()
+  }
+
+  /** Writes the field in one transaction; returns whether that succeeded. After an error the field stays. */
+  async #commit(value) {
+    const editor = this.#editor
+    if (editor.isWriting) return false
+    const { field, text, was, place } = editor
+    if (value === undefined && field.value === text) {
+      this.#close()
+      return true
+    }
+    editor.isWriting = true
+    try {
+      await this.request("write", { operations: [{ do: "set", ...place, value: value === null ? null : { typed: field.value }, was }] })
+      if (this.#editor === editor) this.#close()
+      return true
+    } catch (error) {
+      const now = error.current === undefined ? "" : `; it is now ${textOf(error.current, editor.column)}`
+      if (this.#editor === editor) this.#showEditError(error.name === "AbortError" ? "the connection was lost" : error.message + now)
+      return false
+    } finally {
+      editor.isWriting = false
+    }
+  }
+
+  async #editKey(event) {
+    event.stopPropagation()
+    if (event.isComposing) return
+    if (event.key === "Escape") this.#close()
+    else if (event.key === "Enter" && !event.shiftKey) {
+      event.preventDefault()
+      this.#commit()
+    } else if (event.key === "Delete" && event.ctrlKey) {
+      event.preventDefault()
+      this.#commit(null)
+    } else if (event.key === "Tab") {
+      event.preventDefault()
+      const step = event.shiftKey ? -1 : 1
+      if (!await this.#commit()) return
+      this.#continue(step)
+    }
+  }
+
+  /** Edits the next or the previous cell that can be edited. */
+  #continue(step) {
+    let { row, column } = this.#active
+    const columns = this.#shown
+    do {
+      column += step
+      if (column < 0 || column >= columns.length) {
+        row += step
+        column = step > 0 ? 0 : columns.length - 1
+      }
+      if (row < 0 || row >= this.#total) return
+    } while (!this.#isEditable(columns[column].column))
+    const isSame = row === this.#active.row
+    this.#active = { row, column }
+    if (!isSame) this.#select(row, null)
+    this.#render()
+    this.querySelector(".active")?.scrollIntoView({ block: "nearest", inline: "nearest" })
+    this.#edit()
   }
 }
 

@@ -2,11 +2,16 @@
 
 import { Connection, takeKey } from "/connection.js"
 import { make, isRich, countText, fragment, placeOf, placeOfLinks, predicateOfLinks, textOf, styleOf, openDialog } from "/elements.js"
+import { addObject, chooseObject, deleteObjects } from "/editing.js"
 import "/grid.js"
+import "/history.js"
 
 const keys = [
   ["↑ ↓ ← →", "Move to a cell"], ["Home, End", "First, last column"], ["Page Up, Page Down", "Move by a page"],
-  ["Ctrl-Home, Ctrl-End", "First, last row"], ["Enter", "Follow the link in a cell"], ["Ctrl-G", "Go to row"], ["Ctrl-C", "Copy the object"],
+  ["Ctrl-Home, Ctrl-End", "First, last row"], ["Enter, F2", "Edit a cell; without write access, follow its link"],
+  ["Ctrl-Enter", "Follow the link in a cell"], ["Tab", "Write, and edit the next cell"], ["Shift-Enter", "A new line in a text"],
+  ["Ctrl-Delete", "Set nil"], ["Shift-↑, Shift-↓", "Select several objects"], ["Insert", "Add an object"], ["Delete", "Delete the selected objects"],
+  ["Ctrl-Z, Ctrl-Shift-Z", "Undo, redo"], ["Ctrl-G", "Go to row"], ["Ctrl-C", "Copy the object"],
   ["/", "Filter"], ["Escape", "Close a dialog or the completions"], ["Alt-←", "Back"], ["?", "This list"],
 ]
 
@@ -28,11 +33,13 @@ class StudioApp extends HTMLElement {
   #rows = null // the id of the grid's subscription
   #object = null // the id of the inspector's subscription
   #trail = []
-  #place = null
+  #place = null // the shown place
+  #next = null // the place that will be shown next
   #typing = 0
   #asking = 0
   #values = null // the running request for values
   #selected = null // the selected object
+  #isReadOnly = true
 
   connectedCallback() {
     this.#build()
@@ -65,8 +72,18 @@ class StudioApp extends HTMLElement {
     this.change = make("span", { role: "status", "aria-label": "Last change", class: "dim" })
     this.grid = make("studio-grid", {
       onsort: (event) => this.#go({ ...this.#place, sort: event.detail, reveal: null }),
-      "onselect-object": (event) => this.#inspect(this.#place.class, event.detail.ref),
+      "onselect-object": (event) => {
+        this.deletion.disabled = !event.detail.count || !this.#canWrite
+        this.#inspect(this.#place.class, event.detail.ref)
+      },
+      "onchoose-link": (event) => this.#chooseLink(event.detail),
     })
+    this.grid.request = (action, fields) => this.connection.request(action, fields)
+    this.addition = make("button", { disabled: true, onclick: () => this.#add() }, "Add object")
+    this.deletion = make("button", { disabled: true, onclick: () => this.#delete() }, "Delete objects")
+    this.undo = make("button", { title: "Undo (Ctrl-Z)", onclick: () => this.#reverse("undo") }, "Undo")
+    this.redo = make("button", { title: "Redo (Ctrl-Shift-Z)", onclick: () => this.#reverse("redo") }, "Redo")
+    this.notice = make("span", { class: "notice" })
     this.grid.addEventListener("click", (event) => this.#followed(event))
     this.grid.addEventListener("keydown", (event) => {
       if (!event.ctrlKey || event.key.toLowerCase() !== "c" || !getSelection().isCollapsed || this.copy.disabled) return
@@ -78,25 +95,38 @@ class StudioApp extends HTMLElement {
     this.copied = make("span", { role: "status", "aria-label": "Copy", class: "dim" })
     this.inspector = make("aside", { "aria-label": "Object", class: "inspector" })
     this.inspector.addEventListener("click", (event) => this.#followed(event))
-    const tab = make("button", { role: "tab", id: "tab-data", "aria-selected": "true", "aria-controls": "panel-data" }, "Data")
+    this.history = make("studio-history", {
+      "onshow-version": (event) => this.#go({ ...this.#next, at: event.detail, reveal: null }),
+      "onrestore-version": () => this.#restore(),
+    })
+    this.version = make("div", { class: "shown-version" })
+    this.tabs = ["Data", "History"].map((name) => make("button", {
+      role: "tab", id: `tab-${name.toLowerCase()}`, "aria-controls": `panel-${name.toLowerCase()}`,
+      onclick: () => this.#next && this.#go({ ...this.#next, view: name.toLowerCase(), reveal: null }), onkeydown: (event) => this.#tabKey(event),
+    }, name))
+    this.historyGrid = make("div", { class: "history-grid" })
     this.back = make("button", { onclick: () => this.#goBack(), disabled: true }, "Back")
     this.append(
       make("header", {}, make("span", { class: "logo", "aria-hidden": "true" }), this.heading, this.status, this.access,
-        make("div", { role: "toolbar", "aria-label": "Store" }, make("label", { class: "theme" }, this.theme),
+        make("div", { role: "toolbar", "aria-label": "Store" }, this.undo, this.redo, make("label", { class: "theme" }, this.theme),
           make("button", { "aria-label": "Keys", title: "Keys (?)", onclick: () => this.#showKeys() }, "?"))),
       this.alert, this.navigation,
       make("main", {},
-        make("div", { role: "tablist", "aria-label": "Views" }, tab),
-        make("section", { role: "tabpanel", id: "panel-data", "aria-label": "Data" },
+        make("div", { role: "tablist", "aria-label": "Views" }, ...this.tabs),
+        this.version,
+        this.dataPanel = make("section", { role: "tabpanel", id: "panel-data", "aria-label": "Data" },
           make("div", { class: "bar" }, this.back, make("div", { class: "filter" }, this.filter, this.completions),
+            this.addition, this.deletion,
             make("button", { onclick: () => this.#chooseColumns() }, "Columns"),
             make("button", { onclick: () => this.#goToRow() }, "Go to row"),
             this.copies,
             make("button", { onclick: () => this.#export() }, "Export")),
-          this.filterError, this.grid,
-          make("footer", {}, this.rowsStatus, this.copied, this.change))),
+          this.filterError, this.grid),
+        this.historyPanel = make("section", { role: "tabpanel", id: "panel-history", "aria-label": "History", hidden: true }, this.history, this.historyGrid),
+        make("footer", {}, this.rowsStatus, this.copied, this.notice, this.change)),
       this.inspector)
     this.#showObject(null)
+    this.#showView({ view: "data" })
   }
 
   // The connection ----------------------------------------------------------------------------------------------------
@@ -119,6 +149,10 @@ class StudioApp extends HTMLElement {
     this.heading.textContent = welcome.title
     document.title = `${welcome.title} – Moonpool Studio`
     this.access.textContent = welcome.read_only ? "read-only" : "read-write"
+    this.#isReadOnly = welcome.read_only
+    for (const element of [this.undo, this.redo, this.addition, this.deletion]) element.hidden = welcome.read_only
+    this.history.canWrite = !welcome.read_only
+    this.history.stop()
     this.#rows = this.#object = null
     const schema = await this.connection.request("schema", {}, (event) => this.#showClasses(event))
     this.#showClasses(schema)
@@ -152,7 +186,7 @@ class StudioApp extends HTMLElement {
     this.navigation.replaceChildren(...classes.map(({ name, count }) =>
       make("a", {
         "data-class": name,
-        href: fragment({ class: name }), "aria-label": `${name}, ${countText(count)}`,
+        href: this.#link({ class: name }), "aria-label": `${name}, ${countText(count)}`,
         "aria-current": name === this.#place?.class ? "page" : null,
       }, make("span", {}, name), make("span", { class: "count" }, String(count)))))
   }
@@ -166,6 +200,7 @@ class StudioApp extends HTMLElement {
   // Places ------------------------------------------------------------------------------------------------------------
 
   #go(place) {
+    this.#next = place
     const text = fragment(place)
     if (location.hash === text) this.#open(place)
     else location.hash = text
@@ -189,9 +224,10 @@ class StudioApp extends HTMLElement {
     if (!place || !this.connection) return
     clearTimeout(this.#typing)
     if (this.opening) this.connection.end(this.opening)
-    const { class: name, where, sort, linked, reveal } = place
+    const { class: name, where, sort, linked, reveal, at } = place
+    this.#next = place
     let request = null
-    request = this.connection.request("rows", { class: name, where, sort, linked: linked ?? undefined, reveal: reveal ?? undefined,
+    request = this.connection.request("rows", { class: name, where, sort, linked: linked ?? undefined, reveal: reveal ?? undefined, at: at ?? undefined,
       first: 0, count: 100 }, (event) => this.#changed(request.id, event))
     this.opening = request.id
     if (document.activeElement !== this.filter) this.filter.value = where ?? ""
@@ -201,26 +237,92 @@ class StudioApp extends HTMLElement {
       const old = this.#rows
       this.#rows = request.id
       this.#place = place
+      this.deletion.disabled = !this.#selected || !this.#canWrite
       if (old) this.connection.end(old)
       this.#showError(null)
       this.filter.placeholder = linked ? `${linked.property} links to ${linked.class} #${linked.ref}` : "Filter: age > 3 and name beginswith 'R'"
+      this.#showView(place)
       for (const link of this.navigation.children) {
+        link.href = this.#link({ class: link.dataset.class })
         if (link.dataset.class === name) link.setAttribute("aria-current", "page")
         else link.removeAttribute("aria-current")
       }
       this.change.textContent = ""
       this.#showCount(answer.total, answer.all)
       const load = (first, count) => this.connection.request("window", { on: request.id, first, count })
-      this.grid.show({ ...answer, place, classes: this.#classes, load })
+      const list = (first, count) => this.#list(place, first, count)
+      this.addition.disabled = !this.#canWrite || this.#classes.get(name)?.embedded
+      this.grid.show({ ...answer, place, classes: this.#classes, load, list, canWrite: this.#canWrite })
+      if (this.#selected?.class === name) this.#inspect(name, this.#selected.ref)
     } catch (error) {
       if (this.opening === request.id) this.opening = null
-      if (error.name !== "AbortError") this.#showError(error)
+      if (error.name === "AbortError") return
+      this.#next = this.#place
+      if (at && error.code !== "invalid_query") this.#say(error.message, true)
+      else this.#showError(error)
     }
+  }
+
+  /** Shows the panel of a place, and which version it has. */
+  #showView({ view, at }) {
+    const isHistory = view === "history"
+    this.dataPanel.hidden = isHistory
+    this.historyPanel.hidden = !isHistory
+    for (const tab of this.tabs) {
+      const isSelected = tab.id === `tab-${view}`
+      tab.setAttribute("aria-selected", String(isSelected))
+      tab.tabIndex = isSelected ? 0 : -1
+    }
+    const parent = isHistory ? this.historyGrid : this.dataPanel
+    if (this.grid.parentNode !== parent) {
+      if (isHistory) parent.append(this.grid)
+      else this.filterError.after(this.grid)
+      this.grid.wasMoved()
+    }
+    if (this.connection) {
+      if (isHistory) this.history.start(this.connection, this.#classes)
+      else this.history.stop()
+    }
+    this.history.at = at ?? null
+    this.version.replaceChildren(...(at ? [make("span", { role: "status", "aria-label": "Shown version" }, `version ${at}, read-only`),
+      ...(isHistory ? [] : [make("button", { class: "small", onclick: () => this.#go({ ...this.#place, at: null, reveal: null }) }, "Show the newest")])] : []))
+  }
+
+  #tabKey(event) {
+    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key]
+    if (!step) return
+    const next = this.tabs[(this.tabs.indexOf(event.target) + step + this.tabs.length) % this.tabs.length]
+    next.focus()
+    next.click()
+  }
+
+  async #restore() {
+    const { at } = this.#place
+    try {
+      const { version } = await this.connection.request("undo", { version: at })
+      this.#go({ ...this.#place, at: null, reveal: null })
+      this.#say(`version ${at} restored`)
+      this.notice.version = version
+    } catch (error) {
+      if (error.name !== "AbortError") this.#say(error.message, true)
+    }
+  }
+
+  /** Returns the address of a place in the shown view and version. */
+  #link(place) { return fragment({ view: this.#place?.view, at: this.#place?.at, ...place }) }
+
+  /** Requests rows of a place without changing the window. */
+  async #list({ class: name, where, sort, linked, at }, first, count) {
+    const request = this.connection.request("rows", { class: name, where, sort, linked: linked ?? undefined, at: at ?? undefined, first, count }, () => {})
+    const { rows } = await request
+    this.connection.end(request.id)
+    return rows
   }
 
   #changed(id, event) {
     if (id !== this.#rows) return
     this.#showCount(event.total, event.all)
+    if (event.version > this.notice.version) this.notice.replaceChildren()
     if (!event.reset) {
       const sum = (ranges) => ranges.reduce((total, [, count]) => total + count, 0)
       this.change.textContent = `version ${event.version}: ${sum(event.insertions)} inserted, ${sum(event.deletions)} deleted, ${
@@ -355,12 +457,13 @@ class StudioApp extends HTMLElement {
   async #inspect(name, ref) {
     this.#selected = ref === null || ref === undefined ? null : { class: name, ref }
     this.copy.disabled = !this.#selected
-    if (this.inspected === `${name} ${ref}` && this.#object) return
-    this.inspected = `${name} ${ref}`
+    const at = this.#place.at ?? undefined
+    if (this.inspected === `${name} ${ref} ${at}` && this.#object) return
+    this.inspected = `${name} ${ref} ${at}`
     if (this.#object) this.connection.end(this.#object)
     this.#object = null
     if (ref === null || ref === undefined) return this.#showObject(null)
-    const request = this.connection.request("object", { class: name, ref }, (event) => this.#showObject(event))
+    const request = this.connection.request("object", { class: name, ref, at }, (event) => this.#showObject(event))
     this.#object = request.id
     try {
       this.#showObject(await request)
@@ -382,7 +485,7 @@ class StudioApp extends HTMLElement {
         make("dd", { class: styleOf(property.value) }, ...this.#parts(object, property.value, column, own, keyValue))]
     })
     const links = object.links.map(({ class: source, property, count, where }) =>
-      make("li", {}, make("a", { href: fragment(placeOfLinks(source, property, { class: object.class, ref: object.ref, where })) },
+      make("li", {}, make("a", { href: this.#link(placeOfLinks(source, property, { class: object.class, ref: object.ref, where })) },
         `${source}.${property}, ${countText(count)}`)))
     this.inspector.replaceChildren(make("h2", {}, object.name), make("dl", {}, ...terms),
       ...(links.length ? [make("h3", {}, "Linked from"), make("ul", {}, ...links)] : []))
@@ -390,25 +493,70 @@ class StudioApp extends HTMLElement {
 
   #parts(object, value, column, own, keyValue) {
     if (!isRich(value)) return [textOf(value, column)]
-    if (value.link) return [make("a", { href: fragment({ class: value.link, reveal: value.ref }) }, value.text)]
+    if (value.link) return [make("a", { href: this.#link({ class: value.link, reveal: value.ref }) }, value.text)]
     if (value.backlinks) {
       const source = this.#classes.get(column.base)?.properties.find((property) => property.name === column.path)
       const where = predicateOfLinks(column.path, source?.form, own?.key, keyValue)
-      return [make("a", { href: fragment(placeOfLinks(column.base, column.path, { class: object.class, ref: object.ref, where })) },
+      return [make("a", { href: this.#link(placeOfLinks(column.base, column.path, { class: object.class, ref: object.ref, where })) },
         countText(value.count))]
     }
     const isCut = value.size !== undefined || value.head && value.head.length < (value.list ?? value.set ?? value.map)
     if (value.head?.some((item) => isRich(item) && item.link)) {
       return [make("ul", {}, ...value.head.map((item) =>
-        make("li", {}, make("a", { href: fragment({ class: item.link, reveal: item.ref }) }, item.text)))), isCut ? "…" : ""]
+        make("li", {}, make("a", { href: this.#link({ class: item.link, reveal: item.ref }) }, item.text)))), isCut ? "…" : ""]
     }
     const text = make("span", {}, textOf(value, column))
     if (!isCut) return [text]
     return [text, make("button", { class: "small", onclick: async (event) => {
-      const whole = (await this.connection.request("value", { class: object.class, ref: object.ref, property: column.name })).value
+      const whole = (await this.connection.request("value", { class: object.class, ref: object.ref, property: column.name, at: this.#place.at ?? undefined })).value
       text.textContent = isRich(whole) && whole.data !== undefined ? whole.data : textOf(whole, column)
       event.target.remove()
     } }, "Show all")]
+  }
+
+  // Writing -----------------------------------------------------------------------------------------------------------
+
+  get #canWrite() { return !this.#isReadOnly && !this.#place?.at }
+
+  #say(text, isError) {
+    this.notice.replaceChildren(make("span", { role: isError ? "alert" : "status", "aria-label": isError ? "Error" : "Notice" }, text))
+  }
+
+  async #reverse(action) {
+    if (!this.#canWrite) return
+    try {
+      const { reversed, repeated, version } = await this.connection.request(action)
+      this.#say(action === "undo" ? `version ${reversed} undone` : `version ${repeated} redone`)
+      this.notice.version = version
+    } catch (error) {
+      if (error.name !== "AbortError") this.#say(error.message, true)
+    }
+  }
+
+  #add() {
+    if (this.addition.disabled || this.addition.hidden) return
+    const { connection } = this
+    const name = this.#place.class
+    addObject({ connection, classes: this.#classes, name, submit: async (operation) => {
+      const { objects } = await connection.request("write", { operations: [operation] })
+      this.#open({ ...this.#place, reveal: objects[0].ref })
+    } })
+  }
+
+  async #delete() {
+    if (this.deletion.disabled || this.deletion.hidden) return
+    try {
+      await deleteObjects({ connection: this.connection, name: this.#place.class, refs: this.grid.chosen })
+    } catch (error) {
+      if (error.name !== "AbortError") this.#say(error.message, true)
+    }
+  }
+
+  #chooseLink({ place, column, value }) {
+    chooseObject({
+      connection: this.connection, classes: this.#classes, name: column.base, current: value,
+      choose: (link, operations) => this.connection.request("write", { operations: [...operations, { do: "set", ...place, value: link, was: value }] }),
+    }).addEventListener("close", () => this.grid.focus())
   }
 
   // Dialogs -----------------------------------------------------------------------------------------------------------
@@ -449,7 +597,7 @@ class StudioApp extends HTMLElement {
   async #copy(selected, format, name, opener) {
     opener.focus()
     try {
-      const { text } = await this.connection.request("copy", { ...selected, format })
+      const { text } = await this.connection.request("copy", { ...selected, format, at: this.#place.at ?? undefined })
       await navigator.clipboard.writeText(text)
       this.copied.textContent = `1 object copied as ${name}`
     } catch (error) {
@@ -473,12 +621,12 @@ class StudioApp extends HTMLElement {
     const format = make("select", { "aria-label": "Format" }, ...[["csv", "CSV"], ["json", "JSON"], ["jsonl", "JSON Lines"], ["sqlite", "SQLite"],
       ["lua", "Lua"]].map(([value, text]) => make("option", { value }, text)))
     const message = make("p", { role: "status", "aria-label": "Export" })
-    const { class: name, where, sort, linked } = this.#place
+    const { class: name, where, sort, linked, at } = this.#place
     let running = null
     const start = async () => {
       button.disabled = true
       message.textContent = "Writing …"
-      running = this.connection.request("export", { class: name, where, sort, linked: linked ?? undefined, format: format.value })
+      running = this.connection.request("export", { class: name, where, sort, linked: linked ?? undefined, at: at ?? undefined, format: format.value })
       try {
         const file = await running
         make("a", { href: file.download, download: file.name }).click()
@@ -506,6 +654,13 @@ class StudioApp extends HTMLElement {
     if (event.ctrlKey && event.key.toLowerCase() === "g") {
       event.preventDefault()
       this.#goToRow()
+    } else if (event.ctrlKey && event.key.toLowerCase() === "z" && !isTyping) {
+      event.preventDefault()
+      this.#reverse(event.shiftKey ? "redo" : "undo")
+    } else if (event.key === "Insert" && !isTyping) {
+      this.#add()
+    } else if (event.key === "Delete" && !event.ctrlKey && event.target === this.grid) {
+      this.#delete()
     } else if (event.key === "?" && !isTyping) {
       this.#showKeys()
     } else if (event.key === "/" && !isTyping) {

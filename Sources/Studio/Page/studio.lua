@@ -2,7 +2,7 @@
 -- `host` has the options of the command line and send(page, text), offer(path, name), folder, pid.
 local host = ...
 local null, encode_json = moonpool.null, moonpool.json.encode
-local most_rows, longest_text, most_ranges, most_values = 500, 200, 1000, 12
+local most_rows, longest_text, most_ranges, most_values, most_changes = 500, 200, 1000, 12, 20000
 
 -- The target ------------------------------------------------------------------------------------------------------------
 
@@ -41,7 +41,7 @@ local function read_schema()
       else
         property.form = rest:find("[", 1, true) and "list" or rest:find("<", 1, true) and "set" or rest:find("{", 1, true) and "map"
           or "value"
-        if rest:find(" primary", 1, true) then class.key = pair[1] end
+        if rest:find(" primary", 1, true) then class.key, class.key_property = pair[1], property end
       end
       class.properties[index], class.keypaths[index] = property, pair[1]
     end
@@ -67,15 +67,40 @@ local function name_of(object)
   return key and class .. " " .. tostring(object[key]) or class .. " #" .. moonpool.id_of(object)
 end
 
--- Finds an object by its number: objects are in the order of their creation.
-local function object_of(class, ref)
-  local objects = store:objects(class)
+-- Finds an object by its number: objects are in the order of their creation. `space` is the store at a version.
+local function object_of(class, ref, space)
+  local objects = (space or store):objects(class)
   local low, high = 1, #objects
   while low <= high do
     local middle = (low + high) // 2
     local id = moonpool.id_of(objects[middle])
     if id == ref then return objects[middle] end
     if id < ref then low = middle + 1 else high = middle - 1 end
+  end
+end
+
+-- Earlier versions ------------------------------------------------------------------------------------------------------
+
+local pages = {} -- by number: { subscriptions by id, is_welcome }
+local past = {} -- the frozen stores in use, by version
+
+-- Returns the store at a version, which stays open until the end of the request and of the subscriptions that use it.
+local function space_of(version)
+  if version == nil then return store end
+  past[version] = past[version] or store:at(version)
+  return past[version]
+end
+
+local function close_unused_versions()
+  for version, space in pairs(past) do
+    local is_used = false
+    for _, page in pairs(pages) do
+      for _, subscription in pairs(page.subscriptions) do is_used = is_used or subscription.space == space end
+    end
+    if not is_used then
+      past[version] = nil
+      space:close()
+    end
   end
 end
 
@@ -102,10 +127,17 @@ local function text_value(text, whole)
   return { text = text:sub(1, utf8.offset(text, longest_text + 1) - 1), size = #text }
 end
 
+-- Returns a property or an element. The key of a map can be the name of a method.
+local function element_of(container, key)
+  local value = container[key]
+  if type(value) == "function" then return container:get(key) end
+  return value
+end
+
 -- Returns the form that a value of an object, list, set or map has in the protocol; base is its declared type.
 local function value_of(container, key, base, whole)
-  local value, kind = container[key], moonpool.type_of(container, key)
-  if kind == "nil" then return null end
+  local value, kind = element_of(container, key), moonpool.type_of(container, key)
+  if kind == "nil" or not kind then return null end
   if kind == "bool" then return value end
   if kind == "string" then return text_value(value, whole) end
   if kind == "int" then return -2 ^ 53 < value and value < 2 ^ 53 and value or { int = tostring(value) } end
@@ -155,7 +187,7 @@ end
 
 -- Returns the Lua code of a value in an object, list, set or map.
 function literal(container, key)
-  local value, kind = container[key], moonpool.type_of(container, key)
+  local value, kind = element_of(container, key), moonpool.type_of(container, key)
   if kind == "nil" then return "moonpool.null" end
   if kind == "object" then
     local class = classes[moonpool.class_of(value)]
@@ -204,8 +236,6 @@ end
 
 -- Messages --------------------------------------------------------------------------------------------------------------
 
-local pages = {} -- by number: { subscriptions by id, is_welcome }
-
 local function reply(page, id, ok) host.send(page, encode_json { id = id, ok = ok }) end
 
 local function report(page, id, err)
@@ -217,6 +247,7 @@ local function report(page, id, err)
     shown.line, shown.column, shown.length, shown.text = 1, #space + 1, #message:match("%^~*"), text
     shown.message = message:match("^[^\n]*")
   end
+  if type(err) == "table" then shown.current = err.current end
   host.send(page, encode_json { id = id, error = shown })
 end
 
@@ -289,12 +320,13 @@ end
 -- The grid --------------------------------------------------------------------------------------------------------------
 
 local function results_of(request)
+  local space = space_of(request.at)
   class_named(request.class)
-  local results = store:objects(request.class)
+  local results = space:objects(request.class)
   if request.where and request.where:find("%S") then results = results:where(request.where) end
   local linked = request.linked
   if linked then
-    local target = object_of(linked.class, linked.ref) or error("the linked object was deleted", 0)
+    local target = object_of(linked.class, linked.ref, space) or error("the linked object was deleted", 0)
     local found = class_named(request.class)
     for _, property in ipairs(found.properties) do
       if property.name == linked.property then
@@ -324,7 +356,8 @@ end
 
 local function window_of(subscription)
   return {
-    total = #subscription.results, all = #store:objects(subscription.class.name), version = store.version, first = subscription.first,
+    total = #subscription.results, all = #subscription.space:objects(subscription.class.name), version = subscription.space.version,
+    first = subscription.first,
     rows = window_rows(subscription),
   }
 end
@@ -354,19 +387,21 @@ local function send_change(page, subscription)
   send_event(page, subscription, event)
 end
 
+local function reply_with_rows(page, id, request, subscription)
+  local answer = window_of(subscription)
+  subscription.total = answer.total
+  answer.columns = subscription.class.properties
+  if request.reveal then
+    local object = object_of(request.class, request.reveal, subscription.space)
+    answer.index = object and (subscription.results:index_of(object) or 0) - 1
+  end
+  reply(page, id, answer)
+end
+
 local function observe_rows(page, id, request, subscription)
-  return subscription.results:observe(function(change)
+  local function receive(change)
     if change.type == "error" then return report(page, id, change.error) end
-    if change.type == "initial" then
-      local answer = window_of(subscription)
-      subscription.total = answer.total
-      answer.columns = subscription.class.properties
-      if request.reveal then
-        local object = object_of(request.class, request.reveal)
-        answer.index = object and (subscription.results:index_of(object) or 0) - 1
-      end
-      return reply(page, id, answer)
-    end
+    if change.type == "initial" then return reply_with_rows(page, id, request, subscription) end
     local pieces = subscription.pieces or { { first = 0, count = subscription.total } }
     if not pieces.reset then
       local count = 0
@@ -379,6 +414,10 @@ local function observe_rows(page, id, request, subscription)
     end
     subscription.pieces = pieces
     if not subscription.unseen then send_change(page, subscription) end
+  end
+  return subscription.results:observe(function(change)
+    local ok, err = pcall(receive, change)
+    if not ok then report(page, id, err) end
   end, { keypaths = subscription.class.keypaths, name = "studio grid" })
 end
 
@@ -393,29 +432,34 @@ local function schema_of()
   return { classes = list }
 end
 
-local function object_content(subscription)
-  local object = object_of(subscription.class.name, subscription.ref)
-  if not object then return { deleted = true } end
-  local content = { name = name_of(object), class = subscription.class.name, ref = subscription.ref, properties = {}, links = {} }
-  for i, property in ipairs(subscription.class.properties) do
-    content.properties[i] = { name = property.name, type = property.type, value = property_value(object, property) }
-  end
-  local key = subscription.class.key
+-- Returns each property that links to an object, with the number of objects.
+local function links_to(object, class, space)
+  local links, key = {}, class.key
   for _, name in ipairs(class_names) do
     for _, property in ipairs(classes[name].properties) do
-      if property.base == subscription.class.name and property.form ~= "backlinks" then
+      if property.base == class.name and property.form ~= "backlinks" then
         local any = property.form == "link" and "" or "any "
-        local entry = {
-          class = name, property = property.name, count = #store:objects(name):where(any .. property.name .. " == $1", object),
-        }
+        local count = #space:objects(name):where(any .. property.name .. " == $1", object)
+        local entry = { class = name, property = property.name, count = count }
         if key and (type(object[key]) == "string" or math.type(object[key]) == "integer") then
           local literal = type(object[key]) == "string" and '"' .. object[key]:gsub('[\\"]', "\\%0") .. '"' or tostring(object[key])
           entry.where = any .. property.name .. "." .. key .. " == " .. literal
         end
-        content.links[#content.links + 1] = entry
+        links[#links + 1] = entry
       end
     end
   end
+  return links
+end
+
+local function object_content(subscription)
+  local object = object_of(subscription.class.name, subscription.ref, subscription.space)
+  if not object then return { deleted = true } end
+  local content = { name = name_of(object), class = subscription.class.name, ref = subscription.ref, properties = {} }
+  for i, property in ipairs(subscription.class.properties) do
+    content.properties[i] = { name = property.name, type = property.type, value = property_value(object, property) }
+  end
+  content.links = links_to(object, subscription.class, subscription.space)
   return content
 end
 
@@ -441,12 +485,202 @@ local function follow_all()
 end
 
 local function subscribe_content(page, id, subscription, content)
-  subscription.content = content
   local first = content(subscription)
-  subscription.last = encode_json(first)
+  if (subscription.space or store) == store then subscription.content, subscription.last = content, encode_json(first) end
   first.version = store.version
   pages[page].subscriptions[id] = subscription
   reply(page, id, first)
+end
+
+-- Edits -----------------------------------------------------------------------------------------------------------------
+
+local function fail(code, message, current) error({ code = code, message = message, current = current }, 0) end
+
+local function check_writable()
+  if is_read_only then fail("read_only", "the studio shows this store read-only") end
+end
+
+local function bytes_of(base64)
+  local bits, count, out = 0, 0, {}
+  for letter in base64:gmatch("[%w+/]") do
+    bits, count = bits << 6 | letters:find(letter, 1, true) - 1, count + 6
+    if count >= 8 then
+      count = count - 8
+      out[#out + 1] = string.char(bits >> count & 255)
+    end
+  end
+  return moonpool.data(table.concat(out))
+end
+
+local function double_of(text)
+  local special = { inf = math.huge, ["-inf"] = -math.huge, nan = 0 / 0, ["-nan"] = 0 / 0 }
+  local number = special[text] or tonumber(text)
+  return number and number + 0.0
+end
+
+-- The value of a text that a user has typed; nil for a text of another type.
+local parsers = {
+  bool = function(text) return ({ ["true"] = true, ["false"] = false })[text] end,
+  int = function(text) return math.tointeger(tonumber(text:match("^[+-]?%d+$"))) end,
+  double = double_of,
+  float = function(text) return double_of(text) and moonpool.float(double_of(text)) end,
+  decimal = moonpool.decimal, date = moonpool.date, uuid = moonpool.uuid, object_id = moonpool.object_id, data = bytes_of,
+}
+
+local function parsed(text, kind)
+  local ok, value = pcall(parsers[kind], text)
+  if ok and value ~= nil then return value end
+  local message = not ok and (type(value) == "string" and value or value.message):match("^bad argument #1 to '[%w_]+' %((.*)%)$")
+  fail("type_mismatch", message or ("expected %s, got '%s'"):format(kind, text))
+end
+
+local typed_value
+
+local function linked_object(text, name)
+  local class = class_named(name)
+  if text:find(name .. " ", 1, true) == 1 then text = text:sub(#name + 2) end
+  local ref = text:match("^#(%d+)$")
+  local object
+  if ref and not (class.key and class.key_property.base == "string") then
+    object = object_of(name, math.tointeger(ref))
+  elseif class.key then
+    object = store:object(name, typed_value(text, class.key_property))
+  end
+  return object or fail("invalid_argument", ("there is no %s '%s'"):format(name, text))
+end
+
+-- Returns the value of a text that a user has typed for a property; `kind` is the type of a mixed property's present value.
+function typed_value(text, property, kind)
+  local base, form = property.base, property.form
+  if base == "string" and form == "value" or kind == "string" then return text end
+  local trimmed = text:match("^%s*(.-)%s*$")
+  if trimmed == "" then return nil end
+  if form == "link" then return linked_object(trimmed, base) end
+  if form ~= "value" then
+    local items = moonpool.json.decode(text)
+    if type(items) ~= "table" then fail("type_mismatch", "expected a " .. form .. " in JSON, got '" .. trimmed .. "'") end
+    local element = { base = base, form = classes[base] and "link" or "value" }
+    for key, item in pairs(items) do
+      if type(item) == "string" and base ~= "mixed" then items[key] = typed_value(item, element) end
+    end
+    return items
+  end
+  if base ~= "mixed" then return parsed(trimmed, base) end
+  for _, candidate in ipairs { kind or "int", "int", "double", "bool" } do
+    local ok, value = pcall(parsed, trimmed, candidate)
+    if ok then return value end
+  end
+  return text
+end
+
+local function number_of(text) return math.tointeger(tonumber(text)) or tonumber(text) end
+
+-- Returns the Lua value of a value in the protocol. `made` has the objects that earlier operations created.
+local function decoded(value, property, made, kind)
+  if value == null then return nil end
+  if type(value) ~= "table" then return value end
+  if value.typed then return typed_value(value.typed, property, kind) end
+  if property.form == "list" or property.form == "set" or property.form == "map" then
+    local items, element = {}, { base = property.base, form = "value" }
+    for key, item in pairs(value) do
+      items[key] = decoded(item, element, made)
+      if items[key] == nil then items[key] = null end
+    end
+    return items
+  end
+  if value.link then
+    local object = value.created and made[value.created + 1] or object_of(value.link, value.ref)
+    return object or fail("invalid_object", "the linked object was deleted")
+  end
+  if value.int then return number_of(value.int) end
+  for name, parse in pairs(parsers) do
+    if type(value[name]) == "string" then return parse(value[name]) end
+  end
+  return value
+end
+
+local function property_named(class, name)
+  for _, property in ipairs(class.properties) do
+    if property.name == name then return property end
+  end
+  fail("unknown_property", ("there is no property '%s' in '%s'"):format(name, class.name))
+end
+
+local function is_same(first, second)
+  if type(first) ~= "table" or type(second) ~= "table" then return first == second end
+  for key, value in pairs(first) do
+    if not is_same(value, second[key]) then return false end
+  end
+  for key in pairs(second) do
+    if first[key] == nil then return false end
+  end
+  return true
+end
+
+-- Returns the object of an operation, its property, and the form of the property's elements.
+local function subject_of(operation, made)
+  local class = class_named(operation.class)
+  local object = operation.created and made[operation.created + 1] or object_of(operation.class, operation.ref)
+  if not object then fail("invalid_object", "the object was deleted") end
+  local property = property_named(class, operation.property)
+  return object, property, { base = property.base, form = classes[property.base] and "link" or "value" }
+end
+
+-- Each operation returns whether it changes something, and an object that it creates.
+local operations = {}
+
+function operations.create(operation, made)
+  local class, values = class_named(operation.class), {}
+  for name, value in pairs(operation.values or {}) do
+    values[name] = decoded(value, property_named(class, name), made)
+    if values[name] == nil then values[name] = null end
+  end
+  return true, store:create(operation.class, values)
+end
+
+-- Sets a property or, with `key`, an element of a list or map.
+function operations.set(operation, made)
+  local container, property, element = subject_of(operation, made)
+  local key, is_map = property.name, false
+  if operation.key ~= nil then
+    is_map = moonpool.type_of(container, key) == "map"
+    container, property = container[key], element
+    key = is_map and operation.key or operation.key + 1
+  end
+  local before, short = value_of(container, key, property.base, true), value_of(container, key, property.base)
+  local value = decoded(operation.value, property, made, moonpool.type_of(container, key))
+  if is_map then container:set(key, value) else container[key] = value end
+  local is_changed = encode_json(value_of(container, key, property.base, true)) ~= encode_json(before)
+  local function was(old) return is_same(moonpool.json.decode(encode_json(old)), operation.was) end
+  if is_changed and operation.was ~= nil and not (was(before) or was(short)) then
+    fail("conflict", "the value has been changed meanwhile", short)
+  end
+  return is_changed
+end
+
+function operations.append(operation, made)
+  local object, property, element = subject_of(operation, made)
+  local collection, value = object[property.name], decoded(operation.value, element, made)
+  local kind = moonpool.type_of(object, property.name)
+  if kind == "set" then return collection:add(value) end
+  if kind == "map" then collection:set(operation.key, value) else collection:append(value) end
+  return true
+end
+
+function operations.remove(operation, made)
+  local object, property, element = subject_of(operation, made)
+  local collection, kind = object[property.name], moonpool.type_of(object, property.name)
+  if kind == "list" then
+    collection:remove(operation.key + 1)
+    return true
+  end
+  return collection:remove(kind == "map" and operation.key or decoded(operation.value, element, made))
+end
+
+function operations.delete(operation)
+  local object = object_of(class_named(operation.class).name, operation.ref)
+  if object then store:delete(object) end
+  return object ~= nil
 end
 
 -- Requests --------------------------------------------------------------------------------------------------------------
@@ -472,10 +706,11 @@ end
 function requests.schema(page, id) subscribe_content(page, id, { id = id }, schema_of) end
 
 function requests.rows(page, id, request)
-  local subscription = { id = id, class = class_named(request.class), results = results_of(request) }
+  local subscription = { id = id, class = class_named(request.class), results = results_of(request), space = space_of(request.at) }
   set_window(subscription, request)
-  subscription.token = observe_rows(page, id, request, subscription)
   pages[page].subscriptions[id] = subscription
+  if request.at then return reply_with_rows(page, id, request, subscription) end
+  subscription.token = observe_rows(page, id, request, subscription)
 end
 
 function requests.window(page, id, request)
@@ -511,32 +746,138 @@ end
 requests.cancel = requests["end"]
 
 function requests.object(page, id, request)
-  subscribe_content(page, id, { id = id, class = class_named(request.class), ref = request.ref }, object_content)
+  subscribe_content(page, id, {
+    id = id, class = class_named(request.class), ref = request.ref, space = space_of(request.at),
+  }, object_content)
 end
 
 function requests.value(page, id, request)
   local class = class_named(request.class)
-  local object = object_of(request.class, request.ref)
+  local object = object_of(request.class, request.ref, space_of(request.at))
   for _, property in ipairs(class.properties) do
     if object and property.name == request.property then return reply(page, id, { value = property_value(object, property, true) }) end
   end
   error("the value does not exist", 0)
 end
 
+-- Replies with the properties that link to an object, or to any of several.
 function requests.backlinks(page, id, request)
-  reply(page, id, { links = object_content { class = class_named(request.class), ref = request.ref }.links or {} })
+  local class, sums, links = class_named(request.class), {}, {}
+  for _, ref in ipairs(request.refs or { request.ref }) do
+    local object = object_of(request.class, ref)
+    for i, link in ipairs(object and links_to(object, class, store) or {}) do
+      if sums[i] then sums[i].count = sums[i].count + link.count else sums[i] = link end
+    end
+  end
+  for i, link in ipairs(sums) do links[i] = link end
+  reply(page, id, { links = links })
 end
 
 function requests.copy(page, id, request)
   local copy = copies[request.format] or error("unknown format '" .. tostring(request.format) .. "'; use lua, json or csv", 0)
   class_named(request.class)
-  reply(page, id, { text = copy(object_of(request.class, request.ref) or error("the object was deleted", 0)) })
+  reply(page, id, { text = copy(object_of(request.class, request.ref, space_of(request.at)) or error("the object was deleted", 0)) })
+end
+
+local unchanged = {}
+local committing = {} -- replies to requests whose transaction is committing
+
+-- Runs the operations in one transaction: all or none. A transaction that changes nothing is not committed.
+function requests.write(page, id, request)
+  check_writable()
+  store:write_async(function()
+    local made, objects, is_changed = {}, {}, false
+    for i, operation in ipairs(request.operations) do
+      local run = operations[operation["do"]] or fail("invalid_argument", "unknown operation '" .. tostring(operation["do"]) .. "'")
+      local changes, object = run(operation, made)
+      is_changed, made[i] = is_changed or changes, object or false
+      objects[i] = object and { class = operation.class, ref = moonpool.id_of(object) } or null
+    end
+    if not is_changed then error(unchanged, 0) end
+    committing[#committing + 1] = function() reply(page, id, { changed = true, version = store.version, objects = objects }) end
+  end, function(err)
+    committing = {}
+    if err == unchanged then return reply(page, id, { changed = false, version = store.version }) end
+    report(page, id, err)
+  end)
+end
+
+-- Reverses the last transaction, or restores the state of a version.
+function requests.undo(page, id, request)
+  check_writable()
+  reply(page, id, { reversed = store:undo(request.version), version = store.version })
+end
+
+function requests.redo(page, id)
+  check_writable()
+  reply(page, id, { repeated = store:redo(), version = store.version })
+end
+
+local function versions_content()
+  local list = {}
+  for i, version in ipairs(store:versions()) do
+    local changed = {}
+    for name, counts in pairs(version.classes) do
+      changed[#changed + 1] = { class = name, inserted = counts.inserted, deleted = counts.deleted, modified = counts.modified }
+    end
+    table.sort(changed, function(first, second) return first.class < second.class end)
+    list[i] = {
+      number = version.version, time = version.time and tostring(version.time), script = version.script, process = version.process,
+      is_kept = version.is_kept, restored = version.restored, changes_schema = version.changes_schema, classes = changed,
+    }
+  end
+  return { versions = list }
+end
+
+function requests.versions(page, id) subscribe_content(page, id, { id = id }, versions_content) end
+
+-- Returns the number of changes between two versions, or more if an object was changed repeatedly.
+local function count_changes(first, second)
+  local count, low, high = 0, math.min(first, second), math.max(first, second)
+  for _, version in ipairs(store:versions()) do
+    if version.version > low and version.version <= high then
+      for _, counts in pairs(version.classes) do count = count + counts.inserted + counts.deleted + counts.modified end
+    end
+  end
+  return count
+end
+
+-- Replies with the objects that differ between two versions; none above 20,000 changes.
+function requests.diff(page, id, request)
+  local first, second = request.first, request.second or store.version
+  local answer = { first = first, second = second, count = count_changes(first, second), rows = {} }
+  if answer.count > most_changes or first == second then return reply(page, id, answer) end
+  local older = first == store.version and store or space_of(first)
+  local count = 0
+  local function add(change, object, properties)
+    count = count + 1
+    if count > most_rows then return end
+    answer.rows[count] = {
+      class = moonpool.class_of(object), ref = moonpool.id_of(object), name = name_of(object), change = change, properties = properties,
+    }
+  end
+  local difference = store:diff(first, second)
+  for _, name in ipairs(class_names) do
+    local changed = difference[name] or { inserted = {}, deleted = {}, modified = {} }
+    for _, object in ipairs(changed.inserted) do add("inserted", object) end
+    for _, entry in ipairs(changed.modified) do
+      local old, properties = count < most_rows and object_of(name, moonpool.id_of(entry.object), older), {}
+      for i, pair in ipairs(old and entry.properties or {}) do
+        local property = property_named(classes[name], pair.name)
+        properties[i] = { name = pair.name, before = property_value(old, property), after = property_value(entry.object, property) }
+      end
+      add("modified", entry.object, properties)
+    end
+    for _, object in ipairs(changed.deleted) do add("deleted", object) end
+  end
+  answer.count = count
+  reply(page, id, answer)
 end
 
 -- Runs a function in a worker, which `end` stops. It posts whether it succeeded, and the result or a message for `finish`.
-local function start_worker(page, id, name, body, finish, ...)
-  local worker = moonpool.worker(name, body, ...)
-  pages[page].subscriptions[id] = { id = id, worker = worker }
+local function start_worker(page, id, name, body, finish, results, ...)
+  local worker = moonpool.worker(name, body, results, ...)
+  pages[page].subscriptions[id] = { id = id, worker = worker, space = moonpool.store_of(results) }
   worker:on_message(function(ok, result)
     if pages[page] then pages[page].subscriptions[id] = nil end
     if ok then finish(result) else report(page, id, result) end
@@ -604,6 +945,9 @@ read_schema()
 schema_version = encode_json(store:schema())
 host.observer = store:observe(function(type)
   if type ~= "did_change" then return end
+  local committed = committing
+  committing = {}
+  for _, answer in ipairs(committed) do answer() end
   local now = encode_json(store:schema())
   if now ~= schema_version then
     schema_version = now
@@ -616,7 +960,7 @@ return function(page, text)
   if not text then -- the page has gone
     for _, subscription in pairs((pages[page] or { subscriptions = {} }).subscriptions) do finish(subscription) end
     pages[page] = nil
-    return
+    return close_unused_versions()
   end
   pages[page] = pages[page] or { subscriptions = {} }
   local is_json, request = pcall(moonpool.json.decode, text)
@@ -630,4 +974,5 @@ return function(page, text)
   end
   local ok, err = pcall(run, page, request.id, request)
   if not ok then report(page, request.id or null, err) end
+  close_unused_versions()
 end

@@ -90,7 +90,8 @@ final class Browser {
     /// Finds elements by their roles and names, as assistive technology does.
     private static let helpers = """
         const implicit = { link: "a", heading: "h1", button: "button", navigation: "nav", complementary: "aside",
-          dialog: "dialog", checkbox: "[type=checkbox]", spinbutton: "[type=number]", combobox: "select", alert: ".none" }
+          dialog: "dialog", checkbox: "[type=checkbox]", spinbutton: "[type=number]", combobox: "select", alert: ".none",
+          textbox: "textarea, input[type=text]:not([role]), input:not([type])", table: "table", list: "ul" }
         const nameOf = (e) => e.getAttribute("aria-label") ?? e.closest("label")?.textContent.trim() ?? e.textContent.trim()
         const all = (role, name) => [...document.querySelectorAll(`[role=${role}], ${implicit[role] ?? ".none"}`)]
           .filter((e) => name === undefined || nameOf(e) === name)
@@ -149,5 +150,11 @@ final class Browser {
     static let down = "\u{E015}"
     static let escape = "\u{E00C}"
     static let end = "\u{E010}"
+    static let tab = "\u{E004}"
+    static let left = "\u{E012}"
+    static let right = "\u{E014}"
+    static let delete = "\u{E017}"
+    static let shift = "\u{E008}"
+    static let f2 = "\u{E032}"
     static let control = "\u{E009}"
 }

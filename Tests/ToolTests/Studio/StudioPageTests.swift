@@ -253,6 +253,267 @@ struct StudioPageTests {
         }
     }
 
+    private func focused(_ attribute: String = "aria-label") -> String {
+        "document.activeElement.getAttribute('\(attribute)')"
+    }
+
+    private func value(_ folder: TemporaryFolder, _ code: String) throws -> String {
+        try Tool.run(["-e", Self.zoo + "print(\(code))"], in: folder.path).output
+    }
+
+    @Test func `a cell is edited in one transaction, and never over the value of another process`()
+        throws
+    {
+        let folder = try TemporaryFolder()
+        try makeZoo(folder, 20)
+        let (studio, browser) = try open(["zoo.moonpool", "--open-to", "Dog"], in: folder)
+        attempt(studio, browser) {
+            let age = "cells(one('row', 'Dog 1'))[2]"
+            try browser.run("one('grid').focus()")
+            try browser.type(Browser.right + Browser.right + Browser.enter)
+            try browser.expect("one('textbox', 'Edit age').value", "1")
+            try browser.type("x" + Browser.enter)
+            try browser.expect("text('alert', 'Edit error')", "expected int, got 'x'")
+            try browser.expect("one('textbox', 'Edit age').value", "x")
+            try browser.type(Browser.escape)
+            try browser.expect("all('alert').length + all('textbox', 'Edit age').length", "0")
+            try browser.expect(focused("role"), "grid")
+            // A field without changes writes nothing.
+            let version = try value(folder, "store.version")
+            try browser.type(Browser.f2)
+            try browser.expect(focused(), "Edit age")
+            try browser.type(Browser.enter)
+            try browser.expect(focused("role"), "grid")
+            try browser.type("01" + Browser.enter)
+            try browser.expect(focused("role"), "grid")
+            #expect(try value(folder, "store.version") == version)
+            // Typing replaces the value, and Tab continues.
+            try browser.type("7" + Browser.tab)
+            try browser.expect(age, "7")
+            try browser.expect(
+                "document.querySelector('[aria-description]')?.getAttribute('aria-description')",
+                "was 1")
+            try browser.expect(focused(), "Edit weight")
+            try browser.type("1.5" + Browser.tab)
+            try browser.expect(focused(), "Edit born")
+            try browser.type(Browser.enter)
+            try browser.expect(focused("role"), "grid")
+            #expect(try value(folder, "store.version - \(version)") == "2\n")
+            // Another process changes the value during the edit.
+            try browser.run(
+                "one('row', 'Dog 1').children[2].dispatchEvent(new MouseEvent('click', { bubbles: true }))"
+            )
+            try browser.run(
+                "one('row', 'Dog 1').children[2].dispatchEvent(new MouseEvent('dblclick', { bubbles: true }))"
+            )
+            try browser.expect(focused(), "Edit age")
+            try browser.type("10")
+            try change(
+                folder, "store:object('Dog', 1).age = 55 store:object('Dog', 1).name = 'New'")
+            try browser.expect("cells(one('row', 'Dog 1'))[1]", "New")
+            try browser.expect(focused(), "Edit age")
+            try browser.type(Browser.enter)
+            try browser.expect(
+                "text('alert', 'Edit error')",
+                "the value has been changed meanwhile; it is now 55")
+            try browser.expect("one('textbox', 'Edit age').value", "10")
+            try browser.type(Browser.escape)
+            try browser.expect(age, "55")
+            try browser.type(Browser.enter)
+            try browser.expect(focused(), "Edit age")
+            try browser.type(Browser.delete, holding: Browser.control)
+            try browser.expect(age, "nil")
+            // A text can be empty, and can have lines; a required one cannot be nil.
+            try browser.type(Browser.left + Browser.enter)
+            try browser.expect(focused(), "Edit name")
+            try browser.type(Browser.delete, holding: Browser.control)
+            try browser.expect(
+                "text('alert', 'Edit error')?.startsWith(\"property 'name' of 'Dog' is required\")",
+                "true")
+            try browser.run("one('textbox', 'Edit name').value = ''")
+            try browser.type(Browser.enter)
+            try browser.expect("cells(one('row', 'Dog 1'))[1] === ''", "true")
+            try browser.type("a")
+            try browser.type(Browser.enter, holding: Browser.shift)
+            try browser.type("b" + Browser.enter)
+            try browser.expect("cells(one('row', 'Dog 1'))[1] === 'a\\nb'", "true")
+            // A primary key cannot change.
+            try browser.type(Browser.left + Browser.enter)
+            try browser.expect(
+                "all('textbox').filter((e) => nameOf(e).startsWith('Edit')).length", "0")
+        }
+    }
+
+    @Test func `objects are added, linked, deleted, and all of it is undone`() throws {
+        let folder = try TemporaryFolder()
+        try makeZoo(folder, 20)
+        let (studio, browser) = try open(["zoo.moonpool", "--open-to", "Dog"], in: folder)
+        attempt(studio, browser) {
+            let options = "all('option').filter((o) => o.closest('dialog')).map(nameOf)"
+            let owner = "cells(one('row', 'Dog 1'))[5]"
+            try browser.run("one('grid').focus()")
+            for _ in 0..<5 { try browser.type(Browser.right) }
+            try browser.type(Browser.enter)
+            try browser.expect("all('dialog', 'Choose Person').length", "1")
+            try browser.expect(
+                options, "Person Ann,Person Ben,Person Cleo,Person Dan,Person Eva")
+            try browser.expect(focused(), "Search")
+            try browser.type("cle")
+            try browser.expect(options, "Person Cleo")
+            try browser.type(Browser.enter)
+            try browser.expect(owner, "Person Cleo")
+            try browser.expect(focused("role"), "grid")
+            try browser.type(Browser.enter)
+            try browser.expect(options + ".length", "5")
+            try browser.run("one('button', 'None').click()")
+            try browser.expect(owner, "nil")
+            // A new object and the link to it are one transaction.
+            try browser.type(Browser.enter)
+            try browser.expect(options + ".length", "5")
+            try browser.run("one('button', 'New').click()")
+            try browser.expect("all('dialog', 'Add Person').length", "1")
+            try browser.type("Ann" + Browser.enter)
+            try browser.expect(
+                "text('alert', 'Add error')?.startsWith(\"'Person' already has\")", "true")
+            try browser.type("e" + Browser.enter)
+            try browser.expect(owner, "Person Anne")
+            try browser.expect("all('link', 'Person, 6 objects').length", "1")
+            try browser.type("z", holding: Browser.control)
+            try browser.expect(owner, "nil")
+            try browser.expect("all('link', 'Person, 5 objects').length", "1")
+            try browser.run("one('button', 'Redo').click()")
+            try browser.expect(owner, "Person Anne")
+            // Every property has a field; an untouched one keeps its default.
+            try browser.run("one('button', 'Add object').click()")
+            try browser.expect(
+                "[...one('dialog', 'Add Dog').querySelectorAll('input')].map(nameOf)",
+                "id,name,age,weight,born,owner,tags,toys")
+            try browser.type("1" + Browser.enter)
+            try browser.expect(
+                "text('alert', 'Add error')?.includes('id = 1')", "true")
+            for (name, text) in [
+                ("id", "900"), ("name", "Nova"), ("age", "4"), ("owner", "Ann"),
+                ("tags", #"["x", "y"]"#),
+            ] {
+                try browser.run(
+                    "one('textbox', '\(name)').focus(); one('textbox', '\(name)').select()")
+                try browser.type(text)
+            }
+            try browser.run("one('button', 'Add').click()")
+            try browser.expect("all('dialog').length", "0")
+            try browser.expect(
+                "one('row', 'Dog 900') && cells(one('row', 'Dog 900'))",
+                "900,Nova,4,nil,nil,Person Ann,2 in set: x, y,0 in list")
+            try browser.expect(
+                "all('row').find((r) => r.ariaSelected === 'true')?.ariaLabel", "Dog 900")
+            // Several objects are deleted together.
+            try browser.run("one('link', 'Person, 6 objects').click()")
+            try browser.expect("one('grid').ariaLabel", "Person")
+            try browser.run("one('grid').focus()")
+            try browser.type(Browser.down, holding: Browser.shift)
+            try browser.expect(
+                "all('row').filter((r) => r.ariaSelected === 'true').map(nameOf)",
+                "Person Ann,Person Ben")
+            try browser.run("one('button', 'Delete objects').click()")
+            try browser.expect(
+                "text('dialog', 'Delete 2 objects')?.includes('Dog.owner, 7 objects')", "true")
+            try browser.run("one('button', 'Delete').click()")
+            try browser.expect("text('status', 'Rows')", "4 objects")
+            try browser.run("one('button', 'Undo').click()")
+            try browser.expect("text('status', 'Rows')", "6 objects")
+            try browser.expect("text('status', 'Notice')?.endsWith(' undone')", "true")
+            #expect(try value(folder, "#store:object('Person', 'Ann').dogs") == "5\n")
+        }
+    }
+
+    @Test func `the slider shows earlier versions, their differences, and restores one`() throws {
+        let folder = try TemporaryFolder()
+        try makeZoo(folder, 40)
+        try change(folder, "store:object('Dog', 1).age = 50")
+        try change(folder, "store:object('Dog', 1).age = 51 store:delete(store:object('Dog', 2))")
+        let (studio, browser) = try open(["zoo.moonpool", "--open-to", "Dog"], in: folder)
+        attempt(studio, browser) {
+            let age = "cells(one('row', 'Dog 1'))[2]"
+            let slider = "one('slider', 'Version')"
+            let changes =
+                "[...one('table', 'Changes').querySelectorAll('tbody tr')].map((r) => [...r.children].map((c) => c.textContent).join('|'))"
+            try browser.expect("all('tab').map(nameOf)", "Data,History")
+            try browser.run("one('tab', 'Data').focus()")
+            try browser.type(Browser.right)
+            try browser.expect("one('tab', 'History').ariaSelected", "true")
+            try browser.expect("\(slider).getAttribute('aria-valuenow')", "6")
+            try browser.expect("\(slider).getAttribute('aria-valuemin')", "3")
+            try browser.expect(
+                "\(slider).getAttribute('aria-valuetext').startsWith('version 6, ~1 Dog')", "true")
+            try browser.expect("one('list', 'Versions').children.length", "4")
+            try browser.expect("all('status', 'Shown version').length", "0")
+            try browser.run("\(slider).focus()")
+            try browser.type(Browser.left)
+            try browser.expect("text('status', 'Shown version')", "version 5, read-only")
+            try browser.expect(age, "50")
+            try browser.expect("rows().slice(0, 2).map(nameOf)", "Dog 1,Dog 2")
+            try browser.expect(changes, "Dog 1|modified|age|50|51,Dog 2|deleted|||")
+            try browser.expect("text('complementary', 'Object').includes('50')", "true")
+            try browser.expect(focused("role"), "slider")
+            try browser.type(Browser.left)
+            try browser.expect(age, "1")
+            // The address has the version; links stay in it, and nothing can be written.
+            try browser.run("one('link', 'Person Ben').click()")
+            try browser.expect("one('grid').ariaLabel", "Person")
+            try browser.expect("text('status', 'Shown version')", "version 4, read-only")
+            try browser.run("history.back()")
+            try browser.expect("one('grid').ariaLabel", "Dog")
+            try browser.run("one('tab', 'Data').click()")
+            try browser.run("location.reload()")
+            try browser.expect("text('status', 'Shown version')", "version 4, read-only")
+            try browser.expect("one('button', 'Add object').disabled", "true")
+            try browser.run("one('grid').focus()")
+            try browser.type(Browser.right + "x")
+            try browser.expect("all('textbox', 'Edit name').length", "0")
+            // Another commit changes neither the shown version nor its rows.
+            try browser.run("one('tab', 'History').click()")
+            try change(folder, "store:object('Dog', 1).age = 52")
+            try browser.expect("\(slider).getAttribute('aria-valuemax')", "7")
+            try browser.expect(age, "1")
+            try browser.run("one('button', 'Newest').click()")
+            try browser.expect(age, "52")
+            try browser.expect("all('status', 'Shown version').length", "0")
+            try browser.run("one('list', 'Versions').children[1].firstChild.click()")
+            try browser.expect("text('status', 'Shown version')", "version 6, read-only")
+            try browser.run(
+                "one('combobox', 'Compare with').value = 'before'; one('combobox', 'Compare with').dispatchEvent(new Event('change'))"
+            )
+            try browser.expect(changes, "Dog 1|modified|age|50|51,Dog 2|deleted|||")
+            try browser.run("\(slider).focus()")
+            try browser.type(Browser.left + Browser.left)
+            try browser.expect(age, "1")
+            try browser.run("one('button', 'Restore this version').click()")
+            try browser.expect("text('status', 'Notice')", "version 4 restored")
+            try browser.expect("all('status', 'Shown version').length", "0")
+            try browser.expect(age, "1")
+            #expect(try value(folder, "store:object('Dog', 1).age") == "1\n")
+            try browser.run("one('button', 'Redo').click()")
+            try browser.expect(age, "52")
+        }
+    }
+
+    @Test func `a store that is shown read-only has no elements that write`() throws {
+        let folder = try TemporaryFolder()
+        try makeZoo(folder, 3)
+        let (studio, browser) = try open(
+            ["zoo.moonpool", "--open-to", "Dog", "--read-only"], in: folder)
+        attempt(studio, browser) {
+            try browser.expect("text('status', 'Access')", "read-only")
+            for name in ["Add object", "Delete objects", "Undo", "Redo"] {
+                try browser.expect("one('button', '\(name)').checkVisibility()", "false")
+            }
+            try browser.expect("one('grid').getAttribute('aria-readonly')", "true")
+            try browser.run("one('grid').focus()")
+            try browser.type(Browser.right + "x" + Browser.f2 + Browser.enter)
+            try browser.expect("all('textbox').length", "0")
+        }
+    }
+
     @Test func `the selected object is copied with the keyboard`() throws {
         let folder = try TemporaryFolder()
         try makeZoo(folder, 3)
@@ -377,9 +638,25 @@ struct StudioPageTests {
         #expect(try Tool.run(["check", "kept.moonpool"], in: folder.path).exitCode == 0)
     }
 
+    /// Takes a picture that an article shows.
+    private func keep(_ browser: Browser, _ file: String, in folder: TemporaryFolder) throws {
+        try browser.picture(to: "\(folder.path)/\(file)")
+        if let target = ProcessInfo.processInfo.environment["MOONPOOL_WRITE_PICTURES"] {
+            try browser.picture(to: "\(target)/\(file)")
+        }
+        #expect(
+            access("\(Tool.root)/Sources/Studio/Studio.docc/Resources/\(file)", R_OK) == 0,
+            "\(file)")
+    }
+
     @Test func `the pictures of the article are those of the page`() throws {
         let folder = try TemporaryFolder()
         try makeZoo(folder)
+        try change(folder, "store:object('Dog', 7).age = 12 store:object('Dog', 11).name = 'Nova'")
+        try change(
+            folder,
+            "store:delete(store:object('Dog', 3)) store:object('Dog', 5).weight = 22.5 store:object('Dog', 7).age = 13"
+        )
         for (name, width, height) in [("studio", 1280, 800), ("studio-narrow", 390, 844)] {
             let (studio, browser) = try open(
                 ["zoo.moonpool", "--open-to", "Dog where age > 3"], in: folder, width: width,
@@ -391,14 +668,21 @@ struct StudioPageTests {
                     )
                     try browser.expect("text('complementary', 'Object').startsWith('Dog ')", "true")
                     try browser.expect("document.documentElement.scrollWidth <= \(width)", "true")
-                    let file = "\(name)\(ending).png"
-                    try browser.picture(to: "\(folder.path)/\(file)")
-                    if let target = ProcessInfo.processInfo.environment["MOONPOOL_WRITE_PICTURES"] {
-                        try browser.picture(to: "\(target)/\(file)")
-                    }
-                    #expect(
-                        access("\(Tool.root)/Sources/Studio/Studio.docc/Resources/\(file)", R_OK)
-                            == 0, "\(file)")
+                    try keep(browser, "\(name)\(ending).png", in: folder)
+                }
+                // History: the version before the last one.
+                let history = name.replacing("studio", with: "studio-history")
+                try browser.run("one('tab', 'History').click()")
+                try browser.expect("one('list', 'Versions').children.length > 2", "true")
+                try browser.run("one('list', 'Versions').children[1].firstChild.click()")
+                try browser.expect("all('status', 'Shown version').length", "1")
+                try browser.expect("one('table', 'Changes').rows.length > 1", "true")
+                try browser.expect("document.documentElement.scrollWidth <= \(width)", "true")
+                for (theme, ending) in [("light", ""), ("dark", "~dark")] {
+                    try browser.run(
+                        "one('combobox', 'Theme').value = '\(theme)'; one('combobox', 'Theme').dispatchEvent(new Event('change'))"
+                    )
+                    try keep(browser, "\(history)\(ending).png", in: folder)
                 }
             }
         }

@@ -144,6 +144,112 @@ import Testing
         }
     }
 
+    @Test func `operations of a write happen together or not at all`() throws {
+        let folder = try TemporaryFolder()
+        try change(
+            folder, "store:create('Dog', { 1, 'Rex', 3 }) store:create('Any', { value = 1.0 })")
+        let studio = try StudioProgram(["zoo.moonpool"], in: folder.path)
+        let page = try studio.welcome()
+        func write(_ operations: [[String: Any]]) throws -> [String: Any] {
+            try page.request(["do": "write", "operations": operations])
+        }
+        func failure(_ operations: [[String: Any]]) throws -> [String: Any] {
+            let reply = try write(operations)
+            return try #require(reply["error"] as? [String: Any], "\(reply)")
+        }
+        func set(_ value: Any, _ property: String = "age", was: Any? = nil) -> [String: Any] {
+            var operation: [String: Any] = [
+                "do": "set", "class": "Dog", "ref": 0, "property": property, "value": value,
+            ]
+            operation["was"] = was
+            return operation
+        }
+        // An object, a link to it and an edit.
+        let made = try ok(
+            write([
+                ["do": "create", "class": "Person", "values": ["name": "Ann"]],
+                set(["link": "Person", "created": 0], "owner", was: NSNull()),
+                set(["typed": " 4 "], was: 3),
+            ]))
+        #expect((made["objects"] as? [Any])?.count == 3 && made["changed"] as? Bool == true)
+        let version = try #require(made["version"] as? Int)
+        // The second operation fails, so the first has no effect.
+        let both = try failure([set(5), set(["typed": "x"])])
+        #expect(both["code"] as? String == "type_mismatch")
+        let conflict = try failure([set(9, was: 3)])
+        #expect(conflict["code"] as? String == "conflict" && conflict["current"] as? Int == 4)
+        for (operation, code) in [
+            (set(NSNull(), "name"), "missing_value"), (set(1, "agee"), "unknown_property"),
+            (set(2, "id"), "invalid_argument"),
+            (["do": "create", "class": "Dog", "values": ["id": 1, "name": "x"]], "duplicate_key"),
+            (
+                ["do": "set", "class": "Dog", "ref": 9, "property": "age", "value": 1],
+                "invalid_object"
+            ),
+            (["do": "explode"], "invalid_argument"),
+            (["do": "create", "class": "Dgo", "values": [:]], "unknown_class"),
+        ] as [([String: Any], String)] {
+            #expect(try failure([operation])["code"] as? String == code, "\(operation)")
+        }
+        // What changes nothing writes nothing, also with the digits and the type of a value.
+        for operation in [
+            set(4), set(["typed": "004"], was: 99),
+            ["do": "set", "class": "Any", "ref": 0, "property": "value", "value": ["typed": "1"]],
+            ["do": "delete", "class": "Dog", "ref": 9],
+        ] as [[String: Any]] {
+            let reply = try ok(write([operation]))
+            #expect(reply["changed"] as? Bool == false && reply["version"] as? Int == version)
+        }
+        // Collections, and values of every type.
+        func any(_ property: String, _ action: String, _ value: Any, key: Any? = nil) -> [String:
+            Any]
+        {
+            var operation: [String: Any] = [
+                "do": action, "class": "Any", "ref": 0, "property": property, "value": value,
+            ]
+            operation["key"] = key
+            return operation
+        }
+        _ = try ok(
+            write([
+                any("list", "append", 7), any("list", "append", ["typed": "8"]),
+                any("list", "set", 9, key: 0), any("list", "remove", NSNull(), key: 1),
+                any("set", "append", "b"), any("set", "append", "a"), any("set", "remove", "b"),
+                any("map", "append", true, key: "clear"), any("map", "set", 2, key: "k"),
+                any("data", "set", ["data": "YQBi"]), any("float", "set", ["float": "0.5"]),
+                any("money", "set", ["typed": "1.50"]),
+                any("when", "set", ["date": "1970-01-01T00:00:00.25Z"]),
+                any("value", "set", ["int": "9007199254740993"]),
+            ]))
+        let rows = try ok(page.request(["do": "rows", "class": "Any"]))
+        let values = (rows["rows"] as? [[String: Any]])?.first?["values"]
+        #expect(
+            SocketClient.text(values ?? 0)
+                == #"[{"int":"9007199254740993"},{"data":"YQBi","size":3},{"float":"0.5"},{"decimal":"1.50"},"#
+                + #"{"date":"1970-01-01T00:00:00.25Z"},{"head":[9],"list":1},{"head":["a"],"set":1},"#
+                + #"{"head":[["clear",true],["k",2]],"map":2}]"#)
+        // Undo and redo.
+        #expect(try ok(page.request(["do": "undo"]))["reversed"] as? Int == version + 1)
+        let links = try ok(page.request(["do": "backlinks", "class": "Person", "refs": [0]]))
+        #expect((links["links"] as? [[String: Any]])?.first?["count"] as? Int == 1)
+        #expect(try page.request(["do": "redo"])["ok"] != nil)
+        #expect(try page.request(["do": "redo"])["error"] != nil)
+    }
+
+    @Test func `a studio that shows a store read-only refuses every way to write`() throws {
+        let folder = try TemporaryFolder()
+        try change(folder, "store:create('Dog', { 1, 'Rex', 3 })")
+        let studio = try StudioProgram(["zoo.moonpool", "--read-only"], in: folder.path)
+        let page = try studio.welcome()
+        for request in [
+            ["do": "write", "operations": [["do": "delete", "class": "Dog", "ref": 0]]],
+            ["do": "undo"], ["do": "redo"],
+        ] as [[String: Any]] {
+            let error = try page.request(request)["error"] as? [String: Any]
+            #expect(error?["code"] as? String == "read_only", "\(request)")
+        }
+    }
+
     @Test func `values of a property are completed as literals that select them`() throws {
         let folder = try TemporaryFolder()
         try change(

@@ -140,7 +140,7 @@ import Testing
         binary.send("x", opcode: 0x82)
         #expect(try binary.closeCode() == 1003)
         let socket = try studio.welcome()
-        let unknown = try socket.request(["do": "write", "operations": []])
+        let unknown = try socket.request(["do": "rehearse"])
         #expect((unknown["error"] as? [String: Any])?["code"] as? String == "invalid_argument")
         for message in ["[]", "nonsense", "{}", #"{"id":7,"do":"seen"}"#, #"{"seen":99}"#] {
             socket.send(message)
