@@ -80,16 +80,18 @@ package enum HelpCatalog {
             ?? type.parent.flatMap { entry(name, of: $0) }
     }
 
-    /// Returns how a function or method of a type is called; nil for an unknown one.
+    /// Returns how a function or method of a type is called, with the overload that has the most parameters; nil for an
+    /// unknown one.
     package static func usage(of typeName: String, _ name: String) -> LuaUsage? {
         guard let entry = entry(name, of: typeName) else { return nil }
         let signatures = entry.signatures
-        guard let first = signatures.first else { return nil }
+        guard let longest = signatures.max(by: { $0.parameters.count < $1.parameters.count })
+        else { return nil }
         let takesAny = signatures.contains { $0.parameters.last?.name == "..." }
-        let names = first.parameters.map { $0.name + ($0.isOptional ? "?" : "") }
+        let names = longest.parameters.map { $0.name + ($0.isOptional ? "?" : "") }
         let prefix = typeName == prompt.name ? "" : typeName + entry.separator
         return LuaUsage(
-            mostArguments: takesAny ? nil : signatures.map(\.parameters.count).max(),
+            mostArguments: takesAny ? nil : longest.parameters.count,
             text: "\(prefix)\(name)(\(names.joined(separator: ", ")))")
     }
 
