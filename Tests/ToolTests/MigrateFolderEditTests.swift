@@ -213,4 +213,27 @@ import Testing
             )
                 == "string?\tstring?\tint?")
     }
+
+    @Test
+    func `a repair that was killed before it recorded its file is finished by the same command`()
+        throws
+    {
+        func drifted() throws -> MigrationShop {
+            let shop = try MigrationShop()
+            #expect(try shop.migrate("up").exitCode == 0)
+            _ = try shop.value("store:define { Extra = { x = 'int' } }")
+            return shop
+        }
+        let (done, killed) = try (drifted(), drifted())
+        #expect(try done.migrate("repair", "--yes").exitCode == 0)
+        let after = try content(done)
+        let name = try #require(after.keys.first { $0.hasSuffix("_adopted.lua") })
+        try killed.write(after[name] ?? "", to: name)
+        let again = try killed.migrate("repair", "--yes")
+        #expect(again.exitCode == 0, "\(again.error)")
+        #expect(try content(killed) == after)
+        for shop in [done, killed] {
+            #expect(try shop.migrate("check").output == "up to date, schema version 4\n")
+        }
+    }
 }

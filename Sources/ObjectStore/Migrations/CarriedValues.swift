@@ -26,11 +26,6 @@ final class CarriedValues {
 
     init(_ migration: SchemaMigration) { self.migration = migration }
 
-    /// Returns whether existing objects get the default of a new property.
-    static func fills(_ property: Property) -> Bool {
-        property.isSingle && !property.isOptional && property.defaultValue != nil
-    }
-
     /// Sets the values in all existing objects, except those of an earlier call.
     ///
     /// Called again after a class or property was renamed, which makes other properties correspond to each other.
@@ -68,15 +63,15 @@ final class CarriedValues {
     }
 
     private func carry(
-        _ stored: ClassSchema, _ classSchema: ClassSchema, _ old: StoreView, only keys: KeySet?
+        _ stored: ClassSchema, _ classSchema: ClassSchema, _ view: StoreView, only keys: KeySet?
     ) throws {
         let writer = try migration.store.writer(changing: "'\(classSchema.name)'")
-        let rows = try old.table(stored)
+        let rows = try view.table(stored)
         func forEach(_ body: (ObjectKey) throws -> Void) throws {
             if let keys {
                 for key in keys where try rows.isPresent(key) { try body(key) }
             } else {
-                try old.forEachKey(of: stored, body)
+                try view.forEachKey(of: stored, body)
             }
         }
         /// Returns the property with its column; nil if its values are set already.
@@ -85,29 +80,21 @@ final class CarriedValues {
             let target = Target(table: classSchema.table, column: property.column)
             return keys != nil || done.insert(target).inserted ? property : nil
         }
-        for difference in migration.differences {
-            switch difference {
-            case .propertyAdded(classSchema.name, let property) where Self.fills(property):
-                guard let property = take(property), let value = property.defaultValue else {
-                    continue
-                }
+        for difference in migration.differences where difference.className == classSchema.name {
+            guard let (requested, source) = difference.conversion, let property = take(requested)
+            else { continue }
+            switch source {
+            case .fill(let value):
                 try forEach { try writer.set(property, of: $0, in: classSchema, to: value) }
-            case .madeRequired(classSchema.name, let property)
-            where property.isSingle && property.defaultValue != nil:
-                guard let property = take(property), let value = property.defaultValue else {
-                    continue
-                }
+            case .complete(let value):
                 try forEach { key in
                     guard try rows.isNull(property.column, key) else { return }
                     try writer.set(property, of: key, in: classSchema, to: value)
                 }
-            case .typeChanged(classSchema.name, let from, let to)
-            where !from.isBacklinks && !to.isBacklinks:
-                guard let to = take(to) else { continue }
+            case .exact(let old):
                 let conversion = Conversion(
-                    oldClass: stored, newClass: classSchema, old: from, new: to)
-                try convert(conversion, from: old, with: writer, forEach: forEach)
-            default: continue
+                    oldClass: stored, newClass: classSchema, old: old, new: property)
+                try convert(conversion, from: view, with: writer, forEach: forEach)
             }
         }
     }

@@ -53,18 +53,16 @@ enum UndeclaredLoss {
         before: () throws -> StoreView, in store: Store
     ) throws {
         guard losses.isChecked else { return }
-        var oldNames: [String: String] = [:]
-        for case .classRenamed(let from, let to) in differences { oldNames[to] = from }
         let undeclared = differences.filter { difference in
             guard case .propertyRemoved(let name, let old) = difference else { return false }
             return !losses.covers(property: old.name, of: name)
-                && !losses.covers(property: old.name, of: oldNames[name] ?? name)
+                && !losses.covers(property: old.name, of: differences.oldName(ofClass: name))
         }
         guard !undeclared.isEmpty else { return }
         let view = try before()
         defer { view.close() }
         let counts = try Dictionary(
-            SchemaLoss.losses(differences.filter(\.isClassRenamed) + undeclared, in: view)
+            SchemaLoss.losses(differences, in: view)
                 .map { ($0.qualifiedName, $0.count) }, uniquingKeysWith: +)
         var sentences: [String] = []
         var qualifiedNames: [String] = []
@@ -87,10 +85,6 @@ enum UndeclaredLoss {
                 "declare the loss with drops = { \(qualifiedNames.joined(separator: ", ")) }, keep the "
                 + "values with m:rename_property, or keep the property in the schema")
     }
-}
-
-extension SchemaDifference {
-    fileprivate var isClassRenamed: Bool { if case .classRenamed = self { true } else { false } }
 }
 
 /// A loss that a migration declares: a class, or `Class.property`.

@@ -24,22 +24,9 @@ package struct LossPreview: Sendable {
 
     init(_ difference: SchemaDifference, _ migration: Migration, rows limit: Int) throws {
         self.difference = "\(difference)"
-        let name: String
-        let old: String
-        let new: String?
-        switch difference {
-        case .propertyRemoved(let found, let property):
-            (name, old, new) = (found, property.name, nil)
-        case .typeChanged(let found, let from, let to):
-            (name, old, new) = (found, from.name, to.name)
-        case .madeRequired(let found, let property), .keyAdded(let found, let property),
-            .keyRemoved(let found, let property):
-            (name, old, new) = (found, property.name, property.name)
-        default:
-            (objects, rows) = (0, [])
-            return
-        }
-        guard let walk = try migration.walk(name) else {
+        let name = difference.className
+        let (before, after) = difference.properties
+        guard let old = before?.name, let walk = try migration.walk(name) else {
             (objects, rows) = (0, [])
             return
         }
@@ -53,7 +40,7 @@ package struct LossPreview: Sendable {
             found.append(
                 Row(
                     object: walk.currentName ?? name, old: value,
-                    new: try new.map { try walk.newObject(key).value($0) }))
+                    new: try after.map { try walk.newObject(key).value($0.name) }))
         }
         rows = found
     }

@@ -54,46 +54,10 @@ package struct SchemaLint {
         try store.check()
         try SchemaValidation.check(classes)
         var lint = SchemaLint(view: store.view)
-        for difference in try differences(from: store.schema, to: classes) {
+        for difference in try SchemaDifference.between(store.schema, and: classes) {
             try lint.look(at: difference)
         }
         return lint.findings
-    }
-
-    /// Returns the differences between a file's schema and a complete one; classes that are not named are removed.
-    ///
-    /// `renamed` has the new names of renamed classes, by their old names.
-    package static func differences(
-        from schema: Schema, to classes: [ClassSchema], renamed: [String: String] = [:]
-    ) throws -> [SchemaDifference] {
-        var circumstances = SchemaChange.Circumstances()
-        let stored = Set(schema.classes.map(\.name))
-        for (name, newName) in renamed {
-            circumstances.renames.renameClass(name, to: newName, among: stored)
-        }
-        circumstances.removed = Set(schema.classes.map(\.name))
-            .subtracting(classes.map(\.name)).subtracting(renamed.keys)
-        return try SchemaChange(
-            from: schema, to: classes, version: schema.version, allowing: .newVersion,
-            circumstances
-        ).differences
-    }
-
-    /// Returns the parts of a schema that another one lacks, as `Class.property` or the name of a class.
-    package static func additions(from before: [ClassSchema], to after: [ClassSchema]) -> [String] {
-        after.flatMap { classSchema -> [String] in
-            guard let old = before.first(where: { $0.name == classSchema.name }) else {
-                return [classSchema.name]
-            }
-            return classSchema.properties.filter { old.property(named: $0.name) == nil }
-                .map { "\(classSchema.name).\($0.name)" }
-        }
-    }
-
-    /// Returns whether a complete schema does not declare some values or objects of a store, unless they are renamed.
-    package static func loses(_ store: Store, for classes: [ClassSchema]) throws -> Bool {
-        let differences = try differences(from: store.schema, to: classes)
-        return try !SchemaLoss.losses(differences, in: store.view).isEmpty
     }
 
     private mutating func look(at difference: SchemaDifference) throws {
@@ -117,14 +81,14 @@ package struct SchemaLint {
                         "keep it with m:rename_property, or declare the loss with drops = "
                         + "{ \"\(loss.qualifiedName)\" }")
             }
-        case .madeRequired(let name, let property): try lookAtRequired(property, name)
-        case .typeChanged(let name, let old, let new):
+        case .propertyChanged(let name, .required, _, let new): try lookAtRequired(new, name)
+        case .propertyChanged(let name, .type, let old, let new):
             try lookAtType(old, new, name)
             if new.isPrimary { try lookAtKey(new, name, isKept: false) }
         case .propertyAdded(let name, let property): try lookAtAdded(property, name)
         case .keyAdded(let name, let property): try lookAtKey(property, name, isKept: true)
-        case .rulesChanged(let name, let old, let new): try lookAtRules(old, new, name)
-        case .madeEmbedded(let name): try lookAtParents(name)
+        case .propertyChanged(let name, .rules, let old, let new): try lookAtRules(old, new, name)
+        case .embedding(let name, true): try lookAtParents(name)
         default: break
         }
     }

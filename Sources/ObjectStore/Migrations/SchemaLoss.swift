@@ -18,21 +18,14 @@ struct SchemaLoss {
         _ differences: [SchemaDifference], in view: StoreView,
         kept: (_ className: String, _ property: String) -> KeySet = { _, _ in KeySet() }
     ) throws -> [SchemaLoss] {
-        var oldNames: [String: String] = [:]
-        for case .classRenamed(let from, let to) in differences { oldNames[to] = from }
-        return try differences.compactMap { difference -> SchemaLoss? in
-            switch difference {
-            case .classRemoved(let name):
-                guard let classSchema = view.schema.find(name) else { return nil }
-                return try whole(classSchema, view)
-            case .propertyRemoved(let name, let old):
-                return try ofProperty(
-                    old, of: name, oldName: oldNames[name] ?? name, in: view, except: KeySet())
-            case .typeChanged(let name, let old, let new):
-                return try ofProperty(
-                    old, of: name, oldName: oldNames[name] ?? name, in: view,
-                    except: kept(name, new.name))
-            default: return nil
+        try differences.compactMap { difference -> SchemaLoss? in
+            switch difference.loss {
+            case .objects(let name): try view.schema.find(name).map { try whole($0, view) }
+            case .values(let property, let name, let receiver):
+                try ofProperty(
+                    property, of: name, oldName: differences.oldName(ofClass: name), in: view,
+                    except: receiver.map { kept(name, $0.name) } ?? KeySet())
+            case nil: nil
             }
         }.filter { $0.count > 0 }
     }

@@ -11,11 +11,11 @@ extension SchemaMigration {
         if store.notifications.needsPresentVersion { return "the store has observers" }
         for difference in differences {
             switch difference {
-            case .indexRemoved(let name, let property):
-                return "'\(name).\(property)' loses its index"
+            case .propertyChanged(let name, .index(false), _, let new):
+                return "'\(name).\(new.name)' loses its index"
             case .keyAdded(let name, _), .keyRemoved(let name, _):
                 return "the primary key of '\(name)' changes"
-            case .madeEmbedded(let name), .madeTopLevel(let name):
+            case .embedding(let name, _):
                 return "'\(name)' starts or stops being embedded"
             default: break
             }

@@ -127,15 +127,7 @@ package final class SchemaMigration {
     private lazy var carried = CarriedValues(self)
 
     /// Whether existing objects receive values without a migration function.
-    private var carriesValues: Bool {
-        differences.contains { difference in
-            switch difference {
-            case .typeChanged, .madeRequired: true
-            case .propertyAdded(_, let property): CarriedValues.fills(property)
-            default: false
-            }
-        }
-    }
+    private var carriesValues: Bool { differences.contains { $0.conversion != nil } }
 
     /// Sets the results of the store's default functions in existing objects, unless an interrupted run has done so.
     func fillComputedDefaults(from old: StoreView) throws {
@@ -150,13 +142,11 @@ package final class SchemaMigration {
     ///
     /// Call it between ``apply(running:)`` and ``commit(recording:)``. Takes time in proportion to the changes.
     package func needsBackup() throws -> Bool {
-        let hasOtherRules = differences.contains { difference in
-            switch difference {
-            case .keyAdded, .keyRemoved, .madeEmbedded, .madeTopLevel: true
-            default: false
-            }
+        if try differences.contains(where: \.changesIdentity)
+            || !SchemaLoss.losses(differences, in: old).isEmpty
+        {
+            return true
         }
-        if try hasOtherRules || !SchemaLoss.losses(differences, in: old).isEmpty { return true }
         for stored in before.classes {
             guard session.hasTouched(stored.table),
                 let present = store.view.schema.find(table: stored.table)

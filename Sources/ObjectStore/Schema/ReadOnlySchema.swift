@@ -61,16 +61,3 @@ enum ReadOnlySchema {
         return planned?.schema ?? known
     }
 }
-
-extension SchemaDifference {
-    /// Whether objects can be read as declared despite the difference.
-    fileprivate var isReadable: Bool {
-        switch self {
-        case .classAdded, .classRemoved, .propertyRemoved, .indexAdded, .indexRemoved,
-            .compositeIndexAdded, .compositeIndexRemoved, .fullTextAdded, .fullTextRemoved,
-            .defaultChanged:
-            true
-        default: false
-        }
-    }
-}

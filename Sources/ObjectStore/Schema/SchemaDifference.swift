@@ -1,4 +1,7 @@
 /// One difference between the schema of a file and another one; the order of properties is none.
+///
+/// This is the only comparison of schemas. Opening, `define`, migrations, plans, reports and merges of branches follow
+/// from it: each difference knows what existing objects lose, and how they get their values.
 package enum SchemaDifference: Hashable, Sendable {
     /// The file does not have the class.
     case classAdded(String)
@@ -6,51 +9,151 @@ package enum SchemaDifference: Hashable, Sendable {
     case classRemoved(String)
     /// The class has another name in the file.
     case classRenamed(from: String, to: String)
-    /// The class in the file does not have the property.
-    case propertyAdded(class: String, Property)
-    /// Only the class in the file has the property.
-    case propertyRemoved(class: String, Property)
-    /// The property has another name in the file.
-    case propertyRenamed(class: String, from: String, to: String)
-    /// The type differs; values are converted if the conversion is exact.
-    case typeChanged(class: String, from: Property, to: Property)
-    /// The values become optional, and existing ones are kept.
-    case madeOptional(class: String, Property)
-    /// The values become required; an object without one is an error unless the property has a default.
-    case madeRequired(class: String, Property)
+    /// Each object of the class will belong to one parent, or no longer does.
+    case embedding(class: String, Bool)
+    /// The class has a new index over several properties.
+    case indexAdded(class: String, CompositeIndex)
+    /// The class no longer has an index over several properties.
+    case indexRemoved(class: String, CompositeIndex)
     /// The property becomes the primary key.
     case keyAdded(class: String, Property)
     /// The property is no longer the primary key.
     case keyRemoved(class: String, Property)
-    /// Each object of the class will belong to one parent.
-    case madeEmbedded(String)
-    /// Objects of the class no longer belong to a parent.
-    case madeTopLevel(String)
-    /// The property is indexed.
-    case indexAdded(class: String, property: String)
-    /// The property is no longer indexed.
-    case indexRemoved(class: String, property: String)
-    /// The class has a new index over several properties.
-    case compositeIndexAdded(class: String, CompositeIndex)
-    /// The class no longer has an index over several properties.
-    case compositeIndexRemoved(class: String, CompositeIndex)
-    /// The property has a new full-text index.
-    case fullTextAdded(class: String, property: String)
-    /// The property no longer has a full-text index.
-    case fullTextRemoved(class: String, property: String)
-    /// New objects have another default value.
-    case defaultChanged(class: String, from: Value?, to: Property)
-    /// The values have other rules, or the links own their objects or no longer do.
-    case rulesChanged(class: String, from: Property, to: Property)
+    /// The class in the file does not have the property.
+    case propertyAdded(class: String, Property)
+    /// Only the class in the file has the property.
+    case propertyRemoved(class: String, Property)
+    /// The class has the property in both schemas.
+    case propertyChanged(class: String, Aspect, from: Property, to: Property)
+
+    /// What changes about a property.
+    package enum Aspect: Hashable, Sendable {
+        /// Its name; the values are kept.
+        case name
+        /// Its type, its target, or whether elements of a collection can be nil. Values are converted if the conversion is
+        /// exact.
+        case type
+        /// Values can be nil; existing ones are kept.
+        case optional
+        /// Values can no longer be nil; an object without one is an error unless the property has a default.
+        case required
+        /// Whether it is indexed.
+        case index(Bool)
+        /// Whether it has a full-text index.
+        case fullText(Bool)
+        /// The value of new objects.
+        case defaultValue
+        /// The rules of its values, or whether links own their objects.
+        case rules
+    }
+
+    /// What existing objects lose.
+    package enum Loss {
+        /// All objects of a class.
+        case objects(String)
+        /// The values of a property, except those that another property of the new schema received.
+        case values(Property, of: String, except: Property?)
+    }
+
+    /// How existing objects get the value of a property without a migration function.
+    package enum Conversion {
+        /// All get the default.
+        case fill(Value)
+        /// Those without a value get the default.
+        case complete(Value)
+        /// All get the old value if it converts exactly.
+        case exact(from: Property)
+    }
 }
 
 extension SchemaDifference {
+    /// Returns the differences between a file's schema and a complete one; classes that are not named are removed.
+    ///
+    /// `renamed` has the new names of renamed classes, by their old names.
+    package static func between(
+        _ schema: Schema, and classes: [ClassSchema], renamed: [String: String] = [:]
+    ) throws -> [SchemaDifference] {
+        var circumstances = SchemaChange.Circumstances()
+        let stored = Set(schema.classes.map(\.name))
+        for (name, newName) in renamed {
+            circumstances.renames.renameClass(name, to: newName, among: stored)
+        }
+        circumstances.removed = stored.subtracting(classes.map(\.name)).subtracting(renamed.keys)
+        return try SchemaChange(
+            from: schema, to: classes, version: schema.version, allowing: .newVersion,
+            circumstances
+        ).differences
+    }
+
+    /// Returns the differences between two complete schemas.
+    package static func between(
+        _ before: [ClassSchema], and after: [ClassSchema]
+    ) throws -> [SchemaDifference] {
+        try between(Schema.planned(before.map(\.unplaced)), and: after)
+    }
+
+    /// The name of the class in the new schema; in the old one for a removed class.
+    package var className: String {
+        switch self {
+        case .classAdded(let name), .classRemoved(let name), .classRenamed(_, let name),
+            .embedding(let name, _), .indexAdded(let name, _), .indexRemoved(let name, _),
+            .keyAdded(let name, _), .keyRemoved(let name, _), .propertyAdded(let name, _),
+            .propertyRemoved(let name, _), .propertyChanged(let name, _, _, _):
+            name
+        }
+    }
+
+    /// The property in the old and in the new schema; nil where there is none, and for classes.
+    package var properties: (old: Property?, new: Property?) {
+        switch self {
+        case .propertyAdded(_, let new): (nil, new)
+        case .propertyRemoved(_, let old): (old, nil)
+        case .propertyChanged(_, _, let old, let new): (old, new)
+        case .keyAdded(_, let key), .keyRemoved(_, let key): (key, key)
+        default: (nil, nil)
+        }
+    }
+
+    /// The addition as `Class.property` or the name of a class; nil for other differences.
+    package var addition: String? {
+        switch self {
+        case .classAdded(let name): name
+        case .propertyAdded(let name, let property): "\(name).\(property.name)"
+        default: nil
+        }
+    }
+
+    /// What existing objects lose; nil for nothing.
+    package var loss: Loss? {
+        switch self {
+        case .classRemoved(let name): .objects(name)
+        case .propertyRemoved(let name, let old): .values(old, of: name, except: nil)
+        case .propertyChanged(let name, .type, let old, let new):
+            .values(old, of: name, except: new)
+        default: nil
+        }
+    }
+
+    /// How existing objects get values of a property of the new schema; nil if they keep them, or have none.
+    package var conversion: (to: Property, Conversion)? {
+        switch self {
+        case .propertyAdded(_, let new) where new.isSingle && !new.isOptional:
+            new.defaultValue.map { (new, .fill($0)) }
+        case .propertyChanged(_, .required, _, let new) where new.isSingle:
+            new.defaultValue.map { (new, .complete($0)) }
+        case .propertyChanged(_, .type, let old, let new)
+        where !old.isBacklinks && !new.isBacklinks:
+            (new, .exact(from: old))
+        default: nil
+        }
+    }
+
     /// Whether opening a store with the same schema version fails because of the difference.
     package var needsNewVersion: Bool {
         switch self {
-        case .classAdded, .classRemoved, .indexAdded, .indexRemoved, .compositeIndexAdded,
-            .compositeIndexRemoved, .fullTextAdded, .fullTextRemoved, .defaultChanged,
-            .rulesChanged:
+        case .classAdded, .classRemoved, .indexAdded, .indexRemoved,
+            .propertyChanged(_, .index, _, _), .propertyChanged(_, .fullText, _, _),
+            .propertyChanged(_, .defaultValue, _, _), .propertyChanged(_, .rules, _, _):
             false
         default: true
         }
@@ -59,12 +162,35 @@ extension SchemaDifference {
     /// Whether `define` makes the change without `force`.
     package var isAdditive: Bool {
         switch self {
-        case .classAdded, .propertyAdded, .madeOptional, .indexAdded, .indexRemoved,
-            .compositeIndexAdded, .compositeIndexRemoved, .fullTextAdded, .fullTextRemoved,
-            .defaultChanged, .rulesChanged:
-            true
+        case .classRemoved: false
+        case .propertyAdded, .propertyChanged(_, .optional, _, _): true
+        default: !needsNewVersion
+        }
+    }
+
+    /// Whether objects can be read as declared despite the difference.
+    var isReadable: Bool {
+        switch self {
+        case .propertyRemoved: true
+        case .propertyChanged(_, .rules, _, _): false
+        default: !needsNewVersion
+        }
+    }
+
+    /// Whether objects are identified or owned in another way.
+    var changesIdentity: Bool {
+        switch self {
+        case .keyAdded, .keyRemoved, .embedding: true
         default: false
         }
+    }
+}
+
+extension Sequence<SchemaDifference> {
+    /// Returns the name that a class of the new schema has in the file.
+    package func oldName(ofClass name: String) -> String {
+        for case .classRenamed(let from, name) in self { return from }
+        return name
     }
 }
 
@@ -75,40 +201,42 @@ extension SchemaDifference: CustomStringConvertible {
         case .classAdded(let name): "class '\(name)' would be added"
         case .classRemoved(let name): "class '\(name)' would be removed, with its objects"
         case .classRenamed(let from, let to): "class '\(from)' would be renamed to '\(to)'"
-        case .propertyAdded(let name, let property): "'\(name).\(property.name)' would be added"
-        case .propertyRemoved(let name, let property):
-            "'\(name).\(property.name)' would be removed, with its values"
-        case .propertyRenamed(let name, let from, let to):
-            "'\(name).\(from)' would be renamed to '\(to)'"
-        case .typeChanged(let name, let old, let new):
-            "'\(name).\(new.name)' would change from \(old.typeName) to \(new.typeName)"
-        case .madeOptional(let name, let property):
-            "'\(name).\(property.name)' would become optional"
-        case .madeRequired(let name, let property):
-            "'\(name).\(property.name)' would become required"
+        case .embedding(let name, true): "'\(name)' would become embedded"
+        case .embedding(let name, false): "'\(name)' would no longer be embedded"
+        case .indexAdded(let name, let index): "'\(name)' would be indexed by \(index.summary)"
+        case .indexRemoved(let name, let index):
+            "'\(name)' would no longer be indexed by \(index.summary)"
         case .keyAdded(let name, let property):
             "'\(name).\(property.name)' would become the primary key"
         case .keyRemoved(let name, let property):
             "'\(name).\(property.name)' would no longer be the primary key"
-        case .madeEmbedded(let name): "'\(name)' would become embedded"
-        case .madeTopLevel(let name): "'\(name)' would no longer be embedded"
-        case .indexAdded(let name, let property): "'\(name).\(property)' would be indexed"
-        case .indexRemoved(let name, let property):
-            "'\(name).\(property)' would no longer be indexed"
-        case .compositeIndexAdded(let name, let index):
-            "'\(name)' would be indexed by \(index.summary)"
-        case .compositeIndexRemoved(let name, let index):
-            "'\(name)' would no longer be indexed by \(index.summary)"
-        case .fullTextAdded(let name, let property):
-            "'\(name).\(property)' would be indexed for full-text search"
-        case .fullTextRemoved(let name, let property):
-            "'\(name).\(property)' would no longer be indexed for full-text search"
-        case .defaultChanged(let name, let old, let property):
-            "the default of '\(name).\(property.name)' would change from "
-                + "\(old?.summary ?? "none") to \(property.defaultValue?.summary ?? "none")"
-        case .rulesChanged(let name, let old, let property):
-            "the rules of '\(name).\(property.name)' would change from \(old.rules.summary) to "
-                + property.rules.summary
+        case .propertyAdded(let name, let property): "'\(name).\(property.name)' would be added"
+        case .propertyRemoved(let name, let property):
+            "'\(name).\(property.name)' would be removed, with its values"
+        case .propertyChanged(let name, .defaultValue, let old, let new):
+            "the default of '\(name).\(new.name)' would change from "
+                + "\(old.defaultValue?.summary ?? "none") to \(new.defaultValue?.summary ?? "none")"
+        case .propertyChanged(let name, .rules, let old, let new):
+            "the rules of '\(name).\(new.name)' would change from \(old.rules.summary) to "
+                + new.rules.summary
+        case .propertyChanged(let name, .name, let old, let new):
+            "'\(name).\(old.name)' would be renamed to '\(new.name)'"
+        case .propertyChanged(let name, let aspect, let old, let new):
+            "'\(name).\(new.name)' would \(aspect.effect(old, new))"
+        }
+    }
+}
+
+extension SchemaDifference.Aspect {
+    /// The effect on a property, as a part of a sentence.
+    fileprivate func effect(_ old: Property, _ new: Property) -> String {
+        switch self {
+        case .optional: "become optional"
+        case .required: "become required"
+        case .index(let isAdded): (isAdded ? "" : "no longer ") + "be indexed"
+        case .fullText(let isAdded):
+            (isAdded ? "" : "no longer ") + "be indexed for full-text search"
+        default: "change from \(old.typeName) to \(new.typeName)"
         }
     }
 }

@@ -34,7 +34,8 @@ struct SchemaPlanner {
             let old = counterpart(of: property, in: stored)
             if property.isBacklinks {
                 if let old, !old.isBacklinks {
-                    differences.append(.typeChanged(class: wanted.name, from: old, to: property))
+                    differences.append(
+                        .propertyChanged(class: wanted.name, .type, from: old, to: property))
                 }
                 properties.append(property)
                 continue
@@ -56,8 +57,7 @@ struct SchemaPlanner {
             wanted.name, properties, table: stored.table, columnCount: columnCount,
             isEmbedded: wanted.isEmbedded, indexes: wanted.numberedIndexes(after: stored.indexes))
         if stored.isEmbedded != wanted.isEmbedded {
-            differences.append(
-                wanted.isEmbedded ? .madeEmbedded(wanted.name) : .madeTopLevel(wanted.name))
+            differences.append(.embedding(class: wanted.name, wanted.isEmbedded))
         }
         noteKey(stored, result)
         noteIndexes(stored, wanted)
@@ -146,43 +146,28 @@ struct SchemaPlanner {
             differences.append(.propertyAdded(class: name, new))
             return nil
         }
-        let isRenamed = renames.isRenamed(new.name, in: stored.name)
-        if isRenamed {
-            differences.append(.propertyRenamed(class: name, from: old.name, to: new.name))
-        }
-        guard !old.isBacklinks, old.hasSameType(as: new, after: renames) else {
-            differences.append(.typeChanged(class: name, from: old, to: new))
-            return nil
-        }
-        if old.isOptional != new.isOptional {
-            if new.isOptional {
-                differences.append(.madeOptional(class: name, new))
-            } else if new.collection != nil {
-                // Elements that may be nil are stored in another way. Single values keep their column, and the end of
-                // the migration checks that none is nil.
-                differences.append(.typeChanged(class: name, from: old, to: new))
-                return nil
-            } else {
-                differences.append(.madeRequired(class: name, new))
+        var aspects: [SchemaDifference.Aspect] = []
+        if renames.isRenamed(new.name, in: stored.name) { aspects.append(.name) }
+        // Elements that may be nil are stored in another way. Single values keep their column, and the end of the migration
+        // checks that none is nil.
+        let isKept =
+            !old.isBacklinks && old.hasSameType(as: new, after: renames)
+            && (new.isOptional || !old.isOptional || new.collection == nil)
+        if isKept {
+            if old.isOptional != new.isOptional {
+                aspects.append(new.isOptional ? .optional : .required)
             }
+            if old.rules != new.rules { aspects.append(.rules) }
+            if new.isIndexed ? !old.hasIndex : old.isIndexed && !new.hasIndex {
+                aspects.append(.index(new.isIndexed))
+            }
+            if old.isFullText != new.isFullText { aspects.append(.fullText(new.isFullText)) }
+            if old.defaultValue != new.defaultValue { aspects.append(.defaultValue) }
+        } else {
+            aspects.append(.type)
         }
-        if old.rules != new.rules {
-            differences.append(.rulesChanged(class: name, from: old, to: new))
-        }
-        if !old.hasIndex, new.isIndexed {
-            differences.append(.indexAdded(class: name, property: new.name))
-        } else if old.isIndexed, !new.hasIndex {
-            differences.append(.indexRemoved(class: name, property: new.name))
-        }
-        if !old.isFullText, new.isFullText {
-            differences.append(.fullTextAdded(class: name, property: new.name))
-        } else if old.isFullText, !new.isFullText {
-            differences.append(.fullTextRemoved(class: name, property: new.name))
-        }
-        if old.defaultValue != new.defaultValue {
-            differences.append(.defaultChanged(class: name, from: old.defaultValue, to: new))
-        }
-        return old
+        differences += aspects.map { .propertyChanged(class: name, $0, from: old, to: new) }
+        return isKept ? old : nil
     }
 
     private mutating func noteRemoved(_ stored: ClassSchema, _ wanted: ClassSchema) {
@@ -201,10 +186,10 @@ struct SchemaPlanner {
                 isUnique: index.isUnique)
         }
         for index in wanted.indexes where !before.contains(where: index.hasSameMeaning) {
-            differences.append(.compositeIndexAdded(class: wanted.name, index))
+            differences.append(.indexAdded(class: wanted.name, index))
         }
         for index in before where !wanted.indexes.contains(where: index.hasSameMeaning) {
-            differences.append(.compositeIndexRemoved(class: wanted.name, index))
+            differences.append(.indexRemoved(class: wanted.name, index))
         }
     }
 

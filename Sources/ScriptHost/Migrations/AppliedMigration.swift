@@ -28,12 +28,6 @@ package struct AppliedMigration {
     /// Nil if the history is incomplete.
     package var writtenSince: [String: Int]?
 
-    /// The number of values and objects that were dropped.
-    package var droppedCount: Int { report.dropped.reduce(0) { $0 + $1.count } }
-
-    /// The number of changed values in properties that existed before.
-    package var rewrittenCount: Int { report.classes.reduce(0) { $0 + $1.rewrittenValues } }
-
     /// The outcome for scripts and for `--json`.
     package var value: ReportValue {
         .members([

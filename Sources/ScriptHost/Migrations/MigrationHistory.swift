@@ -244,14 +244,6 @@ extension MigrationHistory.Problem {
         }
     }
 
-    /// Whether the record of the store and the files of the folder do not match, regardless of the schema.
-    var concernsRecord: Bool {
-        switch self {
-        case .interrupted, .notRebased, .otherVersion, .otherSchema: false
-        default: true
-        }
-    }
-
     /// The file with the problem; nil if there is none.
     var file: MigrationFile? {
         switch self {

@@ -86,8 +86,7 @@ extension MigrationRunner {
     }
 
     private func requireSchema(of script: MigrationScript, _ store: Store) throws {
-        let differences = try SchemaLint.differences(
-            from: store.schema, to: script.schema)
+        let differences = try SchemaDifference.between(store.schema, and: script.schema)
         guard !differences.isEmpty else { return }
         throw StoreError(
             .migrationNeeded,

@@ -77,7 +77,8 @@ extension MigrationRunner {
         let attempt = MigrationAttempt(file)
         let entry = try store.migrationLog().entries.last
         let added =
-            entry?.added ?? SchemaLint.additions(from: classes, to: script.schema)
+            try entry?.added
+            ?? SchemaDifference.between(classes, and: script.schema).compactMap(\.addition)
         do {
             let transaction = try beginMigration(store)
             defer { transaction.end() }
@@ -112,13 +113,12 @@ extension MigrationRunner {
     ) throws -> [String: Int]? {
         guard let changes = try store.changes(since: version) else { return nil }
         var counts: [String: Int] = [:]
-        for difference in try SchemaLint.differences(from: store.schema, to: classes) {
+        for difference in try SchemaDifference.between(store.schema, and: classes) {
             let qualifiedName: String
-            switch difference {
-            case .propertyRemoved(let name, let property), .typeChanged(let name, let property, _):
-                qualifiedName = "\(name).\(property.name)"
-            case .classRemoved(let name): qualifiedName = name
-            default: continue
+            switch difference.loss {
+            case .objects(let name): qualifiedName = name
+            case .values(let property, let name, _): qualifiedName = "\(name).\(property.name)"
+            case nil: continue
             }
             counts[qualifiedName] = try store.writtenCount(qualifiedName, in: changes)
         }

@@ -51,14 +51,13 @@ extension MigrationRunner {
         let last = remaining.max { $0.number < $1.number }
         let present = borrowed.store.schema.classes
         let expected = try scripts.schema(after: last)
-        let differences = try SchemaLint.differences(
-            from: Schema.planned(expected), to: present)
+        let differences = try SchemaDifference.between(Schema.planned(expected), and: present)
         let adopted: (name: String, text: String)?
         // An interrupted repair can have written the file.
         let isWritten =
             try history.pending.count == 1 && history.pending[0].heading.isAdoption
-            && SchemaLint.differences(
-                from: Schema.planned(scripts.schema(after: history.pending[0])), to: present
+            && SchemaDifference.between(
+                Schema.planned(scripts.schema(after: history.pending[0])), and: present
             ).isEmpty
         if isWritten {
             adopted = nil

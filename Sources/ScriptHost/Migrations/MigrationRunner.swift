@@ -267,13 +267,7 @@ package final class MigrationRunner {
         entry.backup = attempt.backup.map(Self.fileName)
         entry.helpers = scripts.helpers(of: file)
         entry.version = store.version + 1
-        entry.added = differences.compactMap { difference in
-            switch difference {
-            case .classAdded(let name): name
-            case .propertyAdded(let name, let property): "\(name).\(property.name)"
-            default: nil
-            }
-        }
+        entry.added = differences.compactMap(\.addition)
         return entry
     }
 

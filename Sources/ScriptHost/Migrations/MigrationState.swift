@@ -211,8 +211,8 @@ extension MigrationRunner {
             let schema = try skipped.reduce(store.schema.classes) { schema, file in
                 try delta(of: file).applied(to: schema)
             }
-            let differences = try SchemaLint.differences(
-                from: Schema.planned(schema.map(\.unplaced)), to: scripts.schema(after: last))
+            let differences = try SchemaDifference.between(
+                Schema.planned(schema.map(\.unplaced)), and: scripts.schema(after: last))
             return differences.isEmpty ? [] : [.notRebased(last, on: first, differences)]
         }
         let schema = store.schema
@@ -221,8 +221,7 @@ extension MigrationRunner {
         if schema.version != UInt64(last.number), schema.version != UInt64(recorded) {
             problems.append(.otherVersion(schema.version, last))
         }
-        let differences = try SchemaLint.differences(
-            from: schema, to: try scripts.schema(after: last))
+        let differences = try SchemaDifference.between(schema, and: try scripts.schema(after: last))
         if !differences.isEmpty, problems.isEmpty {
             problems.append(.otherSchema(differences, last))
         }

@@ -281,7 +281,8 @@ package struct MigrationTestRun {
         }
         let previous = directory.file(before: file.number)
         let classes = try scripts.schema(after: previous)
-        let added = SchemaLint.additions(from: classes, to: script.schema)
+        let added = try SchemaDifference.between(classes, and: script.schema)
+            .compactMap(\.addition)
         let transaction = try handle.store.beginMigration()
         defer { transaction.end() }
         let change = try transaction.change(

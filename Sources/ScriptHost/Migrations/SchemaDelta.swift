@@ -7,95 +7,99 @@ import ObjectStore
 struct SchemaDelta {
     private let before: [ClassSchema]
     private let after: [ClassSchema]
+    private let differences: [SchemaDifference]
 
-    init(from before: [ClassSchema], to after: [ClassSchema]) {
+    init(from before: [ClassSchema], to after: [ClassSchema]) throws {
         self.before = before
         self.after = after
+        differences = try SchemaDifference.between(before, and: after)
     }
 
     /// Returns a schema with the differences applied.
     ///
     /// Throws `invalid_schema` if both sides have changed the same property or class in different ways.
     func applied(to base: [ClassSchema]) throws -> [ClassSchema] {
-        var result: [ClassSchema] = []
-        for present in base {
-            let old = Self.find(present.name, before)
-            guard let new = Self.find(present.name, after) else {
-                // A class that these differences remove is removed with the additions of the other side, unless the
-                // other side added the class.
-                if old == nil { result.append(present) }
-                continue
-            }
-            guard let old else {
-                guard Self.isSame(new, present) else {
-                    throw conflict("class '\(present.name)' was added")
+        var result = base
+        for difference in differences {
+            let name = difference.className
+            switch (difference, result.firstIndex { $0.name == name }, Self.find(name, after)) {
+            case (.classAdded, nil, let added?): result.append(added)
+            case (.classAdded, let index?, let added?):
+                guard Self.isSame(added, result[index]) else {
+                    throw conflict("class '\(name)' was added")
                 }
-                result.append(present)
-                continue
+            case (.classRemoved, _, _): result.removeAll { $0.name == name }
+            case (_, let index?, let wanted?):
+                result[index] = try changed(result[index], by: difference, to: wanted)
+            default:
+                throw conflict("class '\(name)' was removed on one side and changed on the other")
             }
-            result.append(try merged(present, old, new))
         }
-        for new in after where Self.find(new.name, base) == nil {
-            guard Self.find(new.name, before) == nil else {
-                if Self.isSame(new, Self.find(new.name, before) ?? new) { continue }
-                throw conflict(
-                    "class '\(new.name)' was removed on one side and changed on the other")
-            }
-            result.append(new)
-        }
-        return result.sorted { $0.name < $1.name }
+        return try result.map(withProperties).sorted { $0.name < $1.name }
     }
 
-    private func merged(
-        _ present: ClassSchema, _ old: ClassSchema, _ new: ClassSchema
+    private func withProperties(_ present: ClassSchema) throws -> ClassSchema {
+        guard let old = Self.find(present.name, before), let new = Self.find(present.name, after)
+        else { return present }
+        var properties = present.properties
+        for name in Set((old.properties + new.properties).map(\.name)).sorted() {
+            let (was, wanted) = (old.property(named: name), new.property(named: name))
+            if was.map(Self.unplaced) != wanted.map(Self.unplaced) {
+                try change(name, of: present.name, from: was, to: wanted, in: &properties)
+            }
+        }
+        return Self.schema(present.name, properties, present.isEmbedded, present.indexes)
+    }
+
+    private func changed(
+        _ present: ClassSchema, by difference: SchemaDifference, to wanted: ClassSchema
     ) throws -> ClassSchema {
-        var properties: [Property] = []
-        for property in present.properties {
-            let qualifiedName = "\(present.name).\(property.name)"
-            let before = old.property(named: property.name)
-            let after = new.property(named: property.name)
-            switch (before, after) {
-            case (nil, nil): properties.append(property)
-            case (nil, let added?):
-                guard Self.isSame(added, property) else {
-                    throw conflict("'\(qualifiedName)' was added with different types")
-                }
-                properties.append(property)
-            case (let before?, nil):
-                guard Self.isSame(before, property) else {
-                    throw conflict(
-                        "'\(qualifiedName)' was removed on one side and changed on the other")
-                }
-            case (let before?, let after?):
-                if Self.isSame(before, after) {
-                    properties.append(property)
-                } else if Self.isSame(before, property) || Self.isSame(after, property) {
-                    properties.append(Self.unplaced(after))
-                } else {
-                    throw conflict("'\(qualifiedName)' was changed in different ways")
-                }
-            }
+        var indexes = present.indexes
+        var isEmbedded = present.isEmbedded
+        switch difference {
+        case .indexAdded(_, let index):
+            if !Self.contains(indexes, index) { indexes.append(index) }
+        case .indexRemoved(_, let index): indexes.removeAll { Self.contains([$0], index) }
+        case .embedding: isEmbedded = wanted.isEmbedded
+        // The declarations of properties also contain backlinks and names, which the file does not store.
+        default: break
         }
-        for added in new.properties
-        where old.property(named: added.name) == nil && present.property(named: added.name) == nil {
-            properties.append(Self.unplaced(added))
+        return Self.schema(present.name, present.properties, isEmbedded, indexes)
+    }
+
+    /// Replaces a property by that of the schema after the differences.
+    private func change(
+        _ name: String, of className: String, from was: Property?, to wanted: Property?,
+        in properties: inout [Property]
+    ) throws {
+        let index = properties.firstIndex { $0.name == name }
+        let present = index.map { properties[$0] }
+        if present.map(Self.unplaced) == wanted.map(Self.unplaced) { return }
+        guard present.map(Self.unplaced) == was.map(Self.unplaced) else {
+            let how =
+                was == nil
+                ? "added with different types"
+                : present == nil || wanted == nil
+                    ? "removed on one side and changed on the other" : "changed in different ways"
+            throw conflict("'\(className).\(name)' was \(how)")
         }
-        let added = new.indexes.filter { !Self.contains(old.indexes, $0) }
-        let removed = old.indexes.filter { !Self.contains(new.indexes, $0) }
-        let kept = present.indexes.filter { !Self.contains(removed, $0) }
-        return ClassSchema(
-            present.name, properties,
-            isEmbedded: old.isEmbedded == new.isEmbedded ? present.isEmbedded : new.isEmbedded,
-            indexes: (kept + added.filter { !Self.contains(kept, $0) }).map {
-                CompositeIndex($0.properties, isUnique: $0.isUnique)
-            }
-        ).unordered
+        if let index { properties.remove(at: index) }
+        if let wanted { properties.insert(Self.unplaced(wanted), at: index ?? properties.count) }
     }
 
     private func conflict(_ what: String) -> StoreError {
         StoreError(
             .invalidSchema,
             "the branches cannot be merged: \(what); edit one of the two migrations")
+    }
+
+    private static func schema(
+        _ name: String, _ properties: [Property], _ isEmbedded: Bool, _ indexes: [CompositeIndex]
+    ) -> ClassSchema {
+        ClassSchema(
+            name, properties.map(unplaced), isEmbedded: isEmbedded,
+            indexes: indexes.map { CompositeIndex($0.properties, isUnique: $0.isUnique) }
+        ).unordered
     }
 
     private static func find(_ name: String, _ classes: [ClassSchema]) -> ClassSchema? {
@@ -151,13 +155,9 @@ extension SchemaDelta {
                 change.map { $0.indexes.isEmpty ? present.indexes : $0.indexes }
                 ?? present.indexes
             result.append(
-                ClassSchema(
-                    present.name, properties.map(unplaced),
-                    isEmbedded: change?.isEmbedded == true || present.isEmbedded,
-                    indexes: indexes.filter { names.isSuperset(of: $0.properties) }.map {
-                        CompositeIndex($0.properties, isUnique: $0.isUnique)
-                    }
-                ).unordered)
+                schema(
+                    present.name, properties, change?.isEmbedded == true || present.isEmbedded,
+                    indexes.filter { names.isSuperset(of: $0.properties) }))
         }
         for added in changes where find(added.name, base) == nil { result.append(added) }
         return result.sorted { $0.name < $1.name }

@@ -62,7 +62,7 @@ extension SchemaPlan {
         }
         if case .session(_, _, _, let function) = destination, function == nil {
             changedTypes = differences.compactMap {
-                if case .typeChanged(let name, let old, _) = $0 {
+                if case .propertyChanged(let name, .type, let old, _) = $0 {
                     "\(name).\(old.name)"
                 } else {
                     nil
@@ -140,7 +140,7 @@ extension SchemaPlan {
             where (isDelta || !movesAway(name, property.name))
                 && !undecided.contains("\(name).\(property.name)"):
                 result.append("\(name).\(property.name)")
-            case .typeChanged(let name, let old, let new)
+            case .propertyChanged(let name, .type, let old, let new)
             where receives(name, new.name) && !movesAway(name, old.name)
                 && !undecided.contains("\(name).\(old.name)"):
                 result.append("\(name).\(old.name)")
@@ -235,14 +235,15 @@ extension SchemaPlan {
         }
         for difference in differences {
             switch (difference, direction) {
-            case (.typeChanged(let name, let old, let new), _)
+            case (.propertyChanged(let name, .type, let old, let new), _)
             where !new.isBacklinks && !old.isBacklinks && !movesAway(name, old.name)
                 && !receives(name, new.name):
                 let (from, to) = direction == .up ? (old, new) : (new, old)
                 let className = direction == .up ? name : oldName(ofClass: name)
                 guard let lines = PropertyConversion(from, to).lines else { continue }
                 change(className) { $0.lines += lines }
-            case (.madeRequired(let name, let property), .up) where property.defaultValue == nil:
+            case (.propertyChanged(let name, .required, _, let property), .up)
+            where property.defaultValue == nil:
                 guard property.isSingle else { continue }
                 change(name) { fill in
                     let field = LuaLiteral.field(property.name)

@@ -69,12 +69,12 @@ package struct SchemaPlan {
         self.before = before
         wanted = classes
         let schema = try Schema.planned(before.map(\.unplaced))
-        let first = try SchemaLint.differences(from: schema, to: classes)
+        let first = try SchemaDifference.between(schema, and: classes)
         let ofClasses = try Decision(Self.classCandidates(first, schema, classes), answer)
         let renamed = Dictionary(
             ofClasses.renames.map { ($0.candidate.oldName, $0.candidate.newName) },
             uniquingKeysWith: { a, _ in a })
-        differences = try SchemaLint.differences(from: schema, to: classes, renamed: renamed)
+        differences = try SchemaDifference.between(schema, and: classes, renamed: renamed)
         let ofProperties = try Decision(Self.propertyCandidates(differences, renamed), answer)
         renames = ofClasses.renames + ofProperties.renames
         choices = ofClasses.choices + ofProperties.choices
@@ -181,11 +181,12 @@ package struct SchemaPlan {
             case .classRemoved(let name): return "remove_\(word(name))"
             case .propertyRemoved(let name, let property):
                 return "remove_\(word(name))_\(word(property.name))"
-            case .typeChanged(let name, _, let property), .madeRequired(let name, let property),
-                .madeOptional(let name, let property), .defaultChanged(let name, _, let property):
+            case .propertyChanged(let name, .index(true), _, let property),
+                .propertyChanged(let name, .fullText(true), _, let property):
+                return "index_\(word(name))_\(word(property.name))"
+            case .propertyChanged(let name, let aspect, _, let property)
+            where [.type, .required, .optional, .defaultValue].contains(aspect):
                 return "change_\(word(name))_\(word(property.name))"
-            case .indexAdded(let name, let property), .fullTextAdded(let name, let property):
-                return "index_\(word(name))_\(word(property))"
             default: continue
             }
         }
@@ -212,7 +213,7 @@ package struct SchemaPlan {
             switch difference {
             case .propertyRemoved(let name, let old): removed[name, default: []].append(old)
             case .propertyAdded(let name, let new): added[name, default: []].append(new)
-            case .typeChanged(let name, let old, let new)
+            case .propertyChanged(let name, .type, let old, let new)
             where !old.isBacklinks && !new.isBacklinks:
                 changed[name, default: []].append((old, new))
             default: break

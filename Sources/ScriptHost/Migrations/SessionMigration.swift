@@ -135,7 +135,7 @@ package struct SessionMigration {
             $0.version > start && $0.changesSchema && !known.contains($0.version - 1)
         }
         let isConnected = try zip(definitions, definitions.dropFirst()).allSatisfy {
-            try SchemaLint.differences(from: $1.before, to: $0.after).isEmpty
+            try SchemaDifference.between($1.before, and: $0.after).isEmpty
         }
         guard let foreign else {
             if isConnected { return }
@@ -178,7 +178,7 @@ package struct SessionMigration {
         let directory = try MigrationDirectory(folder, module)
         let last = directory.files.last
         let schema = try MigrationScripts(directory, module).schema(after: last)
-        let differences = try SchemaLint.differences(from: first.before, to: schema)
+        let differences = try SchemaDifference.between(first.before, and: schema)
         guard !differences.isEmpty else { return }
         throw StoreError(
             .migrationNeeded,
@@ -191,8 +191,7 @@ package struct SessionMigration {
         let text = FunctionText(module)
         var steps: [Step] = []
         for definition in definitions {
-            let differences = try SchemaLint.differences(
-                from: definition.before, to: definition.after)
+            let differences = try SchemaDifference.between(definition.before, and: definition.after)
             let step = Step(
                 before: definition.before, after: definition.after,
                 function: try definition.function.map(text.text),

@@ -177,7 +177,7 @@ import Testing
         #expect(findings.map(\.rule) == [.brokenRules, .duplicateKeys])
         #expect(findings.map(\.count) == [5, 7])
         #expect(findings[0].objects == (1...5).map { "id = \($0)" })
-        let differences = try SchemaLint.differences(from: store.schema, to: [dog()])
+        let differences = try SchemaDifference.between(store.schema, and: [dog()])
         #expect(
             differences.map(\.description) == [
                 "the rules of 'Dog.age' would change from min = -7 to none"

@@ -83,8 +83,8 @@ import Testing
         let store = try open(nil)
         #expect(store.schema.find("Seat")?.indexes.first?.isUnique == true)
         _ = storeError(.duplicateKey) { try add(2, .int(1), "a", store) }
-        let differences = try SchemaLint.differences(
-            from: store.schema, to: [seat(isUnique: false)])
+        let differences = try SchemaDifference.between(
+            store.schema, and: [seat(isUnique: false)])
         #expect(
             differences.map(\.description) == [
                 "'Seat' would be indexed by (row, place)",
