@@ -42,7 +42,7 @@ struct MigrateLintCommand: ParsableCommand {
 
     func run() throws {
         let command = self
-        MigrationSession.perform(json: json, failure: 2) { context in
+        MigrationSession.perform(json: json, failure: 2, format: output.format) { context in
             if let folder = command.folder { return try command.lint(folder, context) }
             return try command.lint(context)
         }
@@ -106,7 +106,7 @@ struct MigrateTestCommand: ParsableCommand {
 
     func run() throws {
         let (folder, format) = (folder, output.format)
-        MigrationSession.perform(json: json) { context in
+        MigrationSession.perform(json: json, format: format) { context in
             let run = MigrationTestRun(
                 context.storeModule, directory: try MigrationDirectory(folder, context.storeModule))
             let outcomes = try run.outcomes()

@@ -94,7 +94,8 @@ struct MigrateCheckCommand: ParsableCommand {
     func run() throws {
         let command = self
         let pattern = StorePattern(location.store)
-        MigrationSession.perform(json: location.json, failure: 2) { context in
+        MigrationSession.perform(json: location.json, failure: 2, format: output.format) {
+            context in
             guard pattern.isPattern else { return try command.check(context) }
             return try command.check(pattern, context)
         }

@@ -33,9 +33,10 @@ enum MigrationSession {
 
     /// Runs the work and ends the process with the exit code.
     ///
-    /// An error is printed, and the exit code is `failure`.
+    /// An error is printed, and the exit code is `failure`. A command that writes findings in a format also writes the
+    /// error as one.
     static func perform(
-        json: Bool, failure: Int32 = 1, notice: WaitNotice? = nil,
+        json: Bool, failure: Int32 = 1, format: FindingFormat? = nil, notice: WaitNotice? = nil,
         _ work: @escaping @Sendable (ScriptContext) throws -> Result
     ) -> Never {
         ProcessServices.reserveOutput()
@@ -59,7 +60,7 @@ enum MigrationSession {
             case .success(let result):
                 result.show(json: json)
                 return result.exitCode
-            case .failure(let error): return show(error, json: json, failure)
+            case .failure(let error): return show(error, json: json, format, failure)
             }
         }
         ProcessServices.exit(
@@ -122,11 +123,18 @@ enum MigrationSession {
         ]).json + "\n"
     }
 
-    private static func show(_ error: any Error, json: Bool, _ failure: Int32) -> Int32 {
+    private static func show(
+        _ error: any Error, json: Bool, _ format: FindingFormat?, _ failure: Int32
+    ) -> Int32 {
         let (code, message) = MigrationFailure.describe(error)
         if json {
             ProcessServices.writeOutput(report(error))
         } else {
+            if let format, format != .text, code != "interrupted" {
+                let finding = MigrationFinding(error, in: [])
+                ProcessServices.writeOutput(
+                    format.text([finding], suite: "migrate", passed: []) + "\n")
+            }
             ProcessServices.writeError("moonpool: \(message)\n")
         }
         guard code == "interrupted" else { return failure }
