@@ -160,7 +160,8 @@ let package = Package(
             ],
             swiftSettings: safe),
         .target(
-            name: "Studio", dependencies: ["ScriptHost", "LuaHost", "EventLoops", "Transfer"],
+            name: "Studio",
+            dependencies: ["REPL", "ScriptHost", "LuaHost", "EventLoops", "Transfer"],
             resources: [.embedInCode("Page")], swiftSettings: safe),
         .executableTarget(
             name: "StudioTool", dependencies: ["Studio", "EventLoops", "LuaHost"],

@@ -13,6 +13,7 @@ enum PageFiles {
         case "/connection.js": (javaScript, PackageResources.connection_js)
         case "/elements.js": (javaScript, PackageResources.elements_js)
         case "/editing.js": (javaScript, PackageResources.editing_js)
+        case "/console.js": (javaScript, PackageResources.console_js)
         case "/history.js": (javaScript, PackageResources.history_js)
         case "/grid.js": (javaScript, PackageResources.grid_js)
         default: nil

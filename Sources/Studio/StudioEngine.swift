@@ -1,5 +1,6 @@
 import EventLoops
 import LuaHost
+import REPL
 import ScriptHost
 import Synchronization
 
@@ -7,6 +8,7 @@ import Synchronization
 final class StudioEngine: Sendable {
     private struct State {
         var received: LoopBound<LuaFunction>?
+        var finish: LoopBound<LuaFunction>?
         var pages: [Int64: WebSocket] = [:]
         var lastPage: Int64 = 0
         var failure: String?
@@ -16,6 +18,7 @@ final class StudioEngine: Sendable {
     private final class Shared: Sendable {
         let state = Mutex(State())
         let hasStarted = ThreadLatch()
+        let console = HostedSession()
     }
 
     private let script: Script
@@ -30,8 +33,13 @@ final class StudioEngine: Sendable {
         offer: @escaping @Sendable (_ path: String, _ name: String) -> String
     ) throws(StudioFailure) {
         do {
-            script = try Script(ScriptConfiguration(name: "studio", isInteractive: true)) {
-                [shared] context in
+            let console = shared.console
+            var configuration = ScriptConfiguration(
+                name: "studio", isInteractive: true,
+                report: { console.write($0.text, as: .error) },
+                output: { console.write($0, as: .output) })
+            configuration.prepare = { InspectFunction.install(in: $0) }
+            script = try Script(configuration) { [shared] context in
                 do {
                     try Self.start(context, shared, options, folder, offer)
                 } catch {
@@ -70,6 +78,7 @@ final class StudioEngine: Sendable {
             lua.makeFunction("offer") { call in
                 call.answer(.text(offer(try call.text(1), try call.text(2))))
             })
+        if options["no_console"] == nil { shared.console.addFunctions(to: host, context) }
         let chunk = try lua.load(LuaString(bytes: PageFiles.script), name: "@studio.lua")
         let results = try chunk.call([.table(host)])
         guard let received = results.first?.function else {
@@ -77,6 +86,16 @@ final class StudioEngine: Sendable {
             return shared.state.withLock { $0.failure = message }
         }
         let bound = LoopBound(received, on: context.loop)
+        if let flush = host["flush"].function {
+            context.onTurn = { [shared, unowned context] in
+                if shared.console.hasOutput { context.callback("studio", flush) }
+            }
+            shared.console.open()
+        }
+        if let finish = host["finish"].function {
+            let bound = LoopBound(finish, on: context.loop)
+            shared.state.withLock { $0.finish = bound }
+        }
         shared.state.withLock { $0.received = bound }
     }
 
@@ -91,18 +110,32 @@ final class StudioEngine: Sendable {
 
     /// Passes a message of a page to the script; nil is the end of the page.
     func receive(_ message: [UInt8]?, from page: Int64) {
+        // A stop does not wait for the code that it stops.
+        if message?.isInterrupt == true { script.stopHandler() }
         if message == nil { shared.state.withLock { _ = $0.pages.removeValue(forKey: page) } }
         script.post { [shared] context in
             guard let received = shared.state.withLock({ $0.received })?.value else { return }
             let text = message.map { LuaValue.string(LuaString(bytes: $0)) } ?? .nil
             context.callback("studio", received, [.integer(page), text])
+            shared.console.runEntry(
+                context, finish: shared.state.withLock({ $0.finish })?.value)
         }
     }
+
+    /// Calls a function on another thread when the script has ended, for example with `os.exit`.
+    func whenEnded(_ body: @escaping @Sendable (Int32) -> Void) { script.whenEnded(body) }
 
     /// Closes the store and waits for the end of the script.
     func end() {
         script.kill()
         _ = script.wait()
+    }
+}
+
+extension [UInt8] {
+    /// Whether a message is the request `interrupt`.
+    fileprivate var isInterrupt: Bool {
+        count < 200 && contains(Array(#""do":"interrupt""#.utf8))
     }
 }
 

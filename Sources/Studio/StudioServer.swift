@@ -17,6 +17,7 @@ package final class StudioServer: Sendable {
     private let downloads: Downloads
     private let connections = Atomic<Int>(0)
     private let wasOpened = ThreadLatch()
+    private let isEnding = Atomic(false)
     private static let mostConnections = 64
     private static let patience = Duration.seconds(5)
 
@@ -87,9 +88,20 @@ package final class StudioServer: Sendable {
 
     /// Closes the store and the port, and removes the private files.
     package func end() {
+        isEnding.store(true, ordering: .relaxed)
         listener.end()
         engine.end()
         downloads.remove()
+    }
+
+    /// Ends the process when code of the console ends the script.
+    package func exitWithScript() {
+        engine.whenEnded { [self] status in
+            guard !isEnding.load(ordering: .relaxed) else { return }
+            listener.end()
+            downloads.remove()
+            ProcessServices.exit(status)
+        }
     }
 
     private func start(_ socket: LocalSocket) -> Bool {

@@ -31,6 +31,7 @@ enum Main {
             let opensBrowser = options.removeValue(forKey: "no-browser") == nil
             let studio = try StudioServer(port: port, options: options)
             server.withLock { $0 = studio }
+            studio.exitWithScript()
             try studio.serve()
             ProcessServices.writeOutput(studio.address + "\n")
             ProcessServices.flushOutput()

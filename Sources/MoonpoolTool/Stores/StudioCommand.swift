@@ -26,6 +26,9 @@ struct StudioCommand: ParsableCommand {
     @Flag(help: "Open the store read-only.")
     var readOnly = false
 
+    @Flag(help: "Refuse all Lua code from the page.")
+    var noConsole = false
+
     @Flag(help: "Print the address without opening a browser.")
     var noBrowser = false
 
@@ -60,6 +63,7 @@ struct StudioCommand: ParsableCommand {
     /// Checks the target, and returns the arguments of `moonpool-studio`.
     private func arguments() throws -> [String] {
         var words = ["--port=\(port)"]
+        if noConsole { words.append("--no_console") }
         if noBrowser { words.append("--no-browser") }
         if let openTo { words.append("--open_to=\(openTo)") }
         let isRealm = try target.map(realm.isRealm) ?? false

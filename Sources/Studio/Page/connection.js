@@ -95,7 +95,7 @@ export class Connection extends EventTarget {
 
   #update() {
     const waits = [...this.#requests.values()].some((entry) =>
-      entry.isOpen && entry.action !== "export" && entry.action !== "complete" && performance.now() - entry.since > 400)
+      entry.isOpen && !["export", "complete", "interrupt"].includes(entry.action) && performance.now() - entry.since > 400)
     const status = this.#socket?.readyState !== WebSocket.OPEN ? "disconnected" : waits ? "busy" : "connected"
     if (status === this.#status) return
     this.#status = status

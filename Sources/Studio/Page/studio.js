@@ -3,6 +3,7 @@
 import { Connection, takeKey } from "/connection.js"
 import { make, isRich, countText, fragment, placeOf, placeOfLinks, predicateOfLinks, textOf, styleOf, openDialog } from "/elements.js"
 import { addObject, chooseObject, deleteObjects } from "/editing.js"
+import "/console.js"
 import "/grid.js"
 import "/history.js"
 
@@ -12,7 +13,8 @@ const keys = [
   ["Ctrl-Enter", "Follow the link in a cell"], ["Tab", "Write, and edit the next cell"], ["Shift-Enter", "A new line in a text"],
   ["Ctrl-Delete", "Set nil"], ["Shift-↑, Shift-↓", "Select several objects"], ["Insert", "Add an object"], ["Delete", "Delete the selected objects"],
   ["Ctrl-Z, Ctrl-Shift-Z", "Undo, redo"], ["Ctrl-G", "Go to row"], ["Ctrl-C", "Copy the object"],
-  ["/", "Filter"], ["Escape", "Close a dialog or the completions"], ["Alt-←", "Back"], ["?", "This list"],
+  ["/", "Filter"], ["Ctrl-`", "Console"],
+  ["Tab, F1", "In the console: complete, help"], ["Escape", "Close a dialog or the completions"], ["Alt-←", "Back"], ["?", "This list"],
 ]
 
 const operators = {
@@ -124,7 +126,7 @@ class StudioApp extends HTMLElement {
           this.filterError, this.grid),
         this.historyPanel = make("section", { role: "tabpanel", id: "panel-history", "aria-label": "History", hidden: true }, this.history, this.historyGrid),
         make("footer", {}, this.rowsStatus, this.copied, this.notice, this.change)),
-      this.inspector)
+      this.inspector, this.console = make("studio-console", { hidden: true }))
     this.#showObject(null)
     this.#showView({ view: "data" })
   }
@@ -151,6 +153,8 @@ class StudioApp extends HTMLElement {
     this.access.textContent = welcome.read_only ? "read-only" : "read-write"
     this.#isReadOnly = welcome.read_only
     for (const element of [this.undo, this.redo, this.addition, this.deletion]) element.hidden = welcome.read_only
+    this.console.connection = this.connection
+    this.console.hidden = !welcome.console
     this.history.canWrite = !welcome.read_only
     this.history.stop()
     this.#rows = this.#object = null
@@ -264,7 +268,7 @@ class StudioApp extends HTMLElement {
   }
 
   /** Shows the panel of a place, and which version it has. */
-  #showView({ view, at }) {
+  #showView({ view = "data", at }) {
     const isHistory = view === "history"
     this.dataPanel.hidden = isHistory
     this.historyPanel.hidden = !isHistory
@@ -657,6 +661,9 @@ class StudioApp extends HTMLElement {
     } else if (event.ctrlKey && event.key.toLowerCase() === "z" && !isTyping) {
       event.preventDefault()
       this.#reverse(event.shiftKey ? "redo" : "undo")
+    } else if (event.ctrlKey && event.key === "`" && !this.console.hidden) {
+      event.preventDefault()
+      this.console.focus()
     } else if (event.key === "Insert" && !isTyping) {
       this.#add()
     } else if (event.key === "Delete" && !event.ctrlKey && event.target === this.grid) {

@@ -1,6 +1,7 @@
 -- What the studio does with a store: the requests of StudioProtocol.md over the public Lua API, on the script's thread.
 -- `host` has the options of the command line and send(page, text), offer(path, name), folder, pid.
 local host = ...
+local moonpool = moonpool -- the console can replace the global
 local null, encode_json = moonpool.null, moonpool.json.encode
 local most_rows, longest_text, most_ranges, most_values, most_changes = 500, 200, 1000, 12, 20000
 
@@ -687,6 +688,7 @@ end
 
 local requests = {}
 local exports = 0
+local send_output
 
 local function subscription_of(page, request)
   local subscription = pages[page].subscriptions[request.on]
@@ -698,7 +700,7 @@ function requests.hello(page, id, request)
   if request.protocol ~= 1 then error("this server supports version 1 of the protocol", 0) end
   pages[page].is_welcome = true
   reply(page, id, {
-    title = title, read_only = is_read_only, console = false, stores = { title }, version = store.version, pid = host.pid,
+    title = title, read_only = is_read_only, console = host.evaluate ~= nil, stores = { title }, version = store.version, pid = host.pid,
     open_to = host.open_to or null, protocol = 1,
   })
 end
@@ -728,6 +730,7 @@ function requests.seen(page, _, request)
   local subscription = pages[page].subscriptions[request.seen]
   if not subscription then return end
   subscription.unseen = nil
+  if subscription.parts then send_output(page, subscription) end
   if subscription.is_late then follow(page, subscription) end
   send_change(page, subscription)
 end
@@ -901,8 +904,61 @@ function requests.export(page, id, request)
   end, results_of(request), path)
 end
 
+-- The console -----------------------------------------------------------------------------------------------------------
+
+local number = 0 -- of the newest entry
+local newest -- the newest entry: page, subscription, and the version after it
+
+-- Sends the output that has arrived since the last call. Output of observers belongs to the newest entry if its commit
+-- is the last one; other output is late.
+function host.flush()
+  local parts = host.take_output()
+  local page = newest and pages[newest.page]
+  if #parts == 0 or not page or newest.is_running then return end
+  local subscription = newest.subscription
+  subscription.late = subscription.late or store.version ~= newest.version
+  subscription.parts = subscription.parts or {}
+  for _, part in ipairs(parts) do
+    if #subscription.parts < most_ranges then subscription.parts[#subscription.parts + 1] = part end
+  end
+  if not subscription.unseen then send_output(newest.page, subscription) end
+end
+
+function send_output(page, subscription)
+  local parts, late = subscription.parts, subscription.late
+  subscription.parts, subscription.late = nil, nil
+  send_event(page, subscription, { parts = parts, late = late })
+end
+
+-- Runs an entry as the prompt does. The reply has its output; the output of the observers that it calls follows.
+function requests.evaluate(page, id, request)
+  if not host.evaluate then fail("invalid_argument", "the console was switched off with --no-console") end
+  if newest and newest.is_running then fail("invalid_argument", "another entry is running; stop it first") end
+  if host.is_unfinished(request.text) then return reply(page, id, { unfinished = true }) end
+  host.flush()
+  if newest and pages[newest.page] then pages[newest.page].subscriptions[newest.subscription.id] = nil end
+  number = number + 1
+  newest = { page = page, subscription = { id = id }, is_running = true }
+  if pages[page] then pages[page].subscriptions[id] = newest.subscription end
+  host.evaluate(request.text)
+end
+
+-- Replies to the newest entry as soon as it has ended. It ran outside of this script, because a stop ends all running code.
+function host.finish(has_succeeded)
+  newest.is_running, newest.version = false, store.version
+  local parts = host.take_output()
+  for _, part in ipairs(parts) do
+    if part.kind == "result" and not has_succeeded then part.kind = "error" end
+  end
+  reply(newest.page, newest.subscription.id, { number = number, parts = parts, version = store.version })
+end
+
+-- The server stops the running code before it passes this request on.
+function requests.interrupt(page, id) reply(page, id, true) end
+
 -- Replies with the values of a property that begin with a text, as literals of the predicate language.
 function requests.complete(page, id, request)
+  if request.entry then return reply(page, id, host.complete and host.complete(request.entry) or { candidates = {}, replacing = 0 }) end
   local base
   for _, property in ipairs(class_named(request.class).properties) do
     if property.name == request.property and property.form == "value" then base = property.base end
@@ -940,6 +996,9 @@ if host.open_to then
 end
 
 -- The life of a page ----------------------------------------------------------------------------------------------------
+
+-- The store of the console; a read-only copy in memory is frozen.
+if host.evaluate then _G.store = host.realm and store:freeze() or store else host.flush, host.finish = nil, nil end
 
 read_schema()
 schema_version = encode_json(store:schema())

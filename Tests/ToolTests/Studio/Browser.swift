@@ -91,7 +91,7 @@ final class Browser {
     private static let helpers = """
         const implicit = { link: "a", heading: "h1", button: "button", navigation: "nav", complementary: "aside",
           dialog: "dialog", checkbox: "[type=checkbox]", spinbutton: "[type=number]", combobox: "select", alert: ".none",
-          textbox: "textarea, input[type=text]:not([role]), input:not([type])", table: "table", list: "ul" }
+          textbox: "textarea, input[type=text]:not([role]), input:not([type])", table: "table", list: "ul", article: "article" }
         const nameOf = (e) => e.getAttribute("aria-label") ?? e.closest("label")?.textContent.trim() ?? e.textContent.trim()
         const all = (role, name) => [...document.querySelectorAll(`[role=${role}], ${implicit[role] ?? ".none"}`)]
           .filter((e) => name === undefined || nameOf(e) === name)

@@ -236,6 +236,47 @@ import Testing
         #expect(try page.request(["do": "redo"])["error"] != nil)
     }
 
+    @Test func `entries are evaluated one after another, and their output is limited`() throws {
+        let folder = try TemporaryFolder()
+        try change(folder, "store:create('Dog', { 1, 'Rex', 3 })")
+        let studio = try StudioProgram(["zoo.moonpool"], in: folder.path)
+        let page = try studio.welcome()
+        func parts(_ text: String) throws -> [[String: Any]] {
+            try #require(
+                ok(page.request(["do": "evaluate", "text": text]))["parts"] as? [[String: Any]])
+        }
+        #expect(try parts("store:object('Dog', 1).age")[0]["text"] as? String == "3\n")
+        #expect(try parts("io.write('a') print('b')")[0]["kind"] as? String == "output")
+        #expect(try parts("error('x')").last?["kind"] as? String == "error")
+        let unfinished = try ok(page.request(["do": "evaluate", "text": "if true then"]))
+        #expect(unfinished["unfinished"] as? Bool == true)
+        let flood = try parts("for i = 1, 200000 do print('a line') end")
+        let texts = flood.compactMap { $0["text"] as? String }
+        #expect(texts.joined().utf8.count < 300_000 && texts.last?.contains("more lines") == true)
+        let complete = try ok(page.request(["do": "complete", "entry": "store:obje"]))
+        #expect(complete["candidates"] as? [String] == ["object", "objects"])
+        #expect(try page.request(["do": "interrupt"])["ok"] as? Bool == true)
+        #expect(try parts("1")[0]["text"] as? String == "1\n")
+        _ = try? page.request(["do": "evaluate", "text": "os.exit(3)"])
+        let outcome = try studio.process.finish(within: 60)
+        #expect(outcome.exitCode == 3 && outcome.lines.count == 1 && outcome.error == "")
+    }
+
+    @Test func `a console is read-only or off as the command says`() throws {
+        let folder = try TemporaryFolder()
+        try change(folder, "store:create('Dog', { 1, 'Rex', 3 })")
+        let write = ["do": "evaluate", "text": "store:write(function() end)"]
+        let reader = try StudioProgram(["zoo.moonpool", "--read-only"], in: folder.path)
+        let reply = try ok(reader.welcome().request(write))["parts"] as? [[String: Any]]
+        #expect(
+            reply?[0]["kind"] as? String == "error"
+                && (reply?[0]["text"] as? String)?.contains("read-only") == true)
+        let off = try StudioProgram(["zoo.moonpool", "--no-console"], in: folder.path)
+        let page = try off.welcome()
+        #expect(try page.request(write)["error"] != nil)
+        #expect(try ok(page.request(["do": "rows", "class": "Dog"]))["total"] as? Int == 1)
+    }
+
     @Test func `a studio that shows a store read-only refuses every way to write`() throws {
         let folder = try TemporaryFolder()
         try change(folder, "store:create('Dog', { 1, 'Rex', 3 })")
