@@ -154,42 +154,6 @@ enum DoubleKernels {
         }
     }
 
-    /// The masks for each combination of four bits, which keep the selected values of four rows and clear the others.
-    private static let lanes: [SIMD4<UInt64>] = (0..<16).map { bits in
-        var lanes = SIMD4<UInt64>.zero
-        for lane in 0..<4 where bits >> lane & 1 != 0 { lanes[lane] = .max }
-        return lanes
-    }
-
-    /// Returns the sum of the doubles of some rows.
-    ///
-    /// Every row is read and the other rows are set to zero, which takes less time than selecting rows.
-    static func sum(of leaf: Leaf, _ rows: ClusterBits) -> Double {
-        let payload = leaf.payload
-        return lanes.withUnsafeBufferPointer { lanes in
-            withUnsafeBytes(of: rows) { rows in
-                // because: sixteen lanes, and indexes of four bits.
-                let lanes = lanes.baseAddress.unsafelyUnwrapped
-                var even = SIMD4<Double>.zero
-                var odd = SIMD4<Double>.zero
-                var row = 0
-                while row < Cluster.rows {
-                    let bits = rows.load(fromByteOffset: row &>> 3, as: UInt8.self)
-                    let address = payload + 8 &* row
-                    let first = address.loadUnaligned(as: SIMD4<UInt64>.self)
-                    let second = address.loadUnaligned(fromByteOffset: 32, as: SIMD4<UInt64>.self)
-                    even += unsafeBitCast(
-                        first & lanes[Int(truncatingIfNeeded: bits & 15)], to: SIMD4<Double>.self)
-                    odd += unsafeBitCast(
-                        second & lanes[Int(truncatingIfNeeded: bits &>> 4)],
-                        to: SIMD4<Double>.self)
-                    row &+= 8
-                }
-                return (even + odd).sum()
-            }
-        }
-    }
-
     static func rows(of leaf: Leaf, from low: Double, through high: Double) -> ClusterBits {
         if low.isNaN { return rows(of: leaf, .lessOrEqual, high) }
         // Only NaN is not greater than NaN, and it is less than `low`.

@@ -18,47 +18,36 @@ extension TableReader {
         return (leaf, among & ~leaf.nulls, kind == .float)
     }
 
-    /// Returns the number of the rows that are not null.
-    package func countNotNull(_ column: ColumnID, _ cluster: Int, among: ClusterBits)
-        throws(StorageError) -> Int
-    {
-        try matches(column, cluster, .notNull, among: among).rowCount
-    }
-
-    /// Returns the exact sum of integers, which can need more than 64 bits.
+    /// Returns the exact sum of integers, which can need more than 64 bits, and their number.
     package func sumInt(_ column: ColumnID, _ cluster: Int, among: ClusterBits) throws(StorageError)
-        -> Int128
+        -> (sum: Int128, count: Int)
     {
-        guard let (leaf, rows) = try integers(column, cluster, among) else { return 0 }
+        guard let (leaf, rows) = try integers(column, cluster, among) else { return (0, 0) }
+        let sum: Int128
         switch leaf.encoding {
         case LeafEncoding.constant, LeafEncoding.bits1:
             let ones =
                 leaf.encoding == LeafEncoding.bits1
                 ? (Leaf.bitmap(at: leaf.payload) & rows).rowCount : 0
-            return IntKernels.total(of: rows, least: leaf.minimum, offsets: UInt64(ones))
-        case LeafEncoding.bits8: return IntKernels.sum(of: leaf, rows, UInt8.self)
-        case LeafEncoding.bits16: return IntKernels.sum(of: leaf, rows, UInt16.self)
-        case LeafEncoding.bits32: return IntKernels.sum(of: leaf, rows, UInt32.self)
-        default: break
+            sum = IntKernels.total(of: rows, least: leaf.minimum, offsets: UInt64(ones))
+        case LeafEncoding.bits8: sum = IntKernels.sum(of: leaf, rows, UInt8.self)
+        case LeafEncoding.bits16: sum = IntKernels.sum(of: leaf, rows, UInt16.self)
+        case LeafEncoding.bits32: sum = IntKernels.sum(of: leaf, rows, UInt32.self)
+        default:
+            var total: Int128 = 0
+            rows.forEachRow { total &+= Int128(leaf.int($0)) }
+            sum = total
         }
-        var sum: Int128 = 0
-        rows.forEachRow { sum &+= Int128(leaf.int($0)) }
-        return sum
+        return (sum, rows.rowCount)
     }
 
-    /// Returns the sum of floats or doubles.
-    ///
-    /// The order of the additions is not from left to right, so the last bits may differ from such a sum.
-    package func sumDouble(_ column: ColumnID, _ cluster: Int, among: ClusterBits)
-        throws(StorageError) -> Double
-    {
+    /// Adds the floats or doubles to a sum, and returns their number.
+    package func addDoubles(
+        _ column: ColumnID, _ cluster: Int, among: ClusterBits, to sum: inout ExactSum
+    ) throws(StorageError) -> Int {
         guard let (leaf, rows, isFloat) = try doubles(column, cluster, among) else { return 0 }
-        if leaf.encoding == LeafEncoding.double {
-            return DoubleKernels.sum(of: leaf, rows)
-        }
-        var sum = 0.0
-        rows.forEachRow { sum += isFloat ? Double(leaf.float($0)) : leaf.double($0) }
-        return sum
+        sum.add(leaf, rows, isFloat: isFloat)
+        return rows.rowCount
     }
 
     /// Returns the least integer; nil if all rows are null.

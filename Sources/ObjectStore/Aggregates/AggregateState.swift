@@ -2,9 +2,8 @@ import ColumnStorage
 
 /// An aggregate over the objects of a query, kept up to date step by step.
 ///
-/// A step takes time in proportion to the number of touched objects, times the logarithm of the number of rows. In two
-/// cases, all objects are read again: for a minimum or maximum after about a thousand of the best values were removed,
-/// and for decimal sums that need more than 34 digits.
+/// A step takes time in proportion to the number of touched objects, times the logarithm of the number of rows. All
+/// objects are read again only for a minimum or maximum after about a thousand of the best values were removed.
 struct AggregateState {
     private(set) var rule: AggregateRule
     private var rows: ValuedRows

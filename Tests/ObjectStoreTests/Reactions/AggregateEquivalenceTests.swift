@@ -214,19 +214,75 @@ import Testing
                 * (index % 3 == 0 ? size : 1e-200)
         }
         for number in numbers { sum.add(number) }
-        for number in numbers.shuffled(using: &random) { sum.remove(number) }
+        for number in numbers.shuffled(using: &random) { sum.change(number, by: -1) }
         #expect(sum.value == 0)
         for number in [0.1, 0.2, 0.3, .infinity, .nan, 1e16, -1e16, 1.7e308, 1.7e308] {
             sum.add(number)
         }
         #expect(sum.value.isNaN)
-        sum.remove(.nan)
+        sum.change(.nan, by: -1)
         #expect(sum.value == .infinity)
-        sum.remove(.infinity)
+        sum.change(.infinity, by: -1)
         #expect(sum.value == .infinity)
-        sum.remove(1.7e308)
-        sum.remove(1.7e308)
+        sum.change(1.7e308, by: -1)
+        sum.change(1.7e308, by: -1)
         #expect(sum.value == 0.6)
+    }
+
+    @Test func `a sum does not depend on the order of its values or on who computes it`() throws {
+        let store = try Store.temporary([
+            ClassSchema(
+                "A",
+                [
+                    Property("d", .double, isOptional: true),
+                    Property("c", .decimal, isOptional: true),
+                    Property("x", .mixed), Property("link", .object, target: "A"),
+                    Property("links", .object, collection: .list, target: "A"),
+                    Property("ds", .double, collection: .list),
+                ])
+        ])
+        var random = SplitMix(seed: 11)
+        let numbers = [1e300, 0x1p53, -1e300, 0.1, 0.2, 0.3, 1e-300, -0x1p53, 1, 2.5]
+        let decimals = ["0.5", "1E+40", "0.25", "-1E+40"].compactMap { DecimalValue($0) }
+        let all = try store.objects("A")
+        let kinds: [AggregateKind] = [.sum, .average]
+        var seen: [String: Value] = [:]
+        var tokens: [NotificationToken] = []
+        for (kind, path) in kinds.flatMap({ kind in ["d", "c", "x"].map { (kind, $0) } }) {
+            tokens.append(
+                try all.observeAggregate(kind, path) { new, _ in seen["\(kind) \(path)"] = new })
+        }
+        for _ in 0..<10 {
+            let order = numbers.shuffled(using: &random)
+            try store.write {
+                let old = try all.keys().array
+                for (number, value) in order.enumerated() {
+                    try store.create(
+                        "A",
+                        .dictionary([
+                            "d": .double(value), "x": .double(value),
+                            "c": number < 4 ? .decimal(decimals[number]) : .null,
+                        ]))
+                }
+                try store.delete(old, of: store.schema.classes[0])
+                let objects = try (0..<numbers.count).map { try all.object(at: $0) }
+                for object in objects { try object.set("link", .object(object.reference)) }
+                let holder = try #require(try all.first())
+                try holder.set("ds", .list(order.map { .double($0) }))
+                try holder.set("links", .list(objects.map { .object($0.reference) }))
+            }
+            try store.refresh()
+            for path in ["d", "link.d", "x"] { #expect(try all.sum(path) == .double(3.6 + 0.5)) }
+            #expect(try all.sum("c") == .decimal(#require(DecimalValue("0.75"))))
+            #expect(
+                try CollectionValues(#require(try all.first()).list("ds")).sum() == all.sum("d"))
+            #expect(try all.filtered("links.@sum.d == links.@sum.x && ds.@sum == 4.1").count() == 1)
+            for path in ["d", "c", "x"] {
+                #expect(try seen["sum \(path)"] == all.sum(path))
+                #expect(try seen["average \(path)"] == all.average(path))
+            }
+        }
+        _ = tokens
     }
 
     @Test func `a minimum is correct after the loss of all its candidates`() throws {

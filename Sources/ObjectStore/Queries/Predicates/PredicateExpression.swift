@@ -157,13 +157,11 @@ enum AggregateOperation: String, Sendable {
 
 /// An aggregate of values that are added one by one, or column by column.
 ///
-/// Nulls do not count. The sum of ints is exact, so it does not depend on the order of the values. The minimum and the
-/// maximum ignore NaN, which would otherwise be the minimum of every column that contains it; sums and averages of NaN
-/// are NaN.
+/// Nulls do not count. The minimum and the maximum ignore NaN, which would otherwise be the minimum of every column that
+/// contains it; sums and averages of NaN are NaN.
 struct Aggregate {
     private let operation: AggregateOperation
     private var total = NumberTotal()
-    private var count = 0
     private var extreme = Scalar.nothing
 
     init(_ operation: AggregateOperation) {
@@ -171,27 +169,20 @@ struct Aggregate {
     }
 
     mutating func add(_ value: Scalar) {
+        switch operation {
+        case .minimum: addExtreme(value, -1)
+        case .maximum: addExtreme(value, 1)
+        case .sum, .average: total.change(value, by: 1)
+        }
+    }
+
+    private mutating func addExtreme(_ value: Scalar, _ order: Int) {
         switch value {
         case .null, .nothing: return
-        default: count += 1
+        default: guard value.isExtremeCandidate else { return }
         }
-        switch operation {
-        case .minimum:
-            guard value.isExtremeCandidate else { return }
-            if case .nothing = extreme { extreme = value }
-            if Scalar.order(value, extreme) == -1 { extreme = value }
-        case .maximum:
-            guard value.isExtremeCandidate else { return }
-            if case .nothing = extreme { extreme = value }
-            if Scalar.order(value, extreme) == 1 { extreme = value }
-        case .sum, .average:
-            switch value {
-            case .int(let number): total.whole += Int128(number)
-            case .double(let number): total.real = (total.real ?? 0) + number
-            case .decimal(let number): total.decimal = total.decimal.map { $0 + number } ?? number
-            default: return
-            }
-        }
+        if case .nothing = extreme { extreme = value }
+        if Scalar.order(value, extreme) == order { extreme = value }
     }
 
     /// Adds the values of a column of numbers in some rows of a cluster.
@@ -211,16 +202,7 @@ struct Aggregate {
                 isWhole
                     ? rows.maxInt(column, cluster, among: bits).map(Scalar.int) ?? .null
                     : rows.maxDouble(column, cluster, among: bits).map(Scalar.double) ?? .null)
-        case .sum, .average:
-            if operation == .average {
-                count += try rows.countNotNull(column, cluster, among: bits)
-            }
-            if isWhole {
-                total.whole += try rows.sumInt(column, cluster, among: bits)
-            } else {
-                let part = try rows.sumDouble(column, cluster, among: bits)
-                total.real = (total.real ?? 0) + part
-            }
+        case .sum, .average: try total.add(source, of: rows, cluster, bits)
         }
     }
 
@@ -229,7 +211,7 @@ struct Aggregate {
         switch operation {
         case .minimum, .maximum: extreme
         case .sum: total.sum
-        case .average: total.average(of: count)
+        case .average: total.average
         }
     }
 }

@@ -259,8 +259,8 @@ package final class CollectionValues {
 extension CollectionValues {
     /// Returns the sum of the values; nil values are ignored, and the sum without values is 0.
     ///
-    /// The sum of ints is exact: an int, or the nearest double if it needs more than 64 bits. In a collection of mixed
-    /// values only numbers count. Throws `invalid_query` for values that are not numbers.
+    /// The sum is computed as by ``Results/sum(_:)``. In a collection of mixed values only numbers count. Throws
+    /// `invalid_query` for values that are not numbers.
     package func sum() throws -> Value { Results.sum(try aggregate(.sum), property.type) }
 
     /// Returns the smallest value; nil if there is none.

@@ -3,8 +3,8 @@ import ColumnStorage
 extension Results {
     /// Returns the sum of a property; nil values are ignored, and the sum without values is 0.
     ///
-    /// In a mixed property, only numbers count for every aggregate. The sum of ints is exact: an int, or the nearest
-    /// double if it needs more than 64 bits.
+    /// In a mixed property, only numbers count for every aggregate. The sum is rounded once, so it does not depend on
+    /// the order of the values. The sum of ints is an int, or the nearest double if it needs more than 64 bits.
     ///
     /// Throws `unknown_property`, and `invalid_query` for a list or a type without a sum.
     public func sum(_ path: String) throws -> Value {
