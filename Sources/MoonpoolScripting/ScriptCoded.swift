@@ -93,11 +93,13 @@ enum ScriptTree {
             guard let name = key.text else {
                 throw ScriptTypeMismatch(expected: "string as key", found: key)
             }
+            let value: Tree
             do throws(ScriptTypeMismatch) {
-                map[name] = try inner(element)
+                value = try inner(element)
             } catch {
                 throw error.inside(".\(name)")
             }
+            try ScriptTypeMismatch.insert(value, name, into: &map)
         }
         return makeMap(map)
     }

@@ -93,11 +93,13 @@ extension Dictionary: ScriptConvertible where Key == String, Value: ScriptConver
             guard let name = key.text else {
                 throw ScriptTypeMismatch(expected: "string as key", found: key)
             }
+            let value: Value
             do throws(ScriptTypeMismatch) {
-                result[name] = try Value.fromLua(element, in: conversion.context)
+                value = try Value.fromLua(element, in: conversion.context)
             } catch {
                 throw error.inside(".\(name)")
             }
+            try ScriptTypeMismatch.insert(value, name, into: &result)
         }
         return result
     }
@@ -175,11 +177,13 @@ public indirect enum AnyScriptValue: ScriptValue, Hashable {
             guard let name = key.text else {
                 throw ScriptTypeMismatch(expected: "string as key", found: key)
             }
+            let value: AnyScriptValue
             do throws(ScriptTypeMismatch) {
-                map[name] = try copy(element, depth + 1)
+                value = try copy(element, depth + 1)
             } catch {
                 throw error.inside(".\(name)")
             }
+            try ScriptTypeMismatch.insert(value, name, into: &map)
         }
         return .map(map)
     }

@@ -79,6 +79,18 @@ public struct ScriptTypeMismatch: Error, Equatable {
         return "\(expected) expected\(location), got \(found)"
     }
 
+    /// Inserts an entry of a table into a dictionary.
+    ///
+    /// Throws for a key that a Swift string considers equal to another one: "é" as one scalar and as two.
+    static func insert<Value>(
+        _ value: Value, _ name: String, into entries: inout [String: Value]
+    ) throws(ScriptTypeMismatch) {
+        guard entries.updateValue(value, forKey: name) != nil else { return }
+        var mismatch = ScriptTypeMismatch(expected: "different keys in Unicode", found: .nil)
+        mismatch.found = "'\(name)' twice"
+        throw mismatch
+    }
+
     func inside(_ outer: String) -> ScriptTypeMismatch {
         var mismatch = self
         mismatch.path = outer + path

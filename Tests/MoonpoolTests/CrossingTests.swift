@@ -73,6 +73,38 @@ import Testing
         }.value
     }
 
+    @Test func `sections by several properties have lists of values as keys`() async throws {
+        let store = try open(.memory("sections of two"))
+        defer { store.close() }
+        try add(6, to: store)
+        try await store.write { _ in
+            for book in store.all(Book.self) {
+                book.pages = book.isbn % 2 == 0 ? 2 : nil
+                book.genre = book.isbn % 3 == 0 ? .poetry : .novel
+            }
+        }
+        let sections = store.all(Book.self).sorted(by: \.isbn)
+            .sectioned(by: .ascending(\.genre), .descending(\.pages))
+        #expect(
+            sections.keys == [["novel", 2], ["novel", nil], ["poetry", 2], ["poetry", nil]])
+        #expect(sections.map { $0.objects.map(\.isbn) } == [[2, 4], [1, 5], [6], [3]])
+        #expect(sections[key: ["poetry", 2]].map(\.isbn) == [6])
+        #expect(sections[key: ["science", nil]].isEmpty)
+        #expect(try sections[1].key[0].get(as: Book.Genre.self) == .novel)
+        var changes = sections.changes().makeAsyncIterator()
+        _ = try await changes.next()
+        try await store.write { _ in store.all(Book.self)[2].pages = 2 }
+        guard
+            case .update(let after, let deletions, let insertions, let changed)? =
+                try await changes.next()
+        else {
+            Issue.record("no update")
+            return
+        }
+        #expect(deletions == [3] && insertions == [] && changed.map(\.key) == [["poetry", 2]])
+        #expect(after.map { $0.objects.map(\.isbn) } == [[2, 4], [1, 5], [3, 6]])
+    }
+
     @Test func `sections group objects and report exact changes`() async throws {
         let store = try open(.memory("sections"))
         defer { store.close() }

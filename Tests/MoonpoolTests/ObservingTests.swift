@@ -113,7 +113,47 @@ private actor Reader {
         tokens.append(try book.copies.observe { copies($0) })
         return book.objectID
     }
+    /// Observes results, an object and a list, each until the first change, on this actor and on another one.
+    func observeOnce(_ id: ObjectID<Book>, beside other: Observer) async throws {
+        let store = try opened()
+        guard let book = store[id] else { return }
+        let books = store.all(Book.self)
+        tokens.append(
+            try books.observe(\.title, once: true) { result in
+                guard case .success(let change) = result else { return }
+                if case .update(let rows, _, _, _) = change {
+                    self.seen.append("results \(rows.map(\.title))")
+                } else {
+                    self.initials += 1
+                }
+            })
+        tokens.append(
+            try book.observe(once: true) { result in
+                if case .success(.change(let book, _)) = result {
+                    self.seen.append("object \(book.title)")
+                }
+            })
+        tokens.append(
+            try book.marks.observe(once: true) { result in
+                guard case .success(let change) = result else { return }
+                if case .update = change {
+                    self.seen.append("marks \(change.rows)")
+                } else {
+                    self.initials += 1
+                }
+            })
+        tokens.append(
+            try await books.observe(\.title, once: true, on: other) { other, result in
+                guard case .success(.update(let rows, _, _, _)) = result else { return }
+                other.seen.append("\(rows.map(\.title))")
+            })
+    }
+    func mark(_ id: ObjectID<Book>, _ mark: Int) async throws {
+        let store = try opened()
+        try await store.write { _ in store[id]?.marks.append(mark) }
+    }
     private var initials = 0
+    func hasDelivered(_ count: Int) -> Bool { initials == count }
     func hasDelivered() -> Bool { initials == 3 }
     var validTokens: Int { tokens.count { $0.isValid } }
     func close() {
@@ -121,6 +161,10 @@ private actor Reader {
         store?.close()
         store = nil
     }
+}
+
+private actor Observer {
+    var seen: [String] = []
 }
 
 @Suite struct ObservingTests {
@@ -142,6 +186,26 @@ private actor Reader {
         #expect(try await wait(reader, for: 4).last == "[] [0] [] []")
         await reader.close()
         await writer.close()
+    }
+
+    @Test func `an observation with once ends after the first change`() async throws {
+        let reader = Reader(.memory("once"))
+        let other = Observer()
+        let id = try await reader.add(1, "Dune")
+        try await reader.observeOnce(id, beside: other)
+        #expect(try await eventually { await reader.hasDelivered(2) })
+        #expect(await reader.validTokens == 4)
+        try await reader.rename(id, to: "Dune II")
+        #expect(
+            try await wait(reader, for: 2).sorted() == ["object Dune II", "results [\"Dune II\"]"])
+        #expect(try await eventually { await reader.validTokens == 1 })
+        #expect(try await eventually { await other.seen == ["[\"Dune II\"]"] })
+        try await reader.rename(id, to: "Dune III")
+        try await reader.mark(id, 3)
+        #expect(try await wait(reader, for: 3).last == "marks [3]")
+        #expect(try await eventually { await reader.validTokens == 0 })
+        #expect(await other.seen.count == 1)
+        await reader.close()
     }
 
     @Test(arguments: [true, false])

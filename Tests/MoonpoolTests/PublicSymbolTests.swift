@@ -31,7 +31,7 @@ import Testing
             try manager.contentsOfDirectory(atPath: sources.path)
             .map { sources.appending(path: "\($0)/module.modulemap").path }
             .filter(manager.fileExists)
-            + ["CFibers", "CLuaShims", "CNATS", "CPostgres"].map {
+            + ["CFibers", "CLuaFiles", "CLuaShims", "CNATS", "CPostgres"].map {
                 "\(build)/\($0).build/module.modulemap"
             }
         let process = Process()

@@ -15,7 +15,7 @@ import Testing
             .map { $0.drop { $0 == " " } }.joined(separator: "\n")
     }
 
-    @Test(arguments: [("RealmSwift", "RealmArticle", 31), ("TypedModels", "TypedArticle", 10)])
+    @Test(arguments: [("RealmSwift", "RealmArticle", 31), ("TypedModels", "TypedArticle", 12)])
     func `every Swift block of the articles is compiled`(
         article: String, source: String, count: Int
     ) throws {
@@ -58,6 +58,7 @@ import Testing
         let id = try await TypedArticle.add(to: store)
         #expect(store[id]?.tags.contains("calm") == true)
         #expect(TypedArticle.expensive(in: store) == ["Tom of Ann"])
+        #expect(TypedArticle.census(of: store) == ["\"gray\" 3: 1"])
         let cards = try TypedArticle.cards(in: store)
         #expect(cards.map(\.toys) == [1] && cards.map(\.owner) == ["Ann"])
         #expect(try await TypedArticle.adopt("Tim", in: store) == "Tim is new")

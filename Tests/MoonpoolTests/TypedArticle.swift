@@ -65,6 +65,19 @@ enum TypedArticle {
         return cats.map { "\($0.name) of \($0.owner?.name ?? "no owner")" }
     }
 
+    static func census(of store: Store) -> [String] {
+        let groups = store.all(Cat.self).sectioned(by: .ascending(\.color), .descending(\.age))
+        return groups.map { key, cats in "\(key[0]) \(key[1]): \(cats.count)" }
+    }
+
+    @MainActor static func awaitKitten(
+        in store: Store, _ show: @escaping (String) -> Void
+    ) throws -> NotificationToken {
+        try store.all(Cat.self).where { $0.age == 0 }.observe(\.age, once: true) { change in
+            if case .success(.update(let cats, _, _, _)) = change { show("\(cats.count) kittens") }
+        }
+    }
+
     nonisolated(nonsending) static func follow(
         _ store: Store, _ show: (String) -> Void
     ) async throws {

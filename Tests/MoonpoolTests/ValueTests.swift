@@ -232,4 +232,32 @@ private struct ObjectKey: Model {
     var id = ObjectIDValue.generate()
     static let options = ModelOptions<ObjectKey>(primaryKey: \.id)
 }
-private struct NoKey: Model { var id = 1 }
+private struct NoKey: Model {
+    var id = 1
+    @Test func `a live map keeps keys that differ only in their normalization`() async throws {
+        let store = try Store(.memory("keys"), models: Book.self, Author.self, Shelf.self)
+        defer { store.close() }
+        let (composed, decomposed) = ("\u{E9}", "e\u{301}")
+        let book = try await store.write { tx in
+            let book = try tx.insert(Book(isbn: 1))
+            book.notes[composed] = "one"
+            book.notes[decomposed] = "two"
+            let copy = try tx.insert(Book(isbn: 2))
+            copy.notes = book.notes
+            let literal = try tx.insert(Book(isbn: 3))
+            literal.notes = [composed: "one", decomposed: "zero", decomposed: "two"]
+            return book
+        }
+        for book in store.all(Book.self) {
+            #expect(book.notes.count == 2 && book.notes[composed] == "one")
+            #expect(book.notes[decomposed] == "two")
+            #expect(book.notes.map(\.value) == ["two", "one"])
+        }
+        // A dictionary has the first entry in the order of the bytes.
+        #expect(try book.get(\.notes) == [composed: "two"])
+        #expect(try book.notes.detached() == [composed: "two"])
+        #expect(try book.freeze().notes == [composed: "two"])
+        let notes: [String: String] = book.notes
+        #expect(notes == [composed: "two"])
+    }
+}

@@ -88,7 +88,8 @@ public struct Live<M: ObjectModel> {
     ) -> [String: E.LiveForm] {
         get {
             let map = self[dynamicMember: path] as LiveMap<E>
-            return Dictionary(map.map { ($0.key, $0.value) }, uniquingKeysWith: { $1 })
+            return Dictionary(
+                map.map { ($0.key, $0.value) }, uniquingKeysWith: { first, _ in first })
         }
         nonmutating set {
             assign(path, newValue, E.self) { .dictionary(ValueMap(try $0.mapValues($1))) }

@@ -9,10 +9,14 @@ import ObjectStore
 ///
 /// A loop visits the entries at its start, in the order of the keys, even if the map changes in the meantime. Members
 /// without `try` behave like those of ``Live``.
+///
+/// Keys are equal if their bytes are. A Swift dictionary, such as the one of ``detached()`` or of a frozen object, merges
+/// keys that are equal only after Unicode normalization ("é" as one scalar or as two), and contains the value of the
+/// first of them in the order of the bytes. The members of this type distinguish them.
 public struct LiveMap<Element: StoredValue>: ExpressibleByDictionaryLiteral {
     private enum Content {
         case stored(ObjectStore.LiveMap, ModelContext)
-        case values([String: Element])
+        case values([(key: String, value: Element)])
     }
 
     private let content: Content
@@ -23,11 +27,11 @@ public struct LiveMap<Element: StoredValue>: ExpressibleByDictionaryLiteral {
     ///
     /// For a repeated key, the last value is used.
     public init(dictionaryLiteral elements: (String, Element)...) {
-        content = .values(Dictionary(elements, uniquingKeysWith: { $1 }))
+        content = .values(elements.map { ($0, $1) })
     }
 
     /// Creates a map to assign to a property.
-    public init(_ values: [String: Element]) { content = .values(values) }
+    public init(_ values: [String: Element]) { content = .values(Array(values)) }
 
     private var stored: (map: ObjectStore.LiveMap, context: ModelContext) {
         get throws {
@@ -42,15 +46,17 @@ public struct LiveMap<Element: StoredValue>: ExpressibleByDictionaryLiteral {
     var engine: ObjectStore.LiveMap { get throws { try stored.map } }
     var context: ModelContext { get throws { try stored.context } }
 
-    func engineValues(in context: StoredContext) throws -> [String: EngineValue] {
+    func engineValues(in context: StoredContext) throws -> ValueMap {
+        var values = ValueMap()
         switch content {
         case .stored(let map, let own):
-            Dictionary(
-                try map.entries().map {
-                    ($0.key, try context.context.received([$0.value], from: own)[0])
-                }, uniquingKeysWith: { $1 })
-        case .values(let values): try values.mapValues { try $0._element(in: context).value }
+            for (key, value) in try map.entries() {
+                values[key] = try context.context.received([value], from: own)[0]
+            }
+        case .values(let elements):
+            for (key, value) in elements { values[key] = try value._element(in: context).value }
         }
+        return values
     }
 
     private func live(_ value: EngineValue, _ context: ModelContext) throws -> Element.LiveForm {
@@ -122,7 +128,7 @@ public struct LiveMap<Element: StoredValue>: ExpressibleByDictionaryLiteral {
                     $0.key,
                     try Element._plain(StoredElement($0.value), in: StoredContext(context))
                 )
-            }, uniquingKeysWith: { $1 })
+            }, uniquingKeysWith: { first, _ in first })
     }
 }
 

@@ -24,8 +24,10 @@ struct ChangeSource<Change: Sendable> {
 
     // MARK: Handlers
 
+    /// Registers a handler; with `once`, until it has received the first change after the initial one.
     func token(
-        _ keyPaths: [String], on isolation: (any Actor)?, _ handler: @escaping Handler
+        _ keyPaths: [String], once: Bool = false, on isolation: (any Actor)?,
+        _ handler: @escaping Handler
     ) throws -> NotificationToken {
         context.scheduling?.adopt(isolation)
         guard let scheduling = context.scheduling, scheduling.actor != nil else {
@@ -35,22 +37,26 @@ struct ChangeSource<Change: Sendable> {
             )
         }
         let token = NotificationToken(signal: scheduling.signal)
+        var isDone = false
         let engineToken = try register(keyPaths) { [weak token] change, _ in
-            guard let change, let token, token.mayCall else { return }
+            guard let change, let token, token.mayCall, !isDone else { return }
+            // The initial call and an error have no reason.
+            isDone = once && token.engineToken?.reason != nil
             handler(change)
+            if isDone { token.invalidate() }
         }
         token.hold(engineToken, of: context)
         return token
     }
 
     nonisolated(nonsending) func token<A: Actor>(
-        _ keyPaths: [String], on actor: A,
+        _ keyPaths: [String], once: Bool, on actor: A,
         _ handler: @escaping @Sendable (isolated A, Result<Change, any Error>) -> Void
     ) async throws -> NotificationToken {
         context.scheduling?.adopt(#isolation)
         if context.scheduling?.actor === actor {
             let box = WeakActor(actor)
-            return try token(keyPaths, on: actor) { change in
+            return try token(keyPaths, once: once, on: actor) { change in
                 box.actor?.assumeIsolated { handler($0, change) }
             }
         }
@@ -63,7 +69,7 @@ struct ChangeSource<Change: Sendable> {
                 await Self.call(handler, change, on: actor)
             }
         }
-        let token = try token(keyPaths, on: context.scheduling?.actor) {
+        let token = try token(keyPaths, once: once, on: context.scheduling?.actor) {
             continuation.yield($0)
         }
         token.onEnd { continuation.finish() }

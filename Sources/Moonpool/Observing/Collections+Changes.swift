@@ -31,20 +31,20 @@ extension LiveCollection {
 
     /// Calls a handler on the caller's actor with the elements, and whenever they change.
     ///
-    /// Throws the errors of ``Results/observe(_:isolation:_:)``.
+    /// Throws the errors of ``Results/observe(_:once:isolation:_:)``.
     public func observe(
-        isolation: isolated (any Actor)? = #isolation,
+        once: Bool = false, isolation: isolated (any Actor)? = #isolation,
         _ handler: @escaping (Result<Change, any Error>) -> Void
     ) throws -> NotificationToken {
-        try _changes.source.token([], on: isolation, handler)
+        try _changes.source.token([], once: once, on: isolation, handler)
     }
 
     /// Calls a handler on an actor, which is held weakly, with the elements, and whenever they change.
     nonisolated(nonsending) public func observe<A: Actor>(
-        on actor: A,
+        once: Bool = false, on actor: A,
         _ handler: @escaping @Sendable (isolated A, Result<Change, any Error>) -> Void
     ) async throws -> NotificationToken {
-        try await _changes.source.token([], on: actor, handler)
+        try await _changes.source.token([], once: once, on: actor, handler)
     }
 
     /// Returns the sequence of changes; traps if the handle is not valid.
@@ -61,17 +61,19 @@ extension LiveCollection where Member: LinkElement {
 
     /// Calls a handler on the caller's actor with the elements, and whenever they or the named properties change.
     ///
-    /// Throws the errors of ``Results/observe(_:isolation:_:)``.
+    /// Throws the errors of ``Results/observe(_:once:isolation:_:)``.
     public func observe(
-        _ paths: FieldPath<Member.Linked>..., isolation: isolated (any Actor)? = #isolation,
+        _ paths: FieldPath<Member.Linked>..., once: Bool = false,
+        isolation: isolated (any Actor)? = #isolation,
         _ handler: @escaping (Result<Change, any Error>) -> Void
     ) throws -> NotificationToken {
-        try _changes.source.token(paths.map { FieldPaths.text($0) }, on: isolation, handler)
+        try _changes.source.token(
+            paths.map { FieldPaths.text($0) }, once: once, on: isolation, handler)
     }
 
     /// Calls a handler that is a value, such as a stored closure, for one path.
     ///
-    /// It otherwise equals ``observe(_:isolation:_:)``.
+    /// It otherwise equals ``observe(_:once:isolation:_:)``.
     @_disfavoredOverload
     public func observe(
         _ path: FieldPath<Member.Linked>, _ handler: @escaping (Result<Change, any Error>) -> Void,
@@ -83,10 +85,11 @@ extension LiveCollection where Member: LinkElement {
     /// Calls a handler on an actor, which is held weakly, with the elements, and whenever they or the named properties
     /// change.
     nonisolated(nonsending) public func observe<A: Actor>(
-        _ paths: FieldPath<Member.Linked>..., on actor: A,
+        _ paths: FieldPath<Member.Linked>..., once: Bool = false, on actor: A,
         _ handler: @escaping @Sendable (isolated A, Result<Change, any Error>) -> Void
     ) async throws -> NotificationToken {
-        try await _changes.source.token(paths.map { FieldPaths.text($0) }, on: actor, handler)
+        try await _changes.source.token(
+            paths.map { FieldPaths.text($0) }, once: once, on: actor, handler)
     }
 }
 
@@ -156,7 +159,7 @@ extension LiveMap: LiveCollection {
         var rows: [String: Element.FrozenForm] = [:]
         if change.isCollectionValid {
             let frozen = StoredContext(context)
-            for (key, value) in try map.entries() {
+            for (key, value) in try map.entries() where rows[key] == nil {
                 rows[key] = try Element._frozen(StoredElement(value), in: frozen)
             }
         }
@@ -177,20 +180,22 @@ extension BacklinkResults where M: Model {
 
     /// Calls a handler on the caller's actor with the rows, and whenever they change.
     ///
-    /// Throws the errors of ``Results/observe(_:isolation:_:)``.
+    /// Throws the errors of ``Results/observe(_:once:isolation:_:)``.
     public func observe(
-        _ paths: FieldPath<M>..., isolation: isolated (any Actor)? = #isolation,
+        _ paths: FieldPath<M>..., once: Bool = false, isolation: isolated (any Actor)? = #isolation,
         _ handler: @escaping (Result<Results<M>.Change, any Error>) -> Void
     ) throws -> NotificationToken {
-        try results.source.token(paths.map { FieldPaths.text($0) }, on: isolation, handler)
+        try results.source.token(
+            paths.map { FieldPaths.text($0) }, once: once, on: isolation, handler)
     }
 
     /// Calls a handler on an actor, which is held weakly, with the rows, and whenever they change.
     nonisolated(nonsending) public func observe<A: Actor>(
-        _ paths: FieldPath<M>..., on actor: A,
+        _ paths: FieldPath<M>..., once: Bool = false, on actor: A,
         _ handler: @escaping @Sendable (isolated A, Result<Results<M>.Change, any Error>) -> Void
     ) async throws -> NotificationToken {
-        try await results.source.token(paths.map { FieldPaths.text($0) }, on: actor, handler)
+        try await results.source.token(
+            paths.map { FieldPaths.text($0) }, once: once, on: actor, handler)
     }
 }
 

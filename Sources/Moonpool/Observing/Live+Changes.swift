@@ -57,17 +57,17 @@ extension Live {
 
     /// Calls a handler on the caller's actor when the object changes, and once when it is deleted.
     ///
-    /// Throws the errors of ``Results/observe(_:isolation:_:)``, and `invalid_object` for a deleted object.
+    /// Throws the errors of ``Results/observe(_:once:isolation:_:)``, and `invalid_object` for a deleted object.
     public func observe(
-        _ paths: FieldPath<M>..., isolation: isolated (any Actor)? = #isolation,
+        _ paths: FieldPath<M>..., once: Bool = false, isolation: isolated (any Actor)? = #isolation,
         _ handler: @escaping (Result<ObjectChange<M>, any Error>) -> Void
     ) throws -> NotificationToken {
-        try source.token(paths.map { FieldPaths.text($0) }, on: isolation, handler)
+        try source.token(paths.map { FieldPaths.text($0) }, once: once, on: isolation, handler)
     }
 
     /// Calls a handler that is a value, such as a stored closure.
     ///
-    /// It otherwise equals ``observe(_:isolation:_:)``.
+    /// It otherwise equals ``observe(_:once:isolation:_:)``.
     @_disfavoredOverload
     public func observe(
         _ handler: @escaping (Result<ObjectChange<M>, any Error>) -> Void,
@@ -78,7 +78,7 @@ extension Live {
 
     /// Calls a handler that is a value, such as a stored closure, for one path.
     ///
-    /// It otherwise equals ``observe(_:isolation:_:)``.
+    /// It otherwise equals ``observe(_:once:isolation:_:)``.
     @_disfavoredOverload
     public func observe(
         _ path: FieldPath<M>, _ handler: @escaping (Result<ObjectChange<M>, any Error>) -> Void,
@@ -89,10 +89,10 @@ extension Live {
 
     /// Calls a handler on an actor, which is held weakly, when the object changes, and once when it is deleted.
     nonisolated(nonsending) public func observe<A: Actor>(
-        _ paths: FieldPath<M>..., on actor: A,
+        _ paths: FieldPath<M>..., once: Bool = false, on actor: A,
         _ handler: @escaping @Sendable (isolated A, Result<ObjectChange<M>, any Error>) -> Void
     ) async throws -> NotificationToken {
-        try await source.token(paths.map { FieldPaths.text($0) }, on: actor, handler)
+        try await source.token(paths.map { FieldPaths.text($0) }, once: once, on: actor, handler)
     }
 }
 

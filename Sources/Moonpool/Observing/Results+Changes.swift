@@ -34,15 +34,15 @@ extension Results {
     /// The first call occurs in the actor's next turn. The observation ends when the token is invalidated or released.
     /// Throws `invalid_argument` for a store without an actor, `already_in_write`, `closed`.
     public func observe(
-        _ paths: FieldPath<M>..., isolation: isolated (any Actor)? = #isolation,
+        _ paths: FieldPath<M>..., once: Bool = false, isolation: isolated (any Actor)? = #isolation,
         _ handler: @escaping (Result<Change, any Error>) -> Void
     ) throws -> NotificationToken {
-        try source.token(paths.map { FieldPaths.text($0) }, on: isolation, handler)
+        try source.token(paths.map { FieldPaths.text($0) }, once: once, on: isolation, handler)
     }
 
     /// Calls a handler that is a value, such as a stored closure.
     ///
-    /// It otherwise equals ``observe(_:isolation:_:)``.
+    /// It otherwise equals ``observe(_:once:isolation:_:)``.
     @_disfavoredOverload
     public func observe(
         _ handler: @escaping (Result<Change, any Error>) -> Void,
@@ -53,7 +53,7 @@ extension Results {
 
     /// Calls a handler that is a value, such as a stored closure, for one path.
     ///
-    /// It otherwise equals ``observe(_:isolation:_:)``.
+    /// It otherwise equals ``observe(_:once:isolation:_:)``.
     @_disfavoredOverload
     public func observe(
         _ path: FieldPath<M>, _ handler: @escaping (Result<Change, any Error>) -> Void,
@@ -64,10 +64,10 @@ extension Results {
 
     /// Calls a handler on an actor, which is held weakly, with the rows, and whenever they change.
     nonisolated(nonsending) public func observe<A: Actor>(
-        _ paths: FieldPath<M>..., on actor: A,
+        _ paths: FieldPath<M>..., once: Bool = false, on actor: A,
         _ handler: @escaping @Sendable (isolated A, Result<Change, any Error>) -> Void
     ) async throws -> NotificationToken {
-        try await source.token(paths.map { FieldPaths.text($0) }, on: actor, handler)
+        try await source.token(paths.map { FieldPaths.text($0) }, once: once, on: actor, handler)
     }
 }
 

@@ -86,17 +86,18 @@ public struct ProjectedResults<P: Projection>: Sequence {
 
     /// Calls a handler on the caller's actor with the rows, and whenever they change.
     ///
-    /// Throws the errors of ``Results/observe(_:isolation:_:)``.
+    /// Throws the errors of ``Results/observe(_:once:isolation:_:)``.
     public func observe(
-        _ paths: PartialKeyPath<P>..., isolation: isolated (any Actor)? = #isolation,
+        _ paths: PartialKeyPath<P>..., once: Bool = false,
+        isolation: isolated (any Actor)? = #isolation,
         _ handler: @escaping (Result<Change, any Error>) -> Void
     ) throws -> NotificationToken {
-        try changeSource.token(chosen(paths), on: isolation, handler)
+        try changeSource.token(chosen(paths), once: once, on: isolation, handler)
     }
 
     /// Calls a handler that is a value, such as a stored closure.
     ///
-    /// It otherwise equals ``observe(_:isolation:_:)``.
+    /// It otherwise equals ``observe(_:once:isolation:_:)``.
     @_disfavoredOverload
     public func observe(
         _ handler: @escaping (Result<Change, any Error>) -> Void,
@@ -107,7 +108,7 @@ public struct ProjectedResults<P: Projection>: Sequence {
 
     /// Calls a handler that is a value, such as a stored closure, for one path.
     ///
-    /// It otherwise equals ``observe(_:isolation:_:)``.
+    /// It otherwise equals ``observe(_:once:isolation:_:)``.
     @_disfavoredOverload
     public func observe(
         _ path: PartialKeyPath<P>, _ handler: @escaping (Result<Change, any Error>) -> Void,
@@ -118,10 +119,10 @@ public struct ProjectedResults<P: Projection>: Sequence {
 
     /// Calls a handler on an actor, which is held weakly, with the rows, and whenever they change.
     nonisolated(nonsending) public func observe<A: Actor>(
-        _ paths: PartialKeyPath<P>..., on actor: A,
+        _ paths: PartialKeyPath<P>..., once: Bool = false, on actor: A,
         _ handler: @escaping @Sendable (isolated A, Result<Change, any Error>) -> Void
     ) async throws -> NotificationToken {
-        try await changeSource.token(chosen(paths), on: actor, handler)
+        try await changeSource.token(chosen(paths), once: once, on: actor, handler)
     }
 }
 

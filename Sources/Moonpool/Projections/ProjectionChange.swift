@@ -77,21 +77,22 @@ extension LiveProjection {
 
     /// Calls a handler on the caller's actor when projected values change, and once when the object is deleted.
     ///
-    /// Throws the errors of ``Live/observe(_:isolation:_:)``.
+    /// Throws the errors of ``Live/observe(_:once:isolation:_:)``.
     public func observe(
-        _ paths: PartialKeyPath<P>..., isolation: isolated (any Actor)? = #isolation,
+        _ paths: PartialKeyPath<P>..., once: Bool = false,
+        isolation: isolated (any Actor)? = #isolation,
         _ handler: @escaping (Result<ProjectionChange<P>, any Error>) -> Void
     ) throws -> NotificationToken {
-        try changeSource.token(chosen(paths), on: isolation, handler)
+        try changeSource.token(chosen(paths), once: once, on: isolation, handler)
     }
 
     /// Calls a handler on an actor, which is held weakly, when projected values change, and once when the object is
     /// deleted.
     nonisolated(nonsending) public func observe<A: Actor>(
-        _ paths: PartialKeyPath<P>..., on actor: A,
+        _ paths: PartialKeyPath<P>..., once: Bool = false, on actor: A,
         _ handler: @escaping @Sendable (isolated A, Result<ProjectionChange<P>, any Error>) -> Void
     ) async throws -> NotificationToken {
-        try await changeSource.token(chosen(paths), on: actor, handler)
+        try await changeSource.token(chosen(paths), once: once, on: actor, handler)
     }
 
     /// Returns the current plain projection, and then the projection after each change of a value.

@@ -79,7 +79,7 @@ public struct Sections<Key: StoredValue, M: Model>: Sequence {
                     if case .error(let error) = change.kind { throw error }
                     let sections = FrozenSections<Key, M>(
                         try FrozenVersion.of(context), query: content.results.query,
-                        keyPath: content.paths[0].path, ascending: content.paths[0].ascending)
+                        paths: content.paths)
                     if case .initial = change.kind { return .initial(sections) }
                     return .update(
                         sections, deletions: change.sectionDeletions,
@@ -106,17 +106,17 @@ public struct Sections<Key: StoredValue, M: Model>: Sequence {
 
     /// Calls a handler on the caller's actor with the sections, and whenever they change.
     ///
-    /// Throws the errors of ``Results/observe(_:isolation:_:)``.
+    /// Throws the errors of ``Results/observe(_:once:isolation:_:)``.
     public func observe(
-        _ paths: FieldPath<M>..., isolation: isolated (any Actor)? = #isolation,
+        _ paths: FieldPath<M>..., once: Bool = false, isolation: isolated (any Actor)? = #isolation,
         _ handler: @escaping (Result<Change, any Error>) -> Void
     ) throws -> NotificationToken {
-        try source.token(paths.map { FieldPaths.text($0) }, on: isolation, handler)
+        try source.token(paths.map { FieldPaths.text($0) }, once: once, on: isolation, handler)
     }
 
     /// Calls a handler that is a value, such as a stored closure.
     ///
-    /// It otherwise equals ``observe(_:isolation:_:)``.
+    /// It otherwise equals ``observe(_:once:isolation:_:)``.
     @_disfavoredOverload
     public func observe(
         _ handler: @escaping (Result<Change, any Error>) -> Void,
@@ -127,7 +127,7 @@ public struct Sections<Key: StoredValue, M: Model>: Sequence {
 
     /// Calls a handler that is a value, such as a stored closure, for one path.
     ///
-    /// It otherwise equals ``observe(_:isolation:_:)``.
+    /// It otherwise equals ``observe(_:once:isolation:_:)``.
     @_disfavoredOverload
     public func observe(
         _ path: FieldPath<M>, _ handler: @escaping (Result<Change, any Error>) -> Void,
@@ -142,12 +142,28 @@ extension Results {
     public func sectioned<V: StoredValue>(
         by path: KeyPath<Fields<M>, Field<V>>, _ order: SortOrder = .ascending
     ) -> Sections<V, M> where V._Order == _Ordered {
-        do {
-            return Sections(
-                table,
-                try engineResults.grouped(
-                    by: Fields<M>()[keyPath: path].path, ascending: order == .ascending))
-        } catch {
+        sectioned(by: [(Fields<M>()[keyPath: path].path, order == .ascending)])
+    }
+
+    /// Returns the objects in groups with the same values of several properties.
+    ///
+    /// The key of a section is the list of its values, in the order of the properties.
+    ///
+    /// ```swift
+    /// for (key, dogs) in store.all(Dog.self).sectioned(by: .ascending(\.breed), .descending(\.age)) {
+    ///     print(key.map(\.description), dogs.count)
+    /// }
+    /// ```
+    public func sectioned(
+        by first: SortKey<M>, _ second: SortKey<M>, _ others: SortKey<M>...
+    ) -> Sections<[Mixed], M> {
+        sectioned(by: ([first, second] + others).map { ($0.path, $0.order == .ascending) })
+    }
+
+    private func sectioned<Key: StoredValue>(
+        by keys: [(path: String, ascending: Bool)]
+    ) -> Sections<Key, M> {
+        do { return Sections(table, try SectionedResults(engineResults, by: keys)) } catch {
             ModelContext.trap(error)
         }
     }
@@ -203,23 +219,21 @@ public struct FrozenSections<Key: StoredValue, M: Model>: RandomAccessCollection
     private final class Content: Sendable {
         let version: FrozenVersion
         let query: Query
-        let keyPath: String
-        let ascending: Bool
+        let paths: [(path: String, ascending: Bool)]
         private let found = Mutex<[(key: Value, query: Query)]?>(nil)
 
-        init(_ version: FrozenVersion, query: Query, keyPath: String, ascending: Bool) {
+        init(_ version: FrozenVersion, query: Query, paths: [(path: String, ascending: Bool)]) {
             self.version = version
             self.query = query
-            self.keyPath = keyPath
-            self.ascending = ascending
+            self.paths = paths
         }
 
         func sections() -> [(key: Value, query: Query)] {
             if let known = found.withLock({ $0 }) { return known }
             do {
                 let sections = try version.read { context in
-                    let grouped = try ObjectStore.Results(context.source, query)
-                        .grouped(by: keyPath, ascending: ascending)
+                    let grouped = try SectionedResults(
+                        ObjectStore.Results(context.source, query), by: paths)
                     return try grouped.keys().map {
                         ($0, try grouped.objects(withKey: $0).query)
                     }
@@ -234,8 +248,8 @@ public struct FrozenSections<Key: StoredValue, M: Model>: RandomAccessCollection
 
     private let content: Content
 
-    init(_ version: FrozenVersion, query: Query, keyPath: String, ascending: Bool) {
-        content = Content(version, query: query, keyPath: keyPath, ascending: ascending)
+    init(_ version: FrozenVersion, query: Query, paths: [(path: String, ascending: Bool)]) {
+        content = Content(version, query: query, paths: paths)
     }
 
     /// 0.

@@ -36,7 +36,7 @@ public enum Mixed: Hashable, Sendable {
     case object(AnyObjectID)
     /// A list of values.
     case list([Mixed])
-    /// Values by name.
+    /// Values by name; of names that are equal only after Unicode normalization, the first in the order of the bytes.
     case map([String: Mixed])
 }
 

@@ -176,7 +176,7 @@ where Key == String, Value: StoredValue {
     public static func _element(
         of live: LiveForm, in context: StoredContext
     ) throws -> StoredElement {
-        StoredElement(.dictionary(ValueMap(try live.engineValues(in: context))))
+        StoredElement(.dictionary(try live.engineValues(in: context)))
     }
     /// No values.
     public static var _placeholder: [String: Value]? { [:] }
