@@ -29,9 +29,9 @@ final class EngineRun: Sendable {
         let begin = ContinuousClock.now
         // The host's own operations, such as opening a store, run no Lua code that a stop could end.
         let whileWaiting = context.storeModule.whileWaiting
-        context.storeModule.whileWaiting = { [weak self] in
+        context.storeModule.whileWaiting = { [weak self] store in
             if self?.isCanceled == true { throw CancellationError() }
-            try whileWaiting?()
+            try whileWaiting?(store)
         }
         let result = Result { try context.entry { () throws in try body(context) } }
         context.storeModule.whileWaiting = whileWaiting

@@ -266,7 +266,7 @@ import Testing
         let up = try Subprocess(
             Tool.path, ["migrate", "up", shop.store, "--dir", "migrations", "--json"],
             in: shop.folder.path)
-        try up.wait { up.error.contains("waiting for another process") }
+        try up.wait { up.error.contains("waiting for process") }
         up.send(SIGTERM)
         let outcome = try up.finish()
         #expect(outcome.exitCode == 143, "\(outcome.error)")

@@ -52,15 +52,13 @@ struct LockTimeout: ParsableArguments {
 }
 
 extension MigrationLocation {
-    /// Returns the runner for a store, by default the given one, and the folder; `notice` reports waits.
+    /// Returns the runner for a store, by default the given one, and the folder.
     func runner(
-        _ context: ScriptContext, for store: String? = nil, _ notice: WaitNotice? = nil,
-        timeout: LockTimeout? = nil
+        _ context: ScriptContext, for store: String? = nil, timeout: LockTimeout? = nil
     ) throws -> MigrationRunner {
         let runner = MigrationRunner(
             context.storeModule, store: store ?? self.store,
             directory: try MigrationDirectory(folder, context.storeModule))
-        runner.isWaiting = notice?.note
         if let timeout { runner.lockTimeout = timeout.seconds }
         return runner
     }

@@ -66,9 +66,8 @@ struct MigrateBaselineCommand: ParsableCommand {
 
     func run() throws {
         let (location, to) = (location, to)
-        let notice = WaitNotice(location.store)
-        MigrationSession.perform(json: location.json, notice: notice) { context in
-            let runner = try location.runner(context, notice)
+        MigrationSession.perform(json: location.json) { context in
+            let runner = try location.runner(context)
             let report = try runner.baseline(to: to)
             return .init(report: report.value, lines: MigrationText.baseline(report))
         }

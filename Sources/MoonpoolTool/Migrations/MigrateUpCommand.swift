@@ -79,10 +79,9 @@ struct MigrateUpCommand: ParsableCommand {
     func run() throws {
         let command = self
         let pattern = StorePattern(location.store)
-        let notice = WaitNotice(location.store)
-        MigrationSession.perform(json: location.json, notice: notice) { context in
+        MigrationSession.perform(json: location.json) { context in
             guard pattern.isPattern else {
-                return try command.migrateStore(command.location.store, context, notice)
+                return try command.migrateStore(command.location.store, context)
             }
             let stores = try pattern.requirePaths()
             _ = try MigrationDirectory(command.location.folder, context.storeModule)
@@ -94,15 +93,15 @@ struct MigrateUpCommand: ParsableCommand {
                 )
             }
             return try MigrationSession.each(stores) { store in
-                try command.migrateStore(store, context, notice)
+                try command.migrateStore(store, context)
             }
         }
     }
 
     private func migrateStore(
-        _ store: String, _ context: ScriptContext, _ notice: WaitNotice
+        _ store: String, _ context: ScriptContext
     ) throws -> MigrationSession.Result {
-        let runner = try location.runner(context, for: store, notice, timeout: timeout)
+        let runner = try location.runner(context, for: store, timeout: timeout)
         runner.continuesEdited = continuesEdited
         let progress = runner.showProgress()
         defer { progress.end() }
@@ -201,9 +200,8 @@ struct MigrateDownCommand: ParsableCommand {
 
     func run() throws {
         let (location, to, backup, timeout) = (location, to, backup, timeout)
-        let notice = WaitNotice(location.store)
-        MigrationSession.perform(json: location.json, notice: notice) { context in
-            let runner = try location.runner(context, notice, timeout: timeout)
+        MigrationSession.perform(json: location.json) { context in
+            let runner = try location.runner(context, timeout: timeout)
             let progress = runner.showProgress()
             defer { progress.end() }
             let report = try runner.down(to: to, backup: .init(backup))

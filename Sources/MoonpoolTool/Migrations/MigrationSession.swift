@@ -4,7 +4,6 @@ import ObjectStore
 import REPL
 import ScriptHost
 import StoreBindings
-import Synchronization
 
 /// Runs a migration command on a script's thread, because migrations run Lua code.
 ///
@@ -36,7 +35,7 @@ enum MigrationSession {
     /// An error is printed, and the exit code is `failure`. A command that writes findings in a format also writes the
     /// error as one.
     static func perform(
-        json: Bool, failure: Int32 = 1, format: FindingFormat? = nil, notice: WaitNotice? = nil,
+        json: Bool, failure: Int32 = 1, format: FindingFormat? = nil,
         _ work: @escaping @Sendable (ScriptContext) throws -> Result
     ) -> Never {
         ProcessServices.reserveOutput()
@@ -64,12 +63,7 @@ enum MigrationSession {
             }
         }
         ProcessServices.exit(
-            ScriptRunner.run([(configuration, main)], rollingBackOnTermination: true) { loop in
-                guard let notice else { return nil }
-                return loop.timer(
-                    after: .milliseconds(500), every: .milliseconds(500), keepsAlive: false
-                ) { notice.look() }
-            })
+            ScriptRunner.run([(configuration, main)], rollingBackOnTermination: true))
     }
 
     /// Runs the work with each store; the exit code is the highest one.
@@ -149,33 +143,4 @@ enum MigrationSession {
         io.stdout:setvbuf "no"
         os.exit = function() error("os.exit ends the process; a script returns or raises an error", 2) end
         """
-}
-
-/// Reports once that the command waits for another process.
-final class WaitNotice: Sendable {
-    private enum State { case idle, waiting, due, shown }
-    private let state = Mutex(State.idle)
-    private let store: String
-
-    /// Creates a notice for a store.
-    init(_ store: String) { self.store = store }
-
-    /// Records the start or the end of a wait; the waiting thread calls it.
-    func note(isWaiting: Bool) {
-        state.withLock { state in if state != .shown { state = isWaiting ? .waiting : .idle } }
-    }
-
-    /// Reports a wait that has lasted since the previous call; another thread calls it at intervals.
-    func look() {
-        let isDue = state.withLock { state in
-            defer {
-                if state == .waiting { state = .due } else if state == .due { state = .shown }
-            }
-            return state == .due
-        }
-        if isDue {
-            ProcessServices.writeError(
-                "moonpool: waiting for another process that is writing to '\(store)'\n")
-        }
-    }
 }

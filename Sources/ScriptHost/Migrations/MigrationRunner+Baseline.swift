@@ -47,7 +47,7 @@ extension MigrationRunner {
         }
         let script = try scripts.script(last)
         let known = comparison.history.applied.last?.entry.number
-        let transaction = try beginMigration(borrowed.store)
+        let transaction = try borrowed.store.beginMigration()
         defer { transaction.end() }
         try checkVersion(borrowed.store.schema.version, last)
         try requireSchema(of: script, borrowed.store)

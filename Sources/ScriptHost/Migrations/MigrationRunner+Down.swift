@@ -80,7 +80,7 @@ extension MigrationRunner {
             try entry?.added
             ?? SchemaDifference.between(classes, and: script.schema).compactMap(\.addition)
         do {
-            let transaction = try beginMigration(store)
+            let transaction = try store.beginMigration()
             defer { transaction.end() }
             var log = transaction.log
             guard log.entries.last?.number == file.number else { throw migratedMeanwhile }

@@ -114,7 +114,7 @@ extension MigrationRunner {
         let directory = try MigrationDirectory(directory.path, module)
         let borrowed = try borrowExisting()
         defer { borrowed.end() }
-        let transaction = try beginMigration(borrowed.store)
+        let transaction = try borrowed.store.beginMigration()
         defer { transaction.end() }
         var log = transaction.log
         let history = MigrationHistory(log, directory)

@@ -43,8 +43,6 @@ package final class MigrationRunner {
     package var progress: Progress?
     /// Receives each applied migration, before the next one starts.
     package var didApply: ((AppliedMigration) -> Void)?
-    /// Receives true at the start of a wait for the write lock, and false at its end.
-    package var isWaiting: ((Bool) -> Void)?
     /// The maximum wait for the write lock in seconds; 0 for no wait.
     package var lockTimeout: Double = 60
     /// The number of backups of the store to keep; nil for all.
@@ -71,10 +69,10 @@ package final class MigrationRunner {
 
     /// Opens the store; a wait for the write lock that takes longer than ``lockTimeout`` throws `limit_exceeded`.
     private func borrow(_ configuration: StoreConfiguration) throws -> BorrowedStore {
-        let (timeout, store) = (lockTimeout, store)
+        let timeout = lockTimeout
         var start: ContinuousClock.Instant?
         var last = ContinuousClock.now
-        return try module.borrow(configuration) {
+        return try module.borrow(configuration) { store in
             let now = ContinuousClock.now
             // The function is called about fifty times a second, so a longer pause means that another wait has started.
             if start == nil || last.duration(to: now) > .seconds(1) { start = now }
@@ -82,7 +80,7 @@ package final class MigrationRunner {
             guard let start, start.duration(to: now) >= .seconds(timeout) else { return }
             throw StoreError(
                 .limitExceeded,
-                "another process is writing to '\(store)', and the lock was not free within "
+                "\(store.writerDescription) is writing to \(store.title), and the lock was not free within "
                     + "\(timeout == timeout.rounded() ? "\(Int(timeout))" : "\(timeout)") seconds; try again, or "
                     + "wait longer with --lock-timeout")
         }
@@ -159,7 +157,7 @@ package final class MigrationRunner {
         let attempt = MigrationAttempt(file)
         let target = try target(of: script, store)
         do {
-            let transaction = try beginMigration(store)
+            let transaction = try store.beginMigration()
             defer { transaction.end() }
             var log = transaction.log
             let history = MigrationHistory(log, directory)
@@ -211,13 +209,6 @@ package final class MigrationRunner {
     func makeBackup(_ attempt: MigrationAttempt, _ store: Store, _ log: MigrationLog) throws {
         attempt.backup = try makeBackup(of: store, log: log)
         attempt.hasMadeBackup = attempt.backup != nil
-    }
-
-    /// Begins a write transaction that migrates the store, and reports the wait for the write lock.
-    func beginMigration(_ store: Store) throws -> MigrationTransaction {
-        isWaiting?(true)
-        defer { isWaiting?(false) }
-        return try store.beginMigration()
     }
 
     /// Reports the progress of a migration, and records the objects that it cannot migrate.
@@ -275,7 +266,7 @@ package final class MigrationRunner {
     private func recordNumbers(_ store: Store, _ comparison: MigrationComparison) throws {
         guard let last = comparison.history.last else { return }
         let schema = try scripts.schema(after: last)
-        let transaction = try beginMigration(store)
+        let transaction = try store.beginMigration()
         defer { transaction.end() }
         var log = transaction.log
         log.replaceEntries(MigrationHistory(log, directory).recorded)

@@ -14,13 +14,14 @@ extension StoreModule {
     ///
     /// `whileWaiting` is called in addition to ``whileWaiting`` until the task ends.
     package func borrow(
-        _ configuration: StoreConfiguration, whileWaiting waitHandler: (() throws -> Void)? = nil
+        _ configuration: StoreConfiguration,
+        whileWaiting waitHandler: ((Store) throws -> Void)? = nil
     ) throws -> BorrowedStore {
         let outerHandler = whileWaiting
         if let waitHandler {
             whileWaiting = {
-                try outerHandler?()
-                try waitHandler()
+                try outerHandler?($0)
+                try waitHandler($0)
             }
         }
         let known = handles.first { $0.isAt(configuration.location) }
@@ -47,7 +48,7 @@ package struct BorrowedStore {
     /// Whether the store was opened for the task.
     fileprivate let isOwn: Bool
     fileprivate let module: StoreModule
-    fileprivate let outerHandler: (() throws -> Void)?
+    fileprivate let outerHandler: ((Store) throws -> Void)?
 
     /// Closes the store, unless the script has it open.
     package func end() {

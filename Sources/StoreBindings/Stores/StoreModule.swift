@@ -116,7 +116,7 @@ package final class StoreModule {
     /// Runs about fifty times a second while a write waits for another writer.
     ///
     /// An error that it throws ends the wait. Without the function, the host receives a hint after a second.
-    package var whileWaiting: (() throws -> Void)?
+    package var whileWaiting: ((Store) throws -> Void)?
     /// Asks the user if `define` would lose data; with nil, `define` throws an error.
     ///
     /// Returning true has the same effect as `force = true`.
@@ -238,8 +238,8 @@ package final class StoreModule {
             }, shouldCompact: shouldCompact,
             whileWaiting: { [weak self] store in
                 try self?.state.checkStopping()
-                guard let handler = self?.whileWaiting else { return wait.note(store) }
-                try handler()
+                wait.note(store)
+                try self?.whileWaiting?(store)
             })
         let handle = migrated ?? StoreHandle(self, store)
         store.notifications.errorHandler = { [weak self] error, token in

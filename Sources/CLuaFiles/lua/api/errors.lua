@@ -40,5 +40,5 @@
 ---| "closed" # The store was closed.
 ---| "interrupted" # The script was interrupted, for example by Ctrl-C.
 ---| "limit_exceeded" # The script exceeded its limit of memory, time or instructions.
----| "timed_out" # A service did not reply in time; it may still handle the request later.
+---| "timed_out" # The write lock was not free, or a service did not reply, in time; the service may still handle the request.
 ---| "unavailable" # No server can be reached, or no service answers requests to the subject.
