@@ -1,4 +1,5 @@
--- Draws a recorded session (the format of `.transcript`) as an SVG of a terminal window, on standard output.
+-- Draws a recorded session (the format of `.transcript`) as an SVG of a terminal window, on standard output. The lines
+-- appear one after the other, in a loop; viewers without animations show all of them.
 -- Usage: moonpool scripts/picture.lua SESSION > PICTURE
 
 local path = arg[1] or error("usage: moonpool scripts/picture.lua SESSION", 0)
@@ -77,9 +78,26 @@ add('<rect width="%d" height="%d" rx="8" fill="#2e3440"/>', width, height)
 for index, color in ipairs { "#bf616a", "#ebcb8b", "#a3be8c" } do
   add('<circle cx="%d" cy="15" r="5" fill="%s"/>', 4 + index * 16, color)
 end
+
+-- The seconds before a line appears: an entry is typed, its output follows at once.
+local entry_time, line_time, last_time = 1.6, 0.12, 6
+local moments, duration = {}, 0
+for number, line in ipairs(lines) do
+  moments[number] = duration
+  local following = lines[number + 1] or ""
+  duration = duration + (following:find "^%l+ v%d+[^>]*> " and entry_time or line_time)
+end
+duration = duration + last_time
+
 add('<g font-family="ui-monospace, \'DejaVu Sans Mono\', Menlo, Consolas, monospace" font-size="13">')
 for number, line in ipairs(lines) do
   local column = 0
+  if moments[number] > 0 then
+    add('<g><animate attributeName="opacity" values="0;1" keyTimes="0;%.4f" calcMode="discrete" dur="%.2fs" '
+      .. 'repeatCount="indefinite"/>', moments[number] / duration, duration)
+  else
+    add "<g>"
+  end
   for _, piece in ipairs(line_pieces(line)) do
     local text, role = piece[1], piece[2]
     local length = utf8.len(text)
@@ -89,6 +107,7 @@ for number, line in ipairs(lines) do
     end
     column = column + length
   end
+  add "</g>"
 end
 add "</g>"
 add "</svg>"
