@@ -9,6 +9,7 @@
     !__has_include("api/projections.lua") || !__has_include("api/mixed.lua") || !__has_include("api/observing.lua") || \
     !__has_include("api/threads.lua") || !__has_include("api/replication.lua") || !__has_include("api/values.lua") || \
     !__has_include("api/migration.lua") || !__has_include("api/transfer.lua") || !__has_include("api/prompt.lua") || \
+    !__has_include("api/extending.lua") || \
     !__has_include("api/errors.lua")
 #error "a file is missing"
 #endif
@@ -45,6 +46,7 @@ lua_files:
     FILE "api/migration.lua"
     FILE "api/transfer.lua"
     FILE "api/prompt.lua"
+    FILE "api/extending.lua"
     FILE "api/errors.lua"
     .quad 0, 0
     .section .note.GNU-stack, "", %progbits

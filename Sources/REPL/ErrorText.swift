@@ -28,7 +28,7 @@ struct ErrorText {
         if error.kind == .interrupted, error.limit == nil {
             return style.paint("interrupted", .error) + way(error.traceback)
         }
-        var message = error.message
+        var message = Self.withoutOwnLocation(error.message)
         if case .table = error.value, message.hasPrefix("(error object") {
             message = "error: " + print(error.value)
         }
@@ -36,6 +36,16 @@ struct ErrorText {
         if let hint = hint(message) { lines.append(hint) }
         if let excerpt = excerpt(message) { lines.append(excerpt) }
         return lines.joined(separator: "\n") + way(error.traceback)
+    }
+
+    /// The beginning of the names of the program's own Lua files, whose locations are not the user's.
+    private static let ownChunk = "[moonpool "
+
+    private static func withoutOwnLocation(_ message: String) -> String {
+        guard message.hasPrefix(ownChunk) else { return message }
+        let parts = message.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
+        guard parts.count == 3, Int(parts[1]) != nil else { return message }
+        return String(parts[2].drop { $0 == " " })
     }
 
     /// Returns a message with its first line wrapped; further lines are excerpts with marks below them.
@@ -79,7 +89,7 @@ struct ErrorText {
         guard let traceback else { return "" }
         var calls = traceback.split(separator: "\n").dropFirst().map { line in
             String(line.drop { $0 == "\t" || $0 == " " })
-        }
+        }.filter { !$0.hasPrefix(Self.ownChunk) }
         var others = framesBelow
         while others > 0, let last = calls.popLast() {
             if !last.hasPrefix("(...tail") { others -= 1 }

@@ -18,6 +18,8 @@ package final class Session {
     let output: SessionOutput
     let observers: ObserverWatch
     let modules: ModuleReloader
+    /// The module `moonpool.prompt` of the script, with the dot commands.
+    let module: PromptModule
     private let screenStyle: Style
     /// The size of the window when the entry was submitted.
     var window: (columns: Int, rows: Int)
@@ -92,6 +94,8 @@ package final class Session {
         observers = ObserverWatch(output, style)
         if watchesCalls { observers.watch(context) }
         modules = ModuleReloader(context, evaluator)
+        module = PromptModule.attached(to: context)
+        module.install(for: self)
         installHelp()
         confirmLosses()
         context.storeModule.chunkSource = { [evaluator] in evaluator.source(named: $0) }
@@ -116,7 +120,7 @@ package final class Session {
     /// Runs one complete entry: a command or Lua.
     package func run(_ entry: String) {
         // An entry that runs while a handler sleeps must not have the label of the handler.
-        observers.unlabelled { runUnlabelled(entry) }
+        module.using(self) { observers.unlabelled { runUnlabelled(entry) } }
     }
 
     private func runUnlabelled(_ entry: String) {
@@ -156,10 +160,11 @@ package final class Session {
 
     /// Returns the completions at the end of a typed text, or nil if there are none.
     ///
-    /// Runs no Lua code, reads no objects and begins no transaction: the cost depends on the schema and the named
-    /// tables, never on the number of objects.
+    /// Runs no Lua code of the user except the completion function of a command that the user has added. Reads no
+    /// objects and begins no transaction: the cost depends on the schema and the named tables, never on the number of
+    /// objects.
     package func completion(of text: String) -> Completion? {
-        Completer(session: self).complete(text)
+        module.using(self) { Completer(session: self).complete(text) }
     }
 
     /// Runs Lua and prints its values or its error.

@@ -26,7 +26,7 @@ final class TestSession: Sendable {
     private let mailbox: Mailbox
 
     /// Creates a session in a window of this size, with an empty in-memory store as `store`.
-    init(columns: Int = 80, rows: Int = 24) throws {
+    init(columns: Int = 80, rows: Int = 24, hasPanels: Bool = false) throws {
         guard let pipe = WakePipe() else { throw Silence() }
         let shown = Shown()
         let mailbox = Mailbox(waking: pipe)
@@ -44,9 +44,10 @@ final class TestSession: Sendable {
                     shown.add(words.joined(separator: "\t") + "\n")
                     return .none
                 })
+            var output = SessionOutput(write: shown.add)
+            output.hasPanels = hasPanels
             let session = Session(
-                context, style: .plain, window: (columns, rows),
-                output: SessionOutput(write: shown.add))
+                context, style: .plain, window: (columns, rows), output: output)
             mailbox.begin(LoopBound(session, on: context.loop))
             return 0
         }

@@ -172,7 +172,8 @@ import Testing
 
     /// Types of tables and globals, which do not declare their names.
     static let tables: Set = [
-        "prompt", "section change", "open options", "property declaration", "observe options",
+        "prompt", "moonpool.prompt", "command options", "columns options", "panel options",
+        "section change", "open options", "property declaration", "observe options",
         "plot options",
         "write options", "import options", "export options", "csv options", "json options",
         "record options", "replication", "publish options", "follow options", "service",
@@ -255,7 +256,7 @@ import Testing
         ("where", 4), ("Results.where", 1), ("dogs:where", 4), ("moonpool.open", 1), ("open", 1),
         ("observe", 6), ("store.observe", 1), ("STORE:observe", 1), ("frozen store.objects", 1),
         ("set.union", 1), ("json.encode", 1), ("moonpool.json.encode", 1), ("nothing", 0), ("", 0),
-        (".", 0), (":::", 0), ("store", 1),
+        (".", 0), (":::", 0), ("store", 2),
     ])
     func `names are found with and without their type`(text: String, count: Int) {
         let found = HelpCatalog.find(text).count

@@ -2,19 +2,21 @@ import LuaHost
 
 extension MetaCommand {
     /// Commands that look into the frames of the last error.
-    static let frames: [MetaCommand] = [
-        MetaCommand(
-            "locals", "", "Show the variables of a frame of the last error.", isPaged: true,
-            isUnsaved: true
-        ) { session, _ in try session.writeFrame(withVariables: true) },
-        MetaCommand(
-            "up", "", "Select the caller of the frame that .locals shows.", isUnsaved: true
-        ) { session, _ in try session.moveFrame(by: 1) },
-        MetaCommand(
-            "down", "", "Select the frame that was called from the one that .locals shows.",
-            isUnsaved: true
-        ) { session, _ in try session.moveFrame(by: -1) },
-    ]
+    static var frames: [MetaCommand] {
+        [
+            MetaCommand(
+                "locals", "", "Show the variables of a frame of the last error.", isPaged: true,
+                isUnsaved: true
+            ) { session, _ in try session.writeFrame(withVariables: true) },
+            MetaCommand(
+                "up", "", "Select the caller of the frame that .locals shows.", isUnsaved: true
+            ) { session, _ in try session.moveFrame(by: 1) },
+            MetaCommand(
+                "down", "", "Select the frame that was called from the one that .locals shows.",
+                isUnsaved: true
+            ) { session, _ in try session.moveFrame(by: -1) },
+        ]
+    }
 }
 
 extension Session {

@@ -3,29 +3,31 @@ import Reference
 import StoreBindings
 
 extension MetaCommand {
-    static let general: [MetaCommand] = [
-        MetaCommand(
-            "help", "[name]",
-            "Show the topics of help, or help on a topic, command, class, method or function of Lua.",
-            argument: .help, isPaged: true, isUnsaved: true
-        ) { session, name in
-            if name.isEmpty { session.writeHelp() } else { try session.writeHelp(on: name) }
-        },
-        MetaCommand("timing", "on | off", "Show how long each entry takes.", argument: .onOff) {
-            session, argument in
-            switch argument {
-            case "on": session.isTiming = true
-            case "off": session.isTiming = false
-            case "": session.isTiming.toggle()
-            default: throw CommandError("expected on or off, got '\(argument)'")
-            }
-            session.write("timing is \(session.isTiming ? "on" : "off")\n")
-        },
-        MetaCommand(
-            "quit", "", "End the session, like .exit, exit, quit, and Ctrl-D on an empty line.",
-            isUnsaved: true, aliases: ["exit"]
-        ) { session, _ in session.end() },
-    ]
+    static var general: [MetaCommand] {
+        [
+            MetaCommand(
+                "help", "[name]",
+                "Show the topics of help, or help on a topic, command, class, method or function of Lua.",
+                argument: .help, isPaged: true, isUnsaved: true
+            ) { session, name in
+                if name.isEmpty { session.writeHelp() } else { try session.writeHelp(on: name) }
+            },
+            MetaCommand("timing", "on | off", "Show how long each entry takes.", argument: .onOff) {
+                session, argument in
+                switch argument {
+                case "on": session.isTiming = true
+                case "off": session.isTiming = false
+                case "": session.isTiming.toggle()
+                default: throw CommandError("expected on or off, got '\(argument)'")
+                }
+                session.write("timing is \(session.isTiming ? "on" : "off")\n")
+            },
+            MetaCommand(
+                "quit", "", "End the session, like .exit, exit, quit, and Ctrl-D on an empty line.",
+                isUnsaved: true, aliases: ["exit"]
+            ) { session, _ in session.end() },
+        ]
+    }
 }
 
 extension Session {
@@ -40,7 +42,7 @@ extension Session {
             """)
         lines += ["", "Topics, for .help TOPIC:"]
         lines += wrap.definitions(
-            MetaCommand.topics.map { topic in
+            commands.topics.map { topic in
                 (topic.name, topic.commands.map { "." + $0.name }.joined(separator: " "))
             } + [
                 ("commands", "all dot commands"), ("shortcuts", "the keys"),
@@ -59,8 +61,9 @@ extension Session {
     }
 
     /// The names of pages with several entries.
-    static let helpTopics =
-        MetaCommand.topics.map(\.name) + ["commands", "shortcuts", "api", "errors", "lua"]
+    var helpTopics: [String] {
+        commands.topics.map(\.name) + ["commands", "shortcuts", "api", "errors", "lua"]
+    }
 
     /// Writes a page with several entries; returns false for other names.
     func writeHelp(onTopic name: String) -> Bool {
@@ -79,8 +82,8 @@ extension Session {
                 return (library, names.joined(separator: ", "))
             }
         default:
-            let topic = MetaCommand.topics.first { $0.name == name }
-            guard let commands = name == "commands" ? MetaCommand.all : topic?.commands else {
+            let topic = commands.topics.first { $0.name == name }
+            guard let commands = name == "commands" ? commands.all : topic?.commands else {
                 return false
             }
             rows = commands.map { (".\($0.name) \($0.usage)", $0.summary) }

@@ -9,7 +9,7 @@ extension Session {
     func writeHelp(on text: String) throws {
         let name = String(text.drop { $0 == "." || $0 == ":" })
         if writeHelp(onTopic: name) { return }
-        if let command = MetaCommand.find(name),
+        if let command = commands.find(name),
             text.hasPrefix(".") || helpText.page(on: name) == nil
         {
             return writeHelp(on: command)
@@ -21,7 +21,7 @@ extension Session {
         let pages = [isLibrary ? nil : helpText.page(on: name), library].compactMap(\.self)
         if !pages.isEmpty {
             write(pages.joined(separator: "\n"))
-            if let command = MetaCommand.find(name) {
+            if let command = commands.find(name) {
                 write("\n")
                 writeHelp(on: command)
             }
@@ -30,7 +30,7 @@ extension Session {
         if let found = schema?.find(name) { return writeSchema(found) }
         let near = HelpText.nearest(
             to: name,
-            besides: MetaCommand.all.map(\.name) + Self.helpTopics + LuaLibrary.names
+            besides: commands.all.map(\.name) + helpTopics + LuaLibrary.names
                 + (schema?.classes.map(\.name) ?? []))
         throw CommandError(
             "no help on '\(name)'" + (near.map { "; did you mean '\($0)'?" } ?? ""))

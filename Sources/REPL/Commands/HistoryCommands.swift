@@ -4,47 +4,49 @@ import StoreBindings
 
 extension MetaCommand {
     /// Commands about the versions of a store.
-    static let history: [MetaCommand] = [
-        MetaCommand(
-            "history", "",
-            "List the versions with time, script, process and changes; arrows select, Enter shows the difference, g opens the version.",
-            isPaged: true
-        ) { session, _ in
-            session.open(try HistoryPanel(session, session.requireLiveStore()))
-        },
-        MetaCommand(
-            "diff", "[A [B]]",
-            "Show the changes of the last commit, since version A, or between A and B.",
-            argument: .number, isPaged: true
-        ) { session, text in try session.writeDifference(text) },
-        MetaCommand(
-            "goto", "[VERSION]",
-            "Show an earlier version: `store` reads that version. Without a version, return to the newest one.",
-            argument: .number
-        ) { session, text in
-            guard !text.isEmpty else { return try session.returnToPresent() }
-            let version = try session.version(text)
-            try session.visit(version)
-            guard session.visitedVersion == version else { return }
-            session.write("store shows version \(version); .goto returns\n")
-        },
-        MetaCommand(
-            "undo", "[VERSION]",
-            "Reverse the last transaction, or restore the state of a version, in a new transaction.",
-            argument: .number, code: "store:undo()"
-        ) { session, text in
-            let store = try session.requireLiveStore().store
-            guard !text.isEmpty else {
-                let version = try store.undo()
-                return session.write(
-                    "undid version \(version); the store is at version \(store.version)\n")
-            }
-            let version = try session.version(text)
-            try store.restore(version)
-            session.write(
-                "restored the state of version \(version) as version \(store.version)\n")
-        },
-    ]
+    static var history: [MetaCommand] {
+        [
+            MetaCommand(
+                "history", "",
+                "List the versions with time, script, process and changes; arrows select, Enter shows the difference, g opens the version.",
+                isPaged: true
+            ) { session, _ in
+                session.open(try HistoryPanel(session, session.requireLiveStore()))
+            },
+            MetaCommand(
+                "diff", "[A [B]]",
+                "Show the changes of the last commit, since version A, or between A and B.",
+                argument: .number, isPaged: true
+            ) { session, text in try session.writeDifference(text) },
+            MetaCommand(
+                "goto", "[VERSION]",
+                "Show an earlier version: `store` reads that version. Without a version, return to the newest one.",
+                argument: .number
+            ) { session, text in
+                guard !text.isEmpty else { return try session.returnToPresent() }
+                let version = try session.version(text)
+                try session.visit(version)
+                guard session.visitedVersion == version else { return }
+                session.write("store shows version \(version); .goto returns\n")
+            },
+            MetaCommand(
+                "undo", "[VERSION]",
+                "Reverse the last transaction, or restore the state of a version, in a new transaction.",
+                argument: .number, code: "store:undo()"
+            ) { session, text in
+                let store = try session.requireLiveStore().store
+                guard !text.isEmpty else {
+                    let version = try store.undo()
+                    return session.write(
+                        "undid version \(version); the store is at version \(store.version)\n")
+                }
+                let version = try session.version(text)
+                try store.restore(version)
+                session.write(
+                    "restored the state of version \(version) as version \(store.version)\n")
+            },
+        ]
+    }
 }
 
 extension Session {

@@ -2,41 +2,43 @@ import ObjectStore
 import StoreBindings
 
 extension MetaCommand {
-    static let live: [MetaCommand] = [
-        MetaCommand(
-            "watch", "QUERY",
-            "Show a query as a table that follows the data: new, changed and removed rows in color; q leaves.",
-            argument: .query
-        ) { session, text in
-            guard !text.isEmpty else {
-                throw CommandError(
-                    "expected a query, such as Dog where age > 3, or an expression, such as "
-                        + "store:objects \"Dog\":sorted \"age\"")
-            }
-            session.open(try WatchPanel(session, text))
-        },
-        MetaCommand(
-            "observers", "[live]",
-            """
-            List the observers with their cost and source location. live: update the list until Ctrl-C, and mark called \
-            observers with ●. Columns: last, mean and longest are durations of the function (running: it has not \
-            returned), and finding is the average time to compute a change.
-            """,
-            argument: .words(["live"])
-        ) { session, argument in
-            switch argument {
-            case "":
-                session.screen.beginPage()
-                for line in session.observerLines() { session.write(line + "\n") }
-            case "live":
-                var calls = RecentCalls()
-                try session.showLive(every: .milliseconds(250)) {
-                    session.observerLines(marking: calls.update(session))
+    static var live: [MetaCommand] {
+        [
+            MetaCommand(
+                "watch", "QUERY",
+                "Show a query as a table that follows the data: new, changed and removed rows in color; q leaves.",
+                argument: .query
+            ) { session, text in
+                guard !text.isEmpty else {
+                    throw CommandError(
+                        "expected a query, such as Dog where age > 3, or an expression, such as "
+                            + "store:objects \"Dog\":sorted \"age\"")
                 }
-            default: throw CommandError("expected nothing or live, got '\(argument)'")
-            }
-        },
-    ]
+                session.open(try WatchPanel(session, text))
+            },
+            MetaCommand(
+                "observers", "[live]",
+                """
+                List the observers with their cost and source location. live: update the list until Ctrl-C, and mark called \
+                observers with ●. Columns: last, mean and longest are durations of the function (running: it has not \
+                returned), and finding is the average time to compute a change.
+                """,
+                argument: .words(["live"])
+            ) { session, argument in
+                switch argument {
+                case "":
+                    session.screen.beginPage()
+                    for line in session.observerLines() { session.write(line + "\n") }
+                case "live":
+                    var calls = RecentCalls()
+                    try session.showLive(every: .milliseconds(250)) {
+                        session.observerLines(marking: calls.update(session))
+                    }
+                default: throw CommandError("expected nothing or live, got '\(argument)'")
+                }
+            },
+        ]
+    }
 }
 
 /// The observers that were called within the last second.

@@ -4,13 +4,15 @@ import StoreBindings
 
 extension MetaCommand {
     /// Commands for expressions that are evaluated again when data changes.
-    static let expressions: [MetaCommand] = [
-        MetaCommand(
-            "live", "[EXPRESSION | off [N]]",
-            "Show the value of an expression above the prompt now and whenever it changes; off ends all, or one.",
-            argument: .expression, isUnsaved: true
-        ) { session, text in try session.live(text) }
-    ]
+    static var expressions: [MetaCommand] {
+        [
+            MetaCommand(
+                "live", "[EXPRESSION | off [N]]",
+                "Show the value of an expression above the prompt now and whenever it changes; off ends all, or one.",
+                argument: .expression, isUnsaved: true
+            ) { session, text in try session.live(text) }
+        ]
+    }
 }
 
 /// An expression whose value is shown whenever it changes.

@@ -8,93 +8,100 @@ extension MetaCommand {
     fileprivate static let noClasses =
         "no classes yet; create one with store:define { Dog = { name = \"string\" } }\n"
 
-    static let looking: [MetaCommand] = [
-        MetaCommand(
-            "schema", "[class] [--tree | --lua | --mermaid | --dot]",
-            "Show the classes as boxes with their links, one class as a tree, or the schema in another form.",
-            argument: .schema,
-            isPaged: true
-        ) { session, text in try session.writeSchema(text.split(separator: " ").map(String.init)) },
-        MetaCommand(
-            "classes", "", "List the classes with their objects and bytes.", isPaged: true
-        ) { session, _ in
-            let store = try session.requireStore().store
-            let view = store.view
-            guard !view.schema.classes.isEmpty else { return session.write(noClasses) }
-            // In a write transaction, statistics describe the last commit.
-            let found = store.isInWrite ? [] : try store.statistics().classes
-            let bytes = Dictionary(
-                found.map { ($0.name, $0.bytes) }, uniquingKeysWith: { first, _ in first })
-            let rows = try view.schema.classes.map { found in
-                [
-                    found.name, ValueText.count(try view.count(of: found)),
-                    bytes[found.name].map { ValueText.count($0) } ?? "-",
-                    found.properties.map(\.name).joined(separator: ", "),
-                ]
-            }
-            session.writeTable(
-                [["class", "objects", "bytes", "properties"]] + rows, numeric: [1, 2])
-        },
-        MetaCommand(
-            "explain", "QUERY", "Describe the plan of a query and the cost of observing it.",
-            argument: .query
-        ) { session, text in
-            guard !text.isEmpty else {
-                throw CommandError(
-                    "expected a query, such as Dog where age > 3, or an expression, such as "
-                        + "store:objects \"Dog\":sorted \"age\"")
-            }
-            let values = try session.prepareQuery(text)()
-            switch values.first.flatMap(session.context.storeModule.inspect) {
-            case .results(let results): session.write(try results.explain() + "\n")
-            case .list(let list): session.write(try Results(list).explain() + "\n")
-            case .set(let set): session.write(try Results(set).explain() + "\n")
-            case .map(let map): session.write(try Results(map).explain() + "\n")
-            default:
-                throw CommandError("expected a query, got \(Session.described(values.first))")
-            }
-        },
-        MetaCommand("stats", "", "Show statistics of the store and the session.") { session, _ in
-            try session.writeStatistics()
-        },
-        MetaCommand(
-            "replication", "",
-            "Show the replication of the store and its progress."
-        ) { session, _ in
-            let store = try session.requireStore().store
-            guard let report = try ReplicationReport.read(store) else {
-                return session.write("the store is not replicated; see .help publish\n")
-            }
-            session.writeTable(report.rows.map { [$0.name, $0.value] }, header: false)
-        },
-        MetaCommand("pins", "", "List the version pins and the space that each keeps in use.") {
-            session, _ in
-            let pins = try session.requireStore().store.pins()
-            guard !pins.isEmpty else { return session.write("no version pins\n") }
-            let rows = pins.map { pin in
-                [
-                    "\(pin.version)", pin.summary, pin.since?.description ?? "-",
-                    ValueText.count(pin.bytes >> 10, "KiB", "KiB"),
-                ]
-            }
-            session.writeTable([["version", "held by", "since", "keeps"]] + rows, numeric: [0, 3])
-        },
-        MetaCommand("versions", "", "Show the version of the store and the extent of its history.")
-        {
-            session, _ in
-            let store = try session.requireStore().store
-            let kept = store.configuration.history
-            session.writeTable(
-                [
-                    ["version", "\(store.version)"],
-                    ["schema version", "\(store.schema.version)"],
+    static var looking: [MetaCommand] {
+        [
+            MetaCommand(
+                "schema", "[class] [--tree | --lua | --mermaid | --dot]",
+                "Show the classes as boxes with their links, one class as a tree, or the schema in another form.",
+                argument: .schema,
+                isPaged: true
+            ) { session, text in
+                try session.writeSchema(text.split(separator: " ").map(String.init))
+            },
+            MetaCommand(
+                "classes", "", "List the classes with their objects and bytes.", isPaged: true
+            ) { session, _ in
+                let store = try session.requireStore().store
+                let view = store.view
+                guard !view.schema.classes.isEmpty else { return session.write(noClasses) }
+                // In a write transaction, statistics describe the last commit.
+                let found = store.isInWrite ? [] : try store.statistics().classes
+                let bytes = Dictionary(
+                    found.map { ($0.name, $0.bytes) }, uniquingKeysWith: { first, _ in first })
+                let rows = try view.schema.classes.map { found in
                     [
-                        "history",
-                        kept == 0 ? "none" : "the last \(ValueText.count(kept, "version"))",
-                    ],
-                ], header: false)
-        },
-    ]
+                        found.name, ValueText.count(try view.count(of: found)),
+                        bytes[found.name].map { ValueText.count($0) } ?? "-",
+                        found.properties.map(\.name).joined(separator: ", "),
+                    ]
+                }
+                session.writeTable(
+                    [["class", "objects", "bytes", "properties"]] + rows, numeric: [1, 2])
+            },
+            MetaCommand(
+                "explain", "QUERY", "Describe the plan of a query and the cost of observing it.",
+                argument: .query
+            ) { session, text in
+                guard !text.isEmpty else {
+                    throw CommandError(
+                        "expected a query, such as Dog where age > 3, or an expression, such as "
+                            + "store:objects \"Dog\":sorted \"age\"")
+                }
+                let values = try session.prepareQuery(text)()
+                switch values.first.flatMap(session.context.storeModule.inspect) {
+                case .results(let results): session.write(try results.explain() + "\n")
+                case .list(let list): session.write(try Results(list).explain() + "\n")
+                case .set(let set): session.write(try Results(set).explain() + "\n")
+                case .map(let map): session.write(try Results(map).explain() + "\n")
+                default:
+                    throw CommandError("expected a query, got \(Session.described(values.first))")
+                }
+            },
+            MetaCommand("stats", "", "Show statistics of the store and the session.") {
+                session, _ in
+                try session.writeStatistics()
+            },
+            MetaCommand(
+                "replication", "",
+                "Show the replication of the store and its progress."
+            ) { session, _ in
+                let store = try session.requireStore().store
+                guard let report = try ReplicationReport.read(store) else {
+                    return session.write("the store is not replicated; see .help publish\n")
+                }
+                session.writeTable(report.rows.map { [$0.name, $0.value] }, header: false)
+            },
+            MetaCommand("pins", "", "List the version pins and the space that each keeps in use.") {
+                session, _ in
+                let pins = try session.requireStore().store.pins()
+                guard !pins.isEmpty else { return session.write("no version pins\n") }
+                let rows = pins.map { pin in
+                    [
+                        "\(pin.version)", pin.summary, pin.since?.description ?? "-",
+                        ValueText.count(pin.bytes >> 10, "KiB", "KiB"),
+                    ]
+                }
+                session.writeTable(
+                    [["version", "held by", "since", "keeps"]] + rows, numeric: [0, 3])
+            },
+            MetaCommand(
+                "versions", "", "Show the version of the store and the extent of its history."
+            ) {
+                session, _ in
+                let store = try session.requireStore().store
+                let kept = store.configuration.history
+                session.writeTable(
+                    [
+                        ["version", "\(store.version)"],
+                        ["schema version", "\(store.schema.version)"],
+                        [
+                            "history",
+                            kept == 0 ? "none" : "the last \(ValueText.count(kept, "version"))",
+                        ],
+                    ], header: false)
+            },
+        ]
+    }
 }
 
 extension Session {

@@ -1,10 +1,14 @@
+import LuaHost
+
 /// A dot command: its behavior, help and completion.
-struct MetaCommand: Sendable {
+struct MetaCommand {
     /// The kind of completion for the argument.
-    enum Argument: Sendable {
+    enum Argument {
         case none, className, help, file, onOff, expression, query, number
         case words([String])
         case module, schema
+        /// A Lua function that receives the argument and returns the candidates for its last word.
+        case function(LuaFunction)
     }
 
     var name: String
@@ -23,13 +27,14 @@ struct MetaCommand: Sendable {
     var isUnsaved: Bool
     /// Other names of the command.
     var aliases: [String]
-    var run: @Sendable (Session, String) throws -> Void
+    /// Whether a script has added the command with `moonpool.prompt.command`.
+    var isOfUser = false
+    var run: (Session, String) throws -> Void
 
     init(
         _ name: String, _ usage: String, _ summary: String, argument: Argument = .none,
         isPaged: Bool = false, code: String? = nil, isUnsaved: Bool = false,
-        aliases: [String] = [],
-        run: @escaping @Sendable (Session, String) throws -> Void
+        aliases: [String] = [], run: @escaping (Session, String) throws -> Void
     ) {
         self.name = name
         self.usage = usage
@@ -42,17 +47,50 @@ struct MetaCommand: Sendable {
         self.run = run
     }
 
-    /// The commands by topic, in the order of `.help`.
-    static let topics: [(name: String, commands: [MetaCommand])] = [
-        ("session", general + tutorial), ("inspecting", looking),
-        ("observing", live + reasons + expressions), ("debugging", frames),
-        ("past", history), ("transactions", writing), ("formats", results), ("files", files),
-    ]
+    /// The commands that are written in Swift, by topic.
+    static var topics: [(name: String, commands: [MetaCommand])] {
+        [
+            ("session", general + tutorial), ("inspecting", looking),
+            ("observing", live + reasons + expressions), ("debugging", frames),
+            ("past", history), ("transactions", writing), ("formats", results), ("files", files),
+        ]
+    }
+}
 
-    static let all: [MetaCommand] = topics.flatMap(\.commands)
+/// The dot commands of a script's prompts by topic, in the order of `.help`.
+struct CommandList {
+    /// The topic of commands that the user adds without naming a topic.
+    static let ownTopic = "yours"
 
-    static func find(_ name: String) -> MetaCommand? {
-        all.first { $0.name == name || $0.aliases.contains(name) }
+    private(set) var topics: [(name: String, commands: [MetaCommand])] = []
+
+    /// All commands.
+    var all: [MetaCommand] { topics.flatMap(\.commands) }
+
+    /// Returns the command with a name or an alias.
+    func find(_ name: String) -> MetaCommand? {
+        let all = all
+        return all.first { $0.name == name } ?? all.first { $0.aliases.contains(name) }
+    }
+
+    /// Adds a command to the end of a topic; a command with the same name keeps its place.
+    mutating func add(_ command: MetaCommand, to topic: String?) {
+        for index in topics.indices {
+            guard let place = topics[index].commands.firstIndex(where: { $0.name == command.name })
+            else { continue }
+            if topic == nil || topic == topics[index].name {
+                topics[index].commands[place] = command
+                return
+            }
+            topics[index].commands.remove(at: place)
+        }
+        let name = topic ?? Self.ownTopic
+        if let index = topics.firstIndex(where: { $0.name == name }) {
+            topics[index].commands.append(command)
+        } else {
+            topics.append((name, [command]))
+        }
+        topics.removeAll { $0.commands.isEmpty }
     }
 }
 

@@ -9,16 +9,16 @@ extension Session {
     func runCommand(_ entry: String) {
         let words = entry.split(maxSplits: 1, whereSeparator: \.isWhitespace)
         let name = String(words[0].dropFirst())
-        var rest = words.count > 1 ? String(words[1]) : ""
-        while rest.last?.isWhitespace == true { rest.removeLast() }
-        guard let command = MetaCommand.find(name) else {
-            let near = nearestName(
-                to: name, in: MetaCommand.all.flatMap { [$0.name] + $0.aliases })
-            return fail(
-                "unknown command .\(name)"
-                    + (near.map { "; did you mean .\($0)?" } ?? "; .help lists all commands"))
-        }
+        let rest = words.count > 1 ? words[1].trimmed : ""
         do {
+            let commands = try module.commands()
+            guard let command = commands.find(name) else {
+                let near = nearestName(
+                    to: name, in: commands.all.flatMap { [$0.name] + $0.aliases })
+                throw CommandError(
+                    "unknown command .\(name)"
+                        + (near.map { "; did you mean .\($0)?" } ?? "; .help lists all commands"))
+            }
             guard rest.isEmpty || !command.usage.isEmpty else {
                 throw CommandError(".\(name) takes no arguments, got '\(rest)'")
             }
@@ -30,7 +30,31 @@ extension Session {
         } catch let error as StoreError {
             fail(error.message)
         } catch {
+            if error is LuaError { errorFrames?.reset() }
             fail(error)
+        }
+    }
+
+    /// The dot commands; none if loading them was interrupted.
+    var commands: CommandList { (try? module.commands()) ?? CommandList() }
+
+    /// Runs a command that is a Lua function, and shows the values that it returns.
+    func call(_ function: LuaFunction, _ text: String) throws {
+        let words = text.split(whereSeparator: \.isWhitespace).map { LuaValue.text(String($0)) }
+        let arguments = context.state.makeTable(words)
+        arguments["text"] = .text(text)
+        let values = try context.entry { () throws in try function.call([.table(arguments)]) }
+        if !values.isEmpty { print(values) }
+    }
+
+    /// Returns what the completion function of a command returns; shows its error.
+    func candidates(of function: LuaFunction, for text: String) -> [String] {
+        do {
+            let found = try context.entry { () throws in try function.call([.text(text)]) }
+            return found.first?.table?.array.compactMap(\.text) ?? []
+        } catch {
+            fail(error)
+            return []
         }
     }
 
@@ -71,9 +95,12 @@ extension Session {
 
     /// Lays out rows in columns, each as wide as its widest cell.
     func lines(of rows: [[String]], numeric: Set<Int> = [], header: Bool = true) -> [String] {
-        guard let first = rows.first else { return [] }
-        let rows = rows.map { row in row.map { ControlCharacters.escaped($0, onOneLine: true) } }
-        let widths = first.indices.map { column in
+        let count = rows.map(\.count).max() ?? 0
+        let rows = rows.map { row in
+            row.map { ControlCharacters.escaped($0, onOneLine: true) }
+                + Array(repeating: "", count: count - row.count)
+        }
+        let widths = (0..<count).map { column in
             rows.map { TerminalText.width($0[column]) }.max() ?? 0
         }
         return rows.enumerated().map { index, row in

@@ -2,7 +2,6 @@ import EventLoops
 import LineEditing
 import ObjectStore
 import StoreBindings
-import Synchronization
 
 extension Session {
     /// Makes `define` ask for confirmation before it loses data, if the prompt can ask.
@@ -11,40 +10,11 @@ extension Session {
         context.storeModule.confirmsLoss = { [weak self] preview in
             guard let self, isRunning else { return false }
             screen.writeToScreen(text(of: preview))
-            hasConfirmedLoss = try ask("apply the change and lose these values? y/n ")
+            let answer = try ask(
+                "apply the change and lose these values? y/n ", choices: ["yes", "no"])
+            hasConfirmedLoss = answer == "yes"
             return hasConfirmedLoss
         }
-    }
-
-    /// Asks until the answer is yes or no; Ctrl-C means no.
-    ///
-    /// Observers and timers run while it waits.
-    private func ask(_ question: String) throws -> Bool {
-        guard let ask = output.ask else { return false }
-        screen.finishLine()
-        while true {
-            let answer = Answer()
-            ask(question) { answer.fill($0) }
-            while !answer.isThere {
-                _ = context.loop.wait(for: .milliseconds(20)) { [context] in
-                    answer.isThere || context.isExiting || context.state.isStopping
-                }
-                try context.state.checkStopping()
-                if context.isExiting { return false }
-            }
-            switch answer.text?.trimmed.lowercased() {
-            case "y"?, "yes"?: return true
-            case "n"?, "no"?, nil: return false
-            default: continue
-            }
-        }
-    }
-
-    private final class Answer: Sendable {
-        private let state = Mutex<(isThere: Bool, text: String?)>((false, nil))
-        var isThere: Bool { state.withLock { $0.isThere } }
-        var text: String? { state.withLock { $0.text } }
-        func fill(_ text: String?) { state.withLock { $0 = (true, text) } }
     }
 
     /// Returns the affected objects, with the values before and after side by side.

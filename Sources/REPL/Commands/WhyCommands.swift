@@ -5,18 +5,20 @@ import StoreBindings
 
 extension MetaCommand {
     /// Commands that explain why observers were called, or were not.
-    static let reasons: [MetaCommand] = [
-        MetaCommand(
-            "why", "N",
-            "Show the reason for an observer's last call, as a tree from the commit and the changed objects to the observer.",
-            argument: .number, isPaged: true
-        ) { session, text in try session.writeReason(text) },
-        MetaCommand(
-            "whynot", "OBSERVER OBJECT",
-            "Explain why an observer was not called for an object, such as Dog 3, and which change would call it.",
-            argument: .expression, isPaged: true
-        ) { session, text in try session.writeSilence(text) },
-    ]
+    static var reasons: [MetaCommand] {
+        [
+            MetaCommand(
+                "why", "N",
+                "Show the reason for an observer's last call, as a tree from the commit and the changed objects to the observer.",
+                argument: .number, isPaged: true
+            ) { session, text in try session.writeReason(text) },
+            MetaCommand(
+                "whynot", "OBSERVER OBJECT",
+                "Explain why an observer was not called for an object, such as Dog 3, and which change would call it.",
+                argument: .expression, isPaged: true
+            ) { session, text in try session.writeSilence(text) },
+        ]
+    }
 }
 
 /// The lines of a tree in which each line is a branch of the line above.

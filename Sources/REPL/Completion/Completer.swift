@@ -57,12 +57,13 @@ struct Completer {
 
     private func command(_ before: String) -> Completion? {
         let text = before.drop { $0.isWhitespace }
+        let commands = session.commands
         guard let blank = text.firstIndex(where: \.isWhitespace) else {
-            return make(String(text), MetaCommand.all.map { ".\($0.name)" }, suffix: " ")
+            return make(String(text), commands.all.map { ".\($0.name)" }, suffix: " ")
         }
         let name = text[..<blank].dropFirst()
         let argument = String(text[blank...].drop { $0.isWhitespace })
-        switch MetaCommand.find(String(name))?.argument {
+        switch commands.find(String(name))?.argument {
         case .className: return make(argument, classNames, details: objectCount)
         case .onOff: return make(argument, ["on", "off"])
         case .file: return file(argument)
@@ -71,12 +72,16 @@ struct Completer {
         case .help:
             return make(
                 argument,
-                MetaCommand.all.map(\.name) + HelpText.names + classNames + LuaLibrary.names
-                    + Session.helpTopics)
-        case .words(let words): return make(argument, words)
+                commands.all.map(\.name) + HelpText.names + classNames + LuaLibrary.names
+                    + session.helpTopics)
+        case .words(let words): return make(Self.lastArgument(of: argument), words)
         case .schema:
-            let word = argument.split(separator: " ", omittingEmptySubsequences: false).last
-            return make(String(word ?? ""), classNames + ["--tree", "--lua", "--mermaid", "--dot"])
+            return make(
+                Self.lastArgument(of: argument),
+                classNames + ["--tree", "--lua", "--mermaid", "--dot"])
+        case .function(let function):
+            return make(
+                Self.lastArgument(of: argument), session.candidates(of: function, for: argument))
         case .module: return make(argument, session.modules.names + ["on", "off"])
         case .number: return make(argument, observerNames)
         case .some(.none), nil: return nil
@@ -97,6 +102,10 @@ struct Completer {
         }
         let condition = rest.drop { !$0.isWhitespace }.drop { $0.isWhitespace }
         return predicate(String(condition), classSchema)
+    }
+
+    private static func lastArgument(of text: String) -> String {
+        text.split(separator: " ", omittingEmptySubsequences: false).last.map(String.init) ?? ""
     }
 
     private func file(_ path: String) -> Completion? {

@@ -88,7 +88,7 @@ extension Session {
         if EntryText.isCommand(text) {
             let words = text.split(maxSplits: 1, whereSeparator: \.isWhitespace)
             guard words.count == 2,
-                case .query? = MetaCommand.find(String(words[0].dropFirst()))?.argument,
+                case .query? = commands.find(String(words[0].dropFirst()))?.argument,
                 let query = ClassQuery(words[1]), query.hasWhere, let predicate = query.predicate,
                 let all = try? store.objects(query.className)
             else { return nil }

@@ -45,7 +45,7 @@ final class ErrorFrames {
           for level = 2, 400 do
             local info = getinfo(level, "Slnf")
             if not info or n == 100 then break end
-            if info.what ~= "C" and info.short_src ~= "moonpool" then
+            if info.what ~= "C" and info.short_src ~= "moonpool" and sub(info.short_src, 1, 10) ~= "[moonpool " then
               n = n + 1
               list[n] = {
                 source = info.short_src, line = info.currentline, name = info.name,
@@ -57,7 +57,7 @@ final class ErrorFrames {
               }
             end
           end
-          frames = list
+          if n > 0 then frames = list end
         end
         return collect, function() return frames end
         """

@@ -19,6 +19,7 @@ extension Session {
     ///
     /// If the output cannot be redrawn in place, prints the lines of the panel once.
     func open(_ panel: any Panel) {
+        self.panel?.whenChanged(nil)
         guard output.hasPanels else {
             for line in panel.lines(columns: window.columns, rows: .max) { write(line + "\n") }
             return panel.whenChanged(nil)
@@ -30,17 +31,19 @@ extension Session {
     func panelFrame() -> PanelFrame? {
         guard let panel else { return nil }
         if let size = output.window() { window = size }
-        return PanelFrame(
-            lines: fittingPanel(panel.lines(columns: window.columns, rows: window.rows)))
+        let lines = module.using(self) { panel.lines(columns: window.columns, rows: window.rows) }
+        return PanelFrame(lines: fittingPanel(lines))
     }
 
     /// Passes a key to the open panel and returns the new content.
     func pressInPanel(_ key: PanelKey) -> PanelFrame {
         guard let panel else { return PanelFrame(lines: [], isOver: true) }
-        let isOver = panel.press(key)
         let size = output.window() ?? window
         window = size
-        let lines = fittingPanel(panel.lines(columns: size.columns, rows: size.rows))
+        let (isOver, shown) = module.using(self) {
+            (panel.press(key), panel.lines(columns: size.columns, rows: size.rows))
+        }
+        let lines = fittingPanel(shown)
         if isOver {
             panel.whenChanged(nil)
             self.panel = nil

@@ -5,7 +5,7 @@ import LineEditing
 /// Colors of the prompt and of printed values; without color sequences if colors are off.
 package struct Style: Sendable {
     /// The role of a piece of text.
-    enum Role: Sendable {
+    enum Role: String, CaseIterable, Sendable {
         case plain, string, number, word, key, type, dim, error, strong, location
         case added, changed, removed, struck
     }

@@ -106,8 +106,13 @@ struct SessionScript {
         let compiler = EntryCompiler()
         let named = names
         var lines: [String] = []
-        // The function is the prompt's, which a script does not have.
+        // The function and the module are the prompt's, which a script does not have.
         if named.contains("help") { lines.append("help = help or function() end") }
+        if named.contains("prompt") {
+            lines.append(
+                "moonpool.prompt = moonpool.prompt or setmetatable({}, { __index = function() return function() end end })"
+            )
+        }
         for step in steps {
             switch step {
             case .code(let code): lines.append(code)

@@ -2,26 +2,29 @@ import LineEditing
 import Reference
 
 extension MetaCommand {
-    static let tutorial: [MetaCommand] = [
-        MetaCommand(
-            "tutorial", "[N | off]",
-            "Learn the basics in ten steps. N starts at a step; off ends the tutorial.",
-            argument: .words(["off"])
-        ) { session, text in
-            switch text {
-            case "off":
-                session.tutorial = nil
-                session.write("the tutorial has ended\n")
-            case "": try session.showTutorial(at: session.tutorial?.number ?? 1)
-            default:
-                guard let number = Int(text) else {
-                    throw CommandError(
-                        "expected a step from 1 to \(Tutorial.steps.count), or off, got '\(text)'")
+    static var tutorial: [MetaCommand] {
+        [
+            MetaCommand(
+                "tutorial", "[N | off]",
+                "Learn the basics in ten steps. N starts at a step; off ends the tutorial.",
+                argument: .words(["off"])
+            ) { session, text in
+                switch text {
+                case "off":
+                    session.tutorial = nil
+                    session.write("the tutorial has ended\n")
+                case "": try session.showTutorial(at: session.tutorial?.number ?? 1)
+                default:
+                    guard let number = Int(text) else {
+                        throw CommandError(
+                            "expected a step from 1 to \(Tutorial.steps.count), or off, got '\(text)'"
+                        )
+                    }
+                    try session.showTutorial(at: number)
                 }
-                try session.showTutorial(at: number)
             }
-        }
-    ]
+        ]
+    }
 }
 
 extension Session {
