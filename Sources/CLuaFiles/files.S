@@ -2,15 +2,34 @@
 // would take the compiler 0.1 s for each KiB.)
 //
 // __has_include makes a file an input of the build, which .incbin alone does not: list each file in both places.
-#if !__has_include("strings.lua") || !__has_include("example.lua") || !__has_include("library.lua") || \
-    !__has_include("api/moonpool.lua") || !__has_include("api/text.lua") || !__has_include("api/migrate.lua") || \
+#if !__has_include("strings.lua") || \
+    !__has_include("example.lua") || \
+    !__has_include("library.lua") || \
+    !__has_include("api/moonpool.lua") || \
+    !__has_include("api/text.lua") || \
+    !__has_include("api/migrate.lua") || \
     !__has_include("api/opening.lua") || \
-    !__has_include("api/store.lua") || !__has_include("api/objects.lua") || !__has_include("api/collections.lua") || \
-    !__has_include("api/projections.lua") || !__has_include("api/mixed.lua") || !__has_include("api/observing.lua") || \
-    !__has_include("api/threads.lua") || !__has_include("api/replication.lua") || !__has_include("api/values.lua") || \
-    !__has_include("api/migration.lua") || !__has_include("api/transfer.lua") || !__has_include("api/prompt.lua") || \
+    !__has_include("api/store.lua") || \
+    !__has_include("api/objects.lua") || \
+    !__has_include("api/collections.lua") || \
+    !__has_include("api/projections.lua") || \
+    !__has_include("api/mixed.lua") || \
+    !__has_include("api/observing.lua") || \
+    !__has_include("api/threads.lua") || \
+    !__has_include("api/replication.lua") || \
+    !__has_include("api/values.lua") || \
+    !__has_include("api/migration.lua") || \
+    !__has_include("api/transfer.lua") || \
+    !__has_include("api/prompt.lua") || \
     !__has_include("api/extending.lua") || \
-    !__has_include("api/errors.lua")
+    !__has_include("api/errors.lua") || \
+    !__has_include("prompt/commands.lua") || \
+    !__has_include("prompt/history.lua") || \
+    !__has_include("prompt/looking.lua") || \
+    !__has_include("prompt/observing.lua") || \
+    !__has_include("prompt/schema.lua") || \
+    !__has_include("prompt/text.lua") || \
+    !__has_include("prompt/transactions.lua")
 #error "a file is missing"
 #endif
 
@@ -48,5 +67,12 @@ lua_files:
     FILE "api/prompt.lua"
     FILE "api/extending.lua"
     FILE "api/errors.lua"
+    FILE "prompt/commands.lua"
+    FILE "prompt/history.lua"
+    FILE "prompt/looking.lua"
+    FILE "prompt/observing.lua"
+    FILE "prompt/schema.lua"
+    FILE "prompt/text.lua"
+    FILE "prompt/transactions.lua"
     .quad 0, 0
     .section .note.GNU-stack, "", %progbits

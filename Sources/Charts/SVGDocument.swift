@@ -63,24 +63,12 @@ package struct SVGDocument {
 
     /// Adds a line that connects points.
     package mutating func line(
-        _ points: [(x: Double, y: Double)], stroke: String, width: Double, hasArrow: Bool = false
+        _ points: [(x: Double, y: Double)], stroke: String, width: Double
     ) {
         guard points.count > 1 else { return }
         let path = points.map { "\(Self.number($0.x)),\(Self.number($0.y))" }.joined(separator: " ")
         elements += "<polyline points=\"\(path)\" fill=\"none\" stroke=\"\(stroke)\""
         elements += " stroke-width=\"\(Self.number(width))\" stroke-linejoin=\"round\"/>\n"
-        guard hasArrow, let end = points.last else { return }
-        let before = points[points.count - 2]
-        let length = max(
-            ((end.x - before.x) * (end.x - before.x) + (end.y - before.y) * (end.y - before.y))
-                .squareRoot(), 0.001)
-        let (dx, dy) = ((end.x - before.x) / length, (end.y - before.y) / length)
-        let corners = [
-            (end.x, end.y), (end.x - 7 * dx + 4 * dy, end.y - 7 * dy - 4 * dx),
-            (end.x - 7 * dx - 4 * dy, end.y - 7 * dy + 4 * dx),
-        ]
-        let arrow = corners.map { "\(Self.number($0.0)),\(Self.number($0.1))" }
-        elements += "<polygon points=\"\(arrow.joined(separator: " "))\" fill=\"\(stroke)\"/>\n"
     }
 
     /// Adds a circle.

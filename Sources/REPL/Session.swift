@@ -34,6 +34,8 @@ package final class Session {
     /// The expressions of `.live`.
     var liveExpressions: [LiveExpression] = []
     var lastLiveNumber = 0
+    /// The lines to redraw in place after the command, and the time between two updates.
+    var liveView: (interval: Duration, lines: LuaFunction)?
     /// The titles of all observers so far, by number and by name.
     var seenObservers: [String: String] = [:]
     /// Whether the session is about to end.
@@ -280,6 +282,16 @@ package final class Session {
         }
         output.tap { recorder.shown($0) }
         screen.didPage = { recorder.shown($0) }
+    }
+
+    /// Records the titles of the observers, so that `.why` can name observers that have ended.
+    private func noteObservers() {
+        for token in context.storeModule.activeTokens where seenObservers["\(token.number)"] == nil
+        {
+            let title = "observer \(token.number), \(token.title)"
+            seenObservers["\(token.number)"] = title
+            if !token.name.isEmpty { seenObservers[token.name] = title }
+        }
     }
 
     /// Returns the pending work for the terminal thread, and clears it.

@@ -122,6 +122,19 @@ package final class ScriptContext {
         state.host = self
         confine()
         configuration.prepare?(self)
+        captureModule()
+    }
+
+    /// Makes a copy of the module available to the program's own Lua files, so that no script can change what they call.
+    private func captureModule() {
+        func copy(_ table: LuaTable) -> LuaTable {
+            let result = state.makeTable(fields: 80)
+            for (key, value) in table.pairs {
+                result.setRaw(key, value.table.map { .table(copy($0)) } ?? value)
+            }
+            return result
+        }
+        state.runtime["moonpool"] = .table(copy(module))
     }
 
     // MARK: - Modules

@@ -80,6 +80,11 @@ struct ModuleFunctions {
             }
             return call.answer(.text(chart.svg))
         }
+        add("observers") { call in
+            let module = try weak.module()
+            return call.answer(
+                .table(call.state.makeTable(module.activeTokens.map(module.value(of:)))))
+        }
         EffectFunctions(module).install()
         add("reference") { call in try weak.module().makeReference(call) }
         table["null"] = module.null

@@ -60,6 +60,8 @@ import Testing
         let session = try Self.session(objects: objects, in: file)
         let found = try session.with { session in
             let steps = { session.context.state.globals["steps"].integer ?? -1 }
+            // The files of the prompt itself declare the commands when they are first used.
+            _ = session.commands
             let before = steps()
             var empty: [String] = []
             let touched = GuardedPages.touched(of: file) {

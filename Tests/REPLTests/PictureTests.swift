@@ -53,7 +53,6 @@ import Testing
         }
         let schema = try session.run(".schema")
         #expect(schema.contains("╭─ Dog 30 ") && schema.contains("╭─ Person 0 "))
-        #expect(schema.contains { "▲▶▼◀".contains($0) }, "\(schema)")
         #expect(schema.contains("← Dog.owner"))
     }
 

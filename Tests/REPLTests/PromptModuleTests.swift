@@ -206,4 +206,32 @@ import Testing
         #expect(try press(.escape).isOver)
         #expect(try session.run("moonpool.prompt.panel {}").contains("field 'lines'"))
     }
+
+    @Test func `The commands of the prompt use nothing that a script can change`() throws {
+        let session = try kennel()
+        _ = try session.run(
+            """
+            for _, library in pairs { string, table, math, moonpool.prompt } do
+              for name in pairs(library) do library[name] = nil end
+            end
+            moonpool.observers = nil
+            error, pcall, ipairs, tostring = nil
+            """)
+        #expect(try session.run(".classes").contains("Dog"))
+        #expect(try session.run(".stats").contains("observers       0"))
+        #expect(try session.run(".why 1").hasPrefix("there are no observers"))
+        #expect(try session.run(".observers") == "no observers")
+    }
+
+    @Test func `Errors in the prompt's own files are not shown as errors of the user`() throws {
+        let session = try kennel()
+        _ = try session.run("local count = 7 error 'mine'")
+        for entry in [".commit", ".undo x", ".whynot", ".explain 1"] {
+            let shown = try session.run(entry)
+            #expect(!shown.contains("[moonpool") && !shown.isEmpty, "\(entry): \(shown)")
+        }
+        #expect(try session.run(".locals").contains("count = 7"))
+        let shown = try session.run(".explain error 'oh'")
+        #expect(shown.contains("oh") && !shown.contains("[moonpool"))
+    }
 }

@@ -48,6 +48,8 @@ import Testing
         #expect(all.contains("+ Toy #0 { price = 2.0 }"))
         #expect(try session.run(".diff 5 4").contains("age  10 → 1"))
         #expect(try session.run(".diff 5 5").hasSuffix("no differences"))
+        // Differences keep no version.
+        #expect(try session.run(".pins") == "no version pins")
         #expect(try session.run(".diff x").contains("expected the number of a version, got 'x'"))
         #expect(try session.run(".diff 99").contains("version 99 does not exist"))
     }

@@ -196,7 +196,7 @@ import Testing
         "frozen store.backup", "frozen store.export", "frozen store.import", "frozen store.pins",
         "frozen store.resolve", "frozen store.at", "frozen store.versions", "frozen store.diff",
         "frozen store.undo", "frozen store.redo", "frozen store.record", "frozen store.publish",
-        "frozen store.follow", "frozen store.new",
+        "frozen store.follow", "frozen store.new", "frozen store.stats",
     ]
 
     @Test

@@ -29,6 +29,8 @@ struct MetaCommand {
     var aliases: [String]
     /// Whether a script has added the command with `moonpool.prompt.command`.
     var isOfUser = false
+    /// The topic of a command of a user; nil for the default.
+    var topic: String?
     var run: (Session, String) throws -> Void
 
     init(
@@ -47,13 +49,10 @@ struct MetaCommand {
         self.run = run
     }
 
-    /// The commands that are written in Swift, by topic.
-    static var topics: [(name: String, commands: [MetaCommand])] {
-        [
-            ("session", general + tutorial), ("inspecting", looking),
-            ("observing", live + reasons + expressions), ("debugging", frames),
-            ("past", history), ("transactions", writing), ("formats", results), ("files", files),
-        ]
+    /// The commands that are written in Swift; those of `prompt/commands.lua` complete them.
+    static var written: [MetaCommand] {
+        general + tutorial + looking + live + expressions + frames + writing + results
+            + files
     }
 }
 

@@ -43,8 +43,13 @@ extension Session {
         let words = text.split(whereSeparator: \.isWhitespace).map { LuaValue.text(String($0)) }
         let arguments = context.state.makeTable(words)
         arguments["text"] = .text(text)
+        liveView = nil
         let values = try context.entry { () throws in try function.call([.table(arguments)]) }
         if !values.isEmpty { print(values) }
+        guard let view = liveView.take() else { return }
+        try showLive(every: view.interval) {
+            try view.lines.call([]).first?.table?.array.compactMap(\.text) ?? []
+        }
     }
 
     /// Returns what the completion function of a command returns; shows its error.

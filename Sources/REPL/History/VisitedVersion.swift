@@ -11,6 +11,11 @@ struct VisitedVersion {
 }
 
 extension Session {
+    /// Returns the live store, even while `store` shows one of its earlier versions.
+    func requireLiveStore() throws -> StoreHandle {
+        try visited?.handle ?? requireStore()
+    }
+
     /// The version that `store` shows instead of the newest; nil for the newest.
     var visitedVersion: UInt64? { visited?.version }
 

@@ -1,13 +1,19 @@
 import EventLoops
 import LineEditing
 import LuaHost
+import ObjectStore
 
 /// A panel whose lines and keys are functions of Lua.
 final class LuaPanel: Panel {
     private unowned let session: Session
     private let content: LuaFunction
-    private let key: LuaFunction?
-    private var closed: LuaFunction?
+    /// Receives the names of keys.
+    var key: LuaFunction?
+    /// Runs when the panel is closed.
+    var closed: LuaFunction?
+    /// The store whose changes draw the panel again.
+    var follows: Store?
+    private var token: NotificationToken?
     private var show: (() -> Void)?
     private var redraw: LoopTimer?
     /// The error that replaces the lines.
@@ -16,16 +22,19 @@ final class LuaPanel: Panel {
     /// The maximum delay of a redraw while calls of `refresh` follow each other.
     private static let pause = Duration.milliseconds(20)
 
-    init(_ session: Session, lines: LuaFunction, key: LuaFunction?, closed: LuaFunction?) {
+    init(_ session: Session, lines: LuaFunction) {
         self.session = session
         content = lines
-        self.key = key
-        self.closed = closed
     }
 
     func whenChanged(_ show: (() -> Void)?) {
         self.show = show
-        guard show == nil else { return }
+        guard show == nil else {
+            // The error is ignored: without an observer, the panel only lacks automatic updates.
+            token = try? follows?.observeChanges { [weak self] _ in self?.refresh() }
+            return
+        }
+        token = nil
         redraw?.cancel()
         guard let closed = closed.take() else { return }
         do {

@@ -1,4 +1,5 @@
 import EventLoops
+import LineEditing
 import LuaHost
 import ScriptHost
 import StoreBindings
@@ -12,11 +13,15 @@ import StoreBindings
 ///
 /// Thread: the script's thread.
 final class PromptModule {
-    private unowned let context: ScriptContext
+    unowned let context: ScriptContext
     private weak var running: Session?
     private weak var newest: Session?
     private var list: CommandList?
     private let table: LuaTable
+    /// The module as the prompt's own files see it, which no script can change.
+    private let own: LuaTable
+    /// The commands of the prompt itself by name, until all are declared.
+    private var declared: [String: MetaCommand] = [:]
 
     /// Returns the module of a script.
     static func attached(to context: ScriptContext) -> PromptModule {
@@ -29,10 +34,12 @@ final class PromptModule {
 
     private init(_ context: ScriptContext) {
         self.context = context
-        table = context.state.makeTable(fields: 16)
+        table = context.state.makeTable(fields: 20)
+        own = context.state.makeTable(fields: 20)
         addOutput()
         addCommands()
         addPanels()
+        makeOwn()
     }
 
     /// Makes `moonpool.prompt` available; a script that `moonpool attach` has opened keeps its own value.
@@ -63,12 +70,34 @@ final class PromptModule {
     /// Returns the dot commands, which are declared when they are first used.
     func commands() throws -> CommandList {
         if let list { return list }
+        for command in MetaCommand.written { declared[command.name] = command }
+        let state = context.state
+        state.runtime["prompt"] = .table(own)
+        state.runtime["session"] = .table(sessionTable())
+        let topics = try state.runtimeFile("prompt/commands").table?.array ?? []
         var list = CommandList()
-        for (topic, commands) in MetaCommand.topics {
-            for command in commands { list.add(command, to: topic) }
+        for topic in topics {
+            let names = topic.table?.array.compactMap(\.text) ?? []
+            for name in names.dropFirst() {
+                guard let command = declared[name] else {
+                    preconditionFailure("no file declares the command .\(name)")
+                }
+                list.add(command, to: names[0])
+            }
         }
         self.list = list
         return list
+    }
+
+    /// Copies the module for the prompt's own files, whose commands are not those of a user.
+    private func makeOwn() {
+        for (key, value) in table.pairs { own.setRaw(key, value) }
+        own["command"] = .function(
+            context.state.makeFunction("command") { [weak self] call in
+                let command = try Self.command(call)
+                self?.declared[command.name] = command
+                return .none
+            })
     }
 
     private func addCommands() {
@@ -78,23 +107,16 @@ final class PromptModule {
                 throw call.argumentError(
                     1, "expected a name of letters, digits, '_' and '-', got '\(name)'")
             }
-            let summary = try call.text(2)
-            let function = try call.function(3)
-            let options = try call.options(4, Self.options)
+            var command = try Self.command(call)
+            command.isOfUser = true
             var list = try commands()
-            let known = list.find(name)
-            if let known, !known.isOfUser, options?["replace"].isTruthy != true {
+            if list.find(name)?.isOfUser == false,
+                try call.options(4, Self.options)?["replace"].isTruthy != true
+            {
                 throw call.argumentError(
                     1, "'.\(name)' is a command of the prompt; replace it with { replace = true }")
             }
-            var command = MetaCommand(
-                name, try Self.text(call, options, "usage") ?? "[...]", summary,
-                argument: try Self.argument(call, options?["complete"] ?? .nil),
-                isPaged: options?["paged"].isTruthy == true,
-                code: options?["save"].text, isUnsaved: options?["save"] == .boolean(false)
-            ) { session, text in try session.call(function, text) }
-            command.isOfUser = true
-            list.add(command, to: try Self.text(call, options, "topic"))
+            list.add(command, to: command.topic)
             self.list = list
             return .none
         }
@@ -119,6 +141,20 @@ final class PromptModule {
         add("evaluate") { session, call in
             try call.answer(session.prepareQuery(call.text(1))())
         }
+    }
+
+    /// Returns the command that the arguments declare.
+    private static func command(_ call: borrowing LuaCall) throws -> MetaCommand {
+        let function = try call.function(3)
+        let options = try call.options(4, options)
+        var command = MetaCommand(
+            try call.text(1), try text(call, options, "usage") ?? "[...]", try call.text(2),
+            argument: try argument(call, options?["complete"] ?? .nil),
+            isPaged: options?["paged"].isTruthy == true,
+            code: options?["save"].text, isUnsaved: options?["save"] == .boolean(false)
+        ) { session, text in try session.call(function, text) }
+        command.topic = try text(call, options, "topic")
+        return command
     }
 
     private static let options = [
@@ -154,6 +190,7 @@ final class PromptModule {
         case .function(let function): return .function(function)
         case .table(let words): return .words(words.array.compactMap(\.text))
         default:
+            if value.text == "schema" { return .schema }  // for the prompt's own command
             guard let kind = value.text.flatMap({ kinds[$0] }) else {
                 throw call.argumentError(
                     4,
@@ -191,6 +228,19 @@ final class PromptModule {
                         + Style.Role.allCases.map(\.rawValue).joined(separator: ", "))
             }
             return try call.answer(.text(session.style.paint(call.text(1), role)))
+        }
+        add("width") { _, call in
+            call.answer(.integer(Int64(TerminalText.width(TerminalText.plain(try call.text(1))))))
+        }
+        add("truncate") { _, call in
+            let width = try call.integer(2)
+            return call.answer(
+                .text(TerminalText.truncate(try call.text(1), to: max(0, Int(clamping: width)))))
+        }
+        add("wrap") { session, call in
+            let indent = call.isNil(2) ? "" : try call.text(2)
+            let lines = session.wrap.lines(try call.text(1), indent: indent)
+            return call.answer(.table(call.state.makeTable(lines.map(LuaValue.text))))
         }
         add("size") { session, call in
             let size = session.output.window() ?? session.window
@@ -249,9 +299,12 @@ final class PromptModule {
             guard session.isRunning else {
                 throw CommandError("only an entry or a command can open a panel")
             }
-            let panel = LuaPanel(
-                session, lines: lines, key: options["key"].function,
-                closed: options["closed"].function)
+            let panel = LuaPanel(session, lines: lines)
+            panel.key = options["key"].function
+            panel.closed = options["closed"].function
+            if case .store(let handle)? = session.context.storeModule.inspect(options["follows"]) {
+                panel.follows = handle.store
+            }
             session.open(panel)
             return .none
         }
@@ -264,12 +317,17 @@ final class PromptModule {
     private func add(
         _ name: String, _ body: @escaping (Session, borrowing LuaCall) throws -> LuaAnswer
     ) {
-        table[name] = .function(
-            context.state.makeFunction(name) { [weak self] call in
-                guard let session = try self?.session() else {
-                    throw CommandError("the script has ended")
-                }
-                return try body(session, call)
-            })
+        table[name] = .function(function(name, body))
+    }
+
+    func function(
+        _ name: String, _ body: @escaping (Session, borrowing LuaCall) throws -> LuaAnswer
+    ) -> LuaFunction {
+        context.state.makeFunction(name) { [weak self] call in
+            guard let session = try self?.session() else {
+                throw CommandError("the script has ended")
+            }
+            return try body(session, call)
+        }
     }
 }

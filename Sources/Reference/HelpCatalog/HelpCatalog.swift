@@ -32,6 +32,8 @@ package enum HelpCatalog {
     package static let moonpool = known("moonpool")
     /// The globals that exist only at the prompt.
     package static let prompt = known("prompt")
+    /// The type of the module `moonpool.prompt`.
+    package static let promptModule = known("moonpool.prompt")
     /// The type of stores.
     package static let store = known("store")
     /// The type of objects.

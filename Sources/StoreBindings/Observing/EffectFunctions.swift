@@ -83,8 +83,8 @@ private final class EffectRun {
 
     func call() throws {
         cleanUp()
-        guard let module, let token, let aroundCalls = module.aroundCalls else { return try run() }
-        try aroundCalls(token) { () throws in try run() }
+        guard let module, let token else { return try run() }
+        try module.call(token) { () throws in try run() }
     }
 
     private func run() throws {

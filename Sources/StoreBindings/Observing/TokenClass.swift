@@ -66,6 +66,39 @@ package final class TokenHandle {
         try (token as? NotificationToken)?.coverage(of: object)
     }
 
+    /// A call of the function.
+    struct Call {
+        let version: UInt64
+        let objects: Int
+        let microseconds: Double
+    }
+
+    /// The latest calls, oldest first.
+    private(set) var recentCalls: [Call] = []
+    /// Whether a call has not returned yet.
+    package private(set) var isRunning = false
+
+    private static let keptCalls = 100
+
+    /// Runs a call of the function and records it.
+    func measured(_ body: () throws -> Void) rethrows {
+        let clock = ContinuousClock()
+        let begin = clock.now
+        let wasRunning = isRunning
+        isRunning = true
+        defer {
+            isRunning = wasRunning
+            let (seconds, attoseconds) = (clock.now - begin).components
+            if recentCalls.count == Self.keptCalls { recentCalls.removeFirst() }
+            let reason = token.reason
+            recentCalls.append(
+                Call(
+                    version: reason?.version ?? 0, objects: reason?.rowCount ?? 0,
+                    microseconds: Double(seconds) * 1e6 + Double(attoseconds) / 1e12))
+        }
+        try body()
+    }
+
     /// Ends the observation.
     ///
     /// Idempotent.
@@ -90,7 +123,9 @@ package final class TokenHandle {
     /// Returns the reason as a table; nil before the first call that reported a change.
     fileprivate func reasonTable(_ state: LuaState) throws -> LuaTable? {
         guard let reason = token.reason else { return nil }
-        let table = state.makeTable(fields: 8)
+        let table = state.makeTable(fields: 12)
+        if let store, !store.store.isClosed { store.addOrigin(of: reason.version, to: table) }
+        table["rows"] = .integer(Int64(reason.rowCount))
         table["version"] = .integer(Int64(clamping: reason.version))
         table["previous_version"] = .integer(Int64(clamping: reason.previousVersion))
         // A version is created by one transaction and has the same number.
@@ -101,7 +136,8 @@ package final class TokenHandle {
         var objects: [LuaValue] = []
         var causes: [LuaValue] = []
         for cause in reason.causes.prefix(Self.shownObjects) {
-            let entry = state.makeTable(fields: 3)
+            let entry = state.makeTable(fields: 4)
+            entry["id"] = .integer(cause.object.key.rawValue)
             if let store, !store.store.isClosed {
                 let view = store.store.view
                 entry["class"] =
@@ -120,6 +156,48 @@ package final class TokenHandle {
         return table
     }
 
+    /// Returns the conditions of a call for an object as a table.
+    ///
+    /// Effects and aggregates have only `depends_on`.
+    private func coverageTable(_ object: LiveObject, _ state: LuaState) throws -> LuaTable {
+        let table = state.makeTable(fields: 12)
+        guard let coverage = try coverage(of: object) else {
+            table["depends_on"] = .table(state.makeTable(dependencies.map(LuaValue.text)))
+            return table
+        }
+        if let other = coverage.observedObject, other != object.reference {
+            table["observed"] = store?.userdata(other) ?? .nil
+        }
+        table["other_class"] = coverage.otherClass.map(LuaValue.text) ?? .nil
+        table["conditions"] = .table(
+            state.makeTable(
+                coverage.conditions.map { condition in
+                    let entry = state.makeTable(fields: 3)
+                    entry["text"] = .text(condition.text)
+                    entry["holds"] = .boolean(condition.holds)
+                    entry["values"] = .table(
+                        state.makeTable(
+                            condition.values.map { path, value in
+                                let pair = state.makeTable(fields: 2)
+                                pair["path"] = .text(path)
+                                if let store { pair["value"] = ValueBridge(store, nil).lua(value) }
+                                return .table(pair)
+                            }))
+                    return .table(entry)
+                }))
+        table["is_cut_off"] = .boolean(coverage.isCutOff)
+        table["keypaths"] = .table(state.makeTable(coverage.keyPaths.map(LuaValue.text)))
+        table["silenced"] =
+            coverage.silencedVersion.map { .integer(Int64(clamping: $0)) } ?? .nil
+        switch coverage.pace {
+        case .debounce(let time)?: table["debounce"] = .number(time / .seconds(1))
+        case .throttle(let time)?: table["throttle"] = .number(time / .seconds(1))
+        case nil: break
+        }
+        table["is_pending"] = .boolean(coverage.isHolding)
+        return table
+    }
+
     static let type: LuaClass<TokenHandle> = LuaClass(
         name: "token",
         methods: [
@@ -134,9 +212,26 @@ package final class TokenHandle {
             LuaMethod("why") { token, call in
                 try call.answer(token.reasonTable(call.state).map(LuaValue.table) ?? .nil)
             },
+            LuaMethod("whynot") { token, call in
+                guard let (_, object) = call.liveObject(2)?.stored else {
+                    throw call.typeError(2, "object of a store")
+                }
+                return call.answer(.table(try token.coverageTable(object, call.state)))
+            },
+            LuaMethod("calls") { token, call in
+                let calls = token.recentCalls.map { recent in
+                    let entry = call.state.makeTable(fields: 3)
+                    entry["version"] = .integer(Int64(clamping: recent.version))
+                    entry["objects"] = .integer(Int64(recent.objects))
+                    entry["us"] = .number(recent.microseconds)
+                    return LuaValue.table(entry)
+                }
+                return call.answer(.table(call.state.makeTable(calls)))
+            },
             LuaMethod("stats") { token, call in
                 let statistics = token.statistics
-                let table = call.state.makeTable(fields: 13)
+                let table = call.state.makeTable(fields: 14)
+                table["is_running"] = .boolean(token.isRunning)
                 table["calls"] = .integer(Int64(statistics.calls))
                 table["coalesced"] = .integer(Int64(statistics.coalescedCommits))
                 table["last_us"] = .number(statistics.handling.last)
@@ -156,6 +251,8 @@ package final class TokenHandle {
         ],
         properties: [
             LuaProperty("is_valid") { $1.set($0.isValid) },
+            LuaProperty("number") { $1.set(Int64($0.number)) },
+            LuaProperty("subject") { $1.set($0.subject) },
             LuaProperty("name") { token, result in
                 if token.name.isEmpty { result.setNil() } else { result.set(token.name) }
             },

@@ -41,22 +41,23 @@ extension StoreHandle {
 
     private func table(of version: VersionSummary) -> LuaTable {
         let table = state.makeTable(fields: 8)
+        addOrigin(of: version.version, to: table)
         table["version"] = .integer(Int64(clamping: version.version))
         table["changes_schema"] = .boolean(version.changesSchema)
         table["is_kept"] = .boolean(version.isKept)
         if let restored = version.restored {
             table["restored"] = .integer(Int64(clamping: restored))
         }
-        if let commit = store.commit(of: version.version) {
-            table["time"] = dates.userdata(commit.time, state)
-            if !commit.script.isEmpty {
-                table["script"] = .text(commit.script)
-                table["process"] = .integer(Int64(commit.process))
-            }
-        }
         let classes = state.makeTable(fields: version.classes.count)
         for counts in version.classes {
-            let entry = state.makeTable(fields: 3)
+            let entry = state.makeTable(fields: 4)
+            let properties = counts.properties.map { property in
+                let table = state.makeTable(fields: 2)
+                table["name"] = .text(property.name)
+                table["count"] = .integer(Int64(property.count))
+                return LuaValue.table(table)
+            }
+            entry["properties"] = .table(state.makeTable(properties))
             entry["inserted"] = .integer(Int64(counts.inserted))
             entry["deleted"] = .integer(Int64(counts.deleted))
             entry["modified"] = .integer(Int64(counts.modified))
@@ -64,6 +65,15 @@ extension StoreHandle {
         }
         table["classes"] = .table(classes)
         return table
+    }
+
+    /// Adds the time, the script and the process of a commit, as far as they are known.
+    func addOrigin(of version: UInt64, to table: LuaTable) {
+        guard let commit = store.commit(of: version) else { return }
+        table["time"] = dates.userdata(commit.time, state)
+        guard !commit.script.isEmpty else { return }
+        table["script"] = .text(commit.script)
+        table["process"] = .integer(Int64(commit.process))
     }
 
     /// Returns the store at a version as a script value.

@@ -187,7 +187,7 @@ package final class StoreModule {
     /// Retains a token until it ends, and then calls the handler.
     func keep(_ token: TokenHandle, _ didEnd: @escaping () -> Void) {
         let number = token.number
-        keptTokens[number] = userdata(token)
+        keptTokens[number] = value(of: token)
         token.endHandler = { [weak self] in
             self?.keptTokens[number] = .nil
             didEnd()
@@ -284,7 +284,7 @@ package final class StoreModule {
     /// Reports the error of an observer, an effect or a queued write.
     func report(_ error: any Error, _ token: TokenHandle?) {
         host?.report(
-            error, from: token?.title ?? "a queued write", token: token.map(userdata) ?? .nil)
+            error, from: token?.title ?? "a queued write", token: token.map(value(of:)) ?? .nil)
     }
 
     static func weakTable(_ state: LuaState, _ mode: String) -> LuaTable {
@@ -312,10 +312,8 @@ extension StoreModule {
             let token = tokens[number]?.token
             // The initial call and an error have no reason. Ending before the call also excludes nested calls.
             if once, token?.reason != nil { token?.invalidate() }
-            if let aroundCalls, let token {
-                return try aroundCalls(token) { () throws in try function.call(arguments) }
-            }
-            try function.call(arguments)
+            guard let token else { return }
+            try call(token) { () throws in try function.call(arguments) }
         }
         let handle = TokenHandle(
             token, name: name, subject: subject, number: number, location: callLocation,
@@ -326,6 +324,12 @@ extension StoreModule {
         let value = note(handle)
         callbacksByToken.setRaw(value, .function(callback))
         return value
+    }
+
+    /// Runs a call of an observer: measures it, within the wrapper of the host.
+    func call(_ token: TokenHandle, _ body: () throws -> Void) throws {
+        guard let aroundCalls else { return try token.measured(body) }
+        try aroundCalls(token) { () throws in try token.measured(body) }
     }
 
     /// Creates the token of an observation without a callback: an effect, or an observer whose function runs on another
@@ -379,7 +383,10 @@ extension StoreModule {
         if !senderLocation.isEmpty { return senderLocation }
         for level in 0..<8 {
             guard let frame = state.frame(level: level) else { break }
-            if frame.isLua { return "\(frame.source):\(frame.line)" }
+            // The program's own files are not the script's.
+            if frame.isLua, !frame.source.hasPrefix("[moonpool ") {
+                return "\(frame.source):\(frame.line)"
+            }
         }
         return ""
     }
@@ -398,9 +405,8 @@ extension StoreModule {
         return tokens.values.first { $0.token?.token === token }?.token
     }
 
-    private func userdata(_ token: TokenHandle) -> LuaValue {
-        tokensByNumber[token.number]
-    }
+    /// Returns a token that scripts still reference as a script value.
+    package func value(of token: TokenHandle) -> LuaValue { tokensByNumber[token.number] }
 }
 
 private final class WeakToken {

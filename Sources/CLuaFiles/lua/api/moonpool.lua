@@ -288,6 +288,15 @@ function moonpool.request(options) end
 ---@return string
 function moonpool.svg(chart) end
 
+---Returns the tokens of the active observers, in the order of registration.
+---
+---```lua
+---local token <close> = dogs:observe(function() end, { name = "kennel" })
+---print(#moonpool.observers(), moonpool.observers()[1].name)  --> 1 kennel
+---```
+---@return moonpool.Token[]
+function moonpool.observers() end
+
 ---Runs a function immediately, and again after each commit that changes data that it has read: properties, collections,
 ---results, aggregates. The effect ends with dispose or with the script. If the function returns a cleanup function,
 ---that runs before the next run and at the end.

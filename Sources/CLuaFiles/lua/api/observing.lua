@@ -27,6 +27,8 @@
 ---@class moonpool.Token
 ---@help token
 ---@field is_valid boolean Whether the observer is still registered.
+---@field number integer The number of the observer in its script, from 1.
+---@field subject string A description of what is observed, such as Dog where age > 3.
 ---@field name? string The name of the observer in reports.
 local Token = {}
 
@@ -39,10 +41,10 @@ local Token = {}
 ---```
 function Token:invalidate() end
 
----Returns the cause of the last call: `version`, `previous_version`, `transaction`, `keypath`, and the changed objects
----with their changed `properties`. These may be objects that a key path or condition leads to. `objects` lists those
----that still exist, `count` counts all, and `causes` has `class`, `object` and `properties` of each. Also works after
----the observer has ended.
+---Returns the cause of the last call: `version`, `previous_version`, `transaction`, `keypath`, `time`, `script` and
+---`process` of the commit, the number of reported `rows`, and the changed objects with their `properties`: `objects`
+---that still exist, their `count`, and `causes` with `class`, `id`, `object` and `properties`. Also works after the
+---end.
 ---
 ---```lua
 ---local token <close> = rex:observe(function() end)
@@ -67,6 +69,34 @@ function Token:why() end
 ---```
 ---@return table
 function Token:stats() end
+
+---Returns the conditions under which the observer is called for an object: `conditions` with `text`, `holds` and
+---`values`, `is_cut_off` by a limit, `keypaths`, `other_class`, the only `observed` object, the `silenced` version, and
+---`debounce` or `throttle` in seconds with `is_pending`. For effects: `depends_on`.
+---
+---Errors: invalid_argument
+---
+---```lua
+---local token <close> = dogs:where("age > 5"):observe(function() end)
+---local condition = token:whynot(max).conditions[1]
+---print(condition.text, condition.holds, condition.values[1].value)  --> age > 5 false 3
+---```
+---@param object moonpool.Object
+---@return table
+function Token:whynot(object) end
+
+---Returns the last hundred calls, the oldest first: `version`, the number of `objects`, and the duration `us` in
+---microseconds.
+---
+---```lua
+---local token <close> = dogs:observe(function() end)
+---store:refresh()
+---store:write(function() rex.age = 8 end)
+---store:refresh()
+---print(#token:calls(), token:calls()[2].objects)  --> 2 1
+---```
+---@return table[]
+function Token:calls() end
 
 ---Ends an effect, an observer or a computed value, with the effects inside it.
 ---

@@ -307,6 +307,18 @@ function Store:thaw() end
 ---@return table[]
 function Store:pins() end
 
+---Returns statistics of the last committed version: `version`, `schema_version`, `objects`, `file_bytes`, `used_bytes`,
+---`free_pages`, `pins`, `kept_versions`, `first_version`, `last_version` and `history_bytes` of the history, and
+---`classes` with `name`, `objects`, `bytes` and `is_embedded`.
+---
+---Errors: closed, file_corrupt
+---
+---```lua
+---print(store:stats().objects, store:stats().classes[1].name)  --> 5 Dog
+---```
+---@return table
+function Store:stats() end
+
 ---Writes a compact copy of the latest version. Does not block writers. A damaged store is not copied.
 ---
 ---Errors: invalid_argument, file_corrupt, disk_full, closed
@@ -333,7 +345,9 @@ function Store:backup(path, options) end
 ---@return moonpool.FrozenStore
 function Store:at(version) end
 
----Returns each version in the history: number, time, script, process, and the numbers of changes by class.
+---Returns a description of each version in the history: `version`, `time`, `script` and `process` of the commit if they
+---are known, `changes_schema`, `is_kept`, `restored`, and `classes` with `inserted`, `deleted`, `modified` and
+---`properties`, each with `name` and `count`.
 ---
 ---Errors: closed
 ---
