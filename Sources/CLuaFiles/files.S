@@ -29,7 +29,8 @@
     !__has_include("prompt/observing.lua") || \
     !__has_include("prompt/schema.lua") || \
     !__has_include("prompt/text.lua") || \
-    !__has_include("prompt/transactions.lua")
+    !__has_include("prompt/transactions.lua") || \
+    !__has_include("prompt/tutorial.lua")
 #error "a file is missing"
 #endif
 
@@ -74,5 +75,6 @@ lua_files:
     FILE "prompt/schema.lua"
     FILE "prompt/text.lua"
     FILE "prompt/transactions.lua"
+    FILE "prompt/tutorial.lua"
     .quad 0, 0
     .section .note.GNU-stack, "", %progbits

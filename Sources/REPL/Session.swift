@@ -68,8 +68,8 @@ package final class Session {
     private var framesBelow = 0
     /// The time that counting matches may take while a query is typed.
     var countingBudget = CountingBudget()
-    /// The tutorial, while it is running.
-    var tutorial: Tutorial?
+    /// The function of the tutorial that receives each entry, while it is running.
+    var afterEntry: LuaFunction?
     /// The last Lua entry, for `.edit`.
     private(set) var newestEntry = ""
 
@@ -152,7 +152,13 @@ package final class Session {
         }
         noteObservers()
         noticeStoreOfUser()
-        advanceTutorial(after: entry)
+        if let afterEntry {
+            do {
+                _ = try context.entry { () throws in try afterEntry.call([.text(entry)]) }
+            } catch {
+                fail(error)
+            }
+        }
         screen.endEntry(columns: window.columns)
         screen.endPage(window: window)
         transcript?.save()

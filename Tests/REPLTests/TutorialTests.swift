@@ -8,12 +8,29 @@ import Testing
         text.split(whereSeparator: \.isWhitespace).joined(separator: " ")
     }
 
+    private struct Step {
+        let title: String
+        let entry: String
+    }
+
+    /// The steps of the tutorial's file.
+    private func steps(_ session: TestSession) throws -> [Step] {
+        try session.with { session in
+            _ = session.commands
+            let steps = try? session.context.state.runtimeFile("prompt/tutorial").table?.array
+            return (steps ?? []).compactMap(\.table).map {
+                Step(title: $0["title"].text ?? "", entry: $0["entry"].text ?? "")
+            }
+        }
+    }
+
     @Test(arguments: [60, 80, 120])
     func `typing the entry of each step completes the tutorial`(columns: Int) throws {
-        #expect(Tutorial.steps.count == 10)
         let session = try TestSession(columns: columns)
+        let steps = try steps(session)
+        #expect(steps.count == 10)
         var shown = try session.run(".tutorial")
-        for (index, step) in Tutorial.steps.enumerated() {
+        for (index, step) in steps.enumerated() {
             #expect(shown.contains("\(index + 1)/10  \(step.title)"), "\(shown)")
             #expect(words(of: shown).contains(words(of: step.entry)))
             #expect(shown.split(separator: "\n").allSatisfy { $0.count < columns }, "\(shown)")
@@ -28,7 +45,7 @@ import Testing
     @Test(arguments: 1...10) func `the tutorial starts at any step`(_ number: Int) throws {
         let session = try TestSession()
         var shown = try session.run(".tutorial \(number)")
-        for step in Tutorial.steps.dropFirst(number - 1) {
+        for step in try steps(session).dropFirst(number - 1) {
             #expect(shown.contains(step.title) && !shown.contains("attempt to"), "\(shown)")
             shown = try session.run(step.entry)
         }

@@ -51,7 +51,7 @@ struct MetaCommand {
 
     /// The commands that are written in Swift; those of `prompt/commands.lua` complete them.
     static var written: [MetaCommand] {
-        general + tutorial + looking + live + expressions + frames + writing + results
+        general + looking + live + expressions + frames + writing + results
             + files
     }
 }

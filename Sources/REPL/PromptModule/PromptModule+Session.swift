@@ -1,5 +1,7 @@
+import LineEditing
 import LuaHost
 import ObjectStore
+import Reference
 import StoreBindings
 
 /// What only the prompt's own commands can use, as the table `session` of their files.
@@ -52,6 +54,36 @@ extension PromptModule {
         }
         add("return_to_present") { session, _ in
             try session.returnToPresent()
+            return .none
+        }
+        add("has_result") { session, call in call.answer(.boolean(!session.lastValues.isEmpty)) }
+        // Shows and runs an entry as if the user had typed it.
+        add("run_entry") { session, call in
+            let entry = try call.text(1)
+            session.screen.writeToScreen(session.style.paint("> \(entry)", .dim) + "\n")
+            session.evaluate(entry)
+            return .none
+        }
+        // Calls a function after each entry; nil ends the calls.
+        add("after_entry") { session, call in
+            session.afterEntry = call.isNil(1) ? nil : try call.function(1)
+            return .none
+        }
+        add("write_to_screen") { session, call in
+            session.screen.writeToScreen(try call.text(1))
+            return .none
+        }
+        // Shows a step of the tutorial: its title, its text and the entry to type.
+        add("write_step") { session, call in
+            let wrap = TextWrap(
+                columns: min(session.window.columns - 1, 90), width: TerminalText.width)
+            let lines =
+                [session.style.paint(try call.text(1), .strong)]
+                + wrap.lines(try call.text(2))
+                + wrap.lines(ofCode: try call.text(3), indent: "    ", hanging: "      ").map {
+                    session.style.paint($0, .string)
+                }
+            session.screen.writeToScreen("\n" + lines.map { $0 + "\n" }.joined())
             return .none
         }
         // Redraws lines in place until Ctrl-C, after the command.

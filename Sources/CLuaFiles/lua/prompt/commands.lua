@@ -5,6 +5,7 @@ require "prompt/looking"
 require "prompt/observing"
 require "prompt/schema"
 require "prompt/transactions"
+require "prompt/tutorial"
 
 return {
   { "session", "help", "timing", "quit", "tutorial" },
