@@ -3,8 +3,8 @@ import Reference
 
 /// The identity of the code of a migration, or of a file that it loads: a checksum of what the compiler makes of it.
 ///
-/// Comments, layout, the path and the names of local variables do not count. Another version of Lua compiles to another
-/// form, so its checksums differ from the recorded ones, and `migrate repair` accepts the files.
+/// Comments, layout, the path and the names of local variables do not count. Another release of Lua can compile to another
+/// form, so a record also has the checksum of the tokens, which is then compared.
 struct CodeIdentity: Sendable {
     /// The checksum as sixteen hexadecimal digits.
     let checksum: String
@@ -18,12 +18,23 @@ struct CodeIdentity: Sendable {
             chunk.map { Self.checksum([CompiledCode.bytes(of: $0)]) } ?? Self.ofTokens(source)
     }
 
-    /// The checksums by which a store or another file may know the code; earlier builds recorded that of the tokens.
+    /// The checksums of the compiled code and of the tokens.
+    ///
+    /// A record of an earlier build has only the second one.
     var checksums: [String] { [checksum, Self.ofTokens(source)] }
 
-    /// Returns whether a recorded checksum is one of this code.
-    func matches(_ recorded: String) -> Bool {
-        recorded == checksum || checksums.contains(recorded)
+    /// The checksums as a store records them.
+    var record: String { checksums.joined(separator: "+") }
+
+    /// Returns whether a record is one of this code.
+    func matches(_ record: String) -> Bool {
+        let own = checksums
+        return Self.checksums(in: record).contains(where: own.contains)
+    }
+
+    /// Returns the checksums of a record, that of the compiled code first.
+    static func checksums(in record: String) -> [String] {
+        record.split(separator: "+").map(String.init)
     }
 
     /// Returns the checksum of functions and of the functions and plain values that they use from outside.

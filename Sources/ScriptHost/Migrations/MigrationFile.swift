@@ -31,16 +31,17 @@ package struct MigrationFile: Sendable {
     /// The checksum of the compiled code.
     package var checksum: String { identity.checksum }
 
-    /// Returns whether a checksum is that of the file, or of the file before `migrate merge` rewrote it.
-    func isOrWas(_ checksum: String) -> Bool {
-        identity.matches(checksum) || heading.formerChecksums.contains(checksum)
+    /// Returns whether a record is that of the file, or of the file before `migrate merge` rewrote it.
+    func isOrWas(_ record: String) -> Bool {
+        identity.matches(record)
+            || CodeIdentity.checksums(in: record).contains(where: heading.formerChecksums.contains)
     }
 
     /// The name of the file.
     package var fileName: String { path.split(separator: "/").last.map(String.init) ?? path }
 
     /// The identity of an interrupted run of this migration.
-    var resumeKey: String { "\(number) \(checksum) \(name)" }
+    var resumeKey: String { "\(number) \(identity.record) \(name)" }
 
     /// Returns whether an interrupted run was one of this migration, also under an earlier number.
     func isContinuation(of interrupted: InterruptedMigration) -> Bool {

@@ -42,10 +42,10 @@ struct MigrationHistory {
             var entry = entry
             entry.number = file.number
             entry.name = file.name
-            entry.checksum = file.checksum
+            entry.checksum = file.identity.record
             entry.codeChecksum = file.heading.codeChecksum
             for name in entry.helpers.keys {
-                entry.helpers[name] = directory.identity(ofHelper: name)?.checksum
+                entry.helpers[name] = directory.identity(ofHelper: name)?.record
             }
             return entry
         }
@@ -64,7 +64,7 @@ struct MigrationHistory {
         var applied: [Applied] = []
         let squash = directory.files.first(where: \.heading.isSquash)
         let squashedEntry = squash.flatMap { squash in
-            entries.lastIndex { squash.heading.squashedChecksums.contains($0.checksum) }
+            entries.lastIndex { squash.heading.replaces($0.checksum) }
         }
         for (index, entry) in entries.enumerated() {
             let file: MigrationFile?
@@ -161,7 +161,7 @@ struct MigrationHistory {
 
     /// Returns whether a file is a recorded migration, under any number.
     private static func isSame(_ entry: MigrationLog.Entry, _ file: MigrationFile) -> Bool {
-        file.isOrWas(entry.checksum) || file.heading.squashedChecksums.contains(entry.checksum)
+        file.isOrWas(entry.checksum) || file.heading.replaces(entry.checksum)
             || (file.number != entry.number && file.name == entry.name && isSameCode(entry, file))
     }
 
@@ -261,7 +261,7 @@ extension MigrationLog.Entry {
     /// Creates the entry of a migration that is being applied.
     init(of file: MigrationFile) {
         self.init(
-            number: file.number, name: file.name, checksum: file.checksum, appliedAt: .now)
+            number: file.number, name: file.name, checksum: file.identity.record, appliedAt: .now)
         codeChecksum = file.heading.codeChecksum
     }
 }

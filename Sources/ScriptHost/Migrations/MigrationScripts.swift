@@ -90,7 +90,7 @@ struct MigrationEnvironment {
             else { return call.answer(.boolean(false)) }
             didLoad(
                 String(resolved.dropFirst(root.count + 1)),
-                CodeIdentity(source, call.state).checksum)
+                CodeIdentity(source, call.state).record)
             return call.answer(.boolean(true))
         }
         guard let restore = try chunk.call(.text(folder), .function(note)).function else {

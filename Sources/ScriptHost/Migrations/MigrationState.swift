@@ -52,7 +52,7 @@ package struct MigrationState: Sendable {
                     .members([
                         "number": .count(entry.number), "name": .text(entry.name),
                         "applied_at": .text(entry.appliedAt.description),
-                        "checksum": .text(entry.checksum),
+                        "checksum": .text(CodeIdentity.checksums(in: entry.checksum).first ?? ""),
                         "backup": entry.backup.map(ReportValue.text) ?? .null,
                     ])
                 }),

@@ -63,7 +63,7 @@ struct MigrationHeading: Sendable {
     /// The checksums of the file before `migrate merge` rewrote it: `merged_from`.
     private(set) var formerChecksums: [String] = []
     /// The checksums of the last migration that this file replaces: `squashes`.
-    private(set) var squashedChecksums: [String] = []
+    private var squashedChecksums: [String] = []
     /// Whether the file adopts changes that were made to a store outside of the migrations: `adopts`.
     ///
     /// Such a store already has these changes when the pending files that precede this file are applied.
@@ -79,6 +79,11 @@ struct MigrationHeading: Sendable {
 
     /// Whether the file replaces earlier ones.
     var isSquash: Bool { !squashedChecksums.isEmpty }
+
+    /// Returns whether a record is that of the last migration that this file replaces.
+    func replaces(_ record: String) -> Bool {
+        CodeIdentity.checksums(in: record).contains(where: squashedChecksums.contains)
+    }
 
     init() {}
 
