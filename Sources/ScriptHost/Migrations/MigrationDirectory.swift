@@ -26,7 +26,8 @@ package struct MigrationDirectory {
         guard !files.isEmpty else {
             throw StoreError(
                 .invalidArgument,
-                "the folder '\(path)' has no migrations; name them 0001_what_it_does.lua and so on")
+                "the folder '\(path)' has no migrations",
+                advice: "name them 0001_what_it_does.lua and so on")
         }
         if let squash = listing.unfinishedSquash { throw squash.error(path) }
         if let (moved, copy) = listing.unfinishedMove {
@@ -34,23 +35,24 @@ package struct MigrationDirectory {
             throw StoreError(
                 .invalidArgument,
                 "'\(path)': '\(copy.fileName)' is \(isMerged ? "" : "a copy of ")'\(moved.fileName)'"
-                    + (isMerged
-                        ? " after a merge, and both exist; finish the merge with moonpool migrate merge "
-                            + "\(moved.fileName) --dir \(path), or delete one of them"
-                        : "; delete one of them"))
+                    + (isMerged ? " after a merge, and both exist" : ""),
+                advice: isMerged
+                    ? "finish the merge with moonpool migrate merge \(moved.fileName) --dir \(path), or delete one of them"
+                    : "delete one of them")
         }
         for (file, next) in zip(files, files.dropFirst()) {
             guard file.number != next.number else {
                 throw StoreError(
                     .invalidArgument,
-                    "'\(path)': '\(file.fileName)' and '\(next.fileName)' have the same number; run moonpool "
-                        + "migrate merge --dir \(path) to renumber one of them")
+                    "'\(path)': '\(file.fileName)' and '\(next.fileName)' have the same number",
+                    advice: "run moonpool migrate merge --dir \(path) to renumber one of them")
             }
             guard file.number + 1 == next.number else {
                 throw StoreError(
                     .invalidArgument,
                     "'\(path)': '\(next.fileName)' follows '\(file.fileName)', and migration "
-                        + "\(file.number + 1) is missing; number them without gaps")
+                        + "\(file.number + 1) is missing",
+                    advice: "number them without gaps")
             }
         }
     }
@@ -150,8 +152,10 @@ package struct MigrationListing {
         func error(_ path: String) -> StoreError {
             StoreError(
                 .invalidArgument,
-                "'\(path)': '\(file.fileName)' replaces '\(replaced[0].fileName)', and both exist; finish the squash with "
-                    + "moonpool migrate squash --to \(file.number) --dir \(path)")
+                "'\(path)': '\(file.fileName)' replaces '\(replaced[0].fileName)', and both exist",
+                advice:
+                    "finish the squash with moonpool migrate squash --to \(file.number) --dir \(path)"
+            )
         }
     }
 
@@ -189,8 +193,8 @@ package struct MigrationListing {
             guard let proposal = properName(name) ?? missingNumber(name, path) else { return nil }
             throw StoreError(
                 .invalidArgument,
-                "'\(path)' is not named like a migration; rename it to \(proposal), or move it to a subfolder"
-            )
+                "'\(path)' is not named like a migration",
+                advice: "rename it to \(proposal), or move it to a subfolder")
         }
         guard let number = Int(digits), number > 0, number < 1 << 50 else {
             throw StoreError(

@@ -61,8 +61,8 @@ package struct MigrationFolderEdit {
         guard ProcessServices.exists(MigrationListing.path(journal, in: folder)) else { return }
         throw StoreError(
             .invalidArgument,
-            "a change of the folder '\(folder)' was interrupted; finish it with moonpool migrate merge --dir \(folder)"
-        )
+            "a change of the folder '\(folder)' was interrupted",
+            advice: "finish it with moonpool migrate merge --dir \(folder)")
     }
 
     /// Performs the steps of the journal that are left, and returns all of them.

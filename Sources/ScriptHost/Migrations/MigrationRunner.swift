@@ -81,8 +81,8 @@ package final class MigrationRunner {
             throw StoreError(
                 .limitExceeded,
                 "\(store.writerDescription) is writing to \(store.title), and the lock was not free within "
-                    + "\(timeout == timeout.rounded() ? "\(Int(timeout))" : "\(timeout)") seconds; try again, or "
-                    + "wait longer with --lock-timeout")
+                    + "\(timeout == timeout.rounded() ? "\(Int(timeout))" : "\(timeout)") seconds",
+                advice: "try again, or wait longer with --lock-timeout")
         }
     }
 
@@ -281,8 +281,10 @@ package final class MigrationRunner {
         throw StoreError(
             .versionTooLow,
             "'\(store)' already has schema version \(version), and '\(file.fileName)' migrates to "
-                + "\(file.number); number the migrations from \(version + 1), or record those that were "
-                + "applied to the store with moonpool migrate baseline")
+                + "\(file.number)",
+            advice:
+                "number the migrations from \(version + 1), or record those that were applied to the store with "
+                + "moonpool migrate baseline")
     }
 
     /// The error for a log that has changed during the wait for the write lock.
