@@ -464,7 +464,7 @@ import Testing
             store:create("Any", { value = { 1, 1.0, store:object("Dog", 1), { "and" }, moonpool.json.empty_object, true, math.mininteger, 1 / 0,
               moonpool.null, moonpool.uuid("00000000-0000-0000-0000-000000000001"), moonpool.float(0.5) }, data = "a\0b", float = 0.1,
               money = moonpool.decimal("1.50"), when = moonpool.date(0.25), list = { 1, 2 }, set = { "b", "a" },
-              map = { ["end"] = 1, b = { c = "x" } } })
+              map = { ["end"] = 1, clear = 2, b = { c = "x" } } })
             store:create("Any", { value = "text" })
             """#)
         let studio = try StudioProgram(["zoo.moonpool"], in: folder.path)
