@@ -99,7 +99,14 @@ export function styleOf(value) {
 /** Opens a dialog with a name; it closes with Escape and removes itself. */
 export function openDialog(name, ...children) {
   const dialog = make("dialog", { "aria-label": name }, make("h2", {}, name), ...children)
-  dialog.addEventListener("close", () => dialog.remove())
+  const opener = document.activeElement
+  dialog.addEventListener("close", () => {
+    dialog.remove()
+    if (document.activeElement !== opener) return
+    // Chromium returns the focus to a text field without a cursor.
+    opener.blur()
+    opener.focus()
+  })
   document.body.append(dialog)
   dialog.showModal()
   return dialog

@@ -52,6 +52,7 @@ class StudioGrid extends HTMLElement {
     this.head = make("div", { role: "rowgroup", class: "head" }, this.header)
     this.tabIndex = 0
     this.setAttribute("role", "grid")
+    this.setAttribute("aria-multiselectable", "true")
     this.append(this.head, this.spacer)
     this.addEventListener("scroll", () => this.#didScroll())
     this.addEventListener("wheel", (event) => this.#wheel(event), { passive: false })

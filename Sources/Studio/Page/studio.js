@@ -175,6 +175,8 @@ class StudioApp extends HTMLElement {
     if (found && JSON.stringify(found.properties) !== JSON.stringify(shown.properties)) {
       setTimeout(() => this.#open({ ...this.#place, reveal: null }))
     }
+    const first = classes.find(({ embedded }) => !embedded)?.name
+    if (!this.#next && this.#classes.size === 0 && first && this.#rows === null) setTimeout(() => this.#next || this.#go({ class: first, where: "", sort: [] }))
     this.#classes = new Map(classes.map((found) => [found.name, {
       ...found, key: found.properties.find((property) => property.form === "value" && / primary/.test(property.type))?.name,
     }]))
