@@ -69,9 +69,10 @@ import Testing
             assert(same == rex and same.draft == "" and same.cache == nil and rex.draft == "b")
             rex.draft = nil
             assert(rex.draft == "")
-            rex:observe(function() error "not reached" end)
+            local token = rex:observe(function() error "not reached" end)
             rex.draft = moonpool.null
             turn()
+            token:invalidate()
             assert(code(function() rex.draft = 5 end) == "type_mismatch")
             assert(code(function() return store:objects("Dog"):where("draft == 'a'") end) == "unknown_property")
             assert(rex:to_table().draft == nil and not tostring(rex):find("draft"))
