@@ -230,7 +230,8 @@ let package = Package(
             name: "LuaHostTests", dependencies: ["LuaHost", "MemoryAccounts", "TestThreads"],
             swiftSettings: unsafeZone),
         .testTarget(
-            name: "StoreBindingsTests", dependencies: ["StoreBindings", "TestSupport"],
+            name: "StoreBindingsTests",
+            dependencies: ["StoreBindings", "Reference", "TestSupport"],
             swiftSettings: unsafeZone),
         .testTarget(
             name: "ScriptHostTests",

@@ -276,6 +276,8 @@ final class FunctionBox {
     let body: (borrowing LuaCall) throws -> LuaAnswer
     /// The number of arguments, including the receiver, that the function is known to take.
     var knownCount: Int
+    /// The keys of its tables of options; nil before the first one.
+    var options: [Int: [String]]?
 
     init(
         home: LuaHome, name: String, of owner: String?, isMethod: Bool,

@@ -25,10 +25,12 @@ extension LuaCall {
 
     /// Returns the option table at an index, or nil.
     ///
-    /// Throws an error for unknown keys.
-    package borrowing func options(_ index: Int, _ known: [String]) throws -> LuaTable? {
+    /// Throws an error for unknown keys. Without `known`, these are the keys that the description of the API does not
+    /// list for the argument.
+    package borrowing func options(_ index: Int, _ known: [String]? = nil) throws -> LuaTable? {
         guard !isNil(index) else { return nil }
         let table = try table(index)
+        guard let known = known ?? optionNames(index) else { return table }
         for (key, _) in table.pairs {
             guard let name = key.text, known.contains(name) else {
                 let shown = key.text ?? "a \(key.typeName)"

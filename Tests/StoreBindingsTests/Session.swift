@@ -1,5 +1,6 @@
 import LuaHost
 import ObjectStore
+import Reference
 import StoreBindings
 import Synchronization
 import Testing
@@ -97,6 +98,7 @@ final class Session: BindingHost {
         """
 
     init(_ schema: String = Session.schema) throws {
+        state.usage = HelpCatalog.usage
         module = StoreModule(state: state, host: self)
         state.globals["moonpool"] = .table(module.table)
         let manual = manual

@@ -4,7 +4,6 @@ import StoreBindings
 
 /// The function `moonpool.inspect(value, options)`: returns the prompt's text of a value, without colors.
 package enum InspectFunction {
-    private static let options = ["depth", "items", "rows", "string", "width"]
     /// The maximum depth, because deeper tables could exceed the stack of a thread.
     private static let deepest = 100
     private static let most = 1_000_000
@@ -27,7 +26,7 @@ package enum InspectFunction {
 
     private static func limits(_ call: borrowing LuaCall, columns: Int) throws -> PrintLimits {
         var limits = PrintLimits(columns: max(columns, 20))
-        guard let table = try call.options(2, options) else { return limits }
+        guard let table = try call.options(2) else { return limits }
         func number(_ name: String, _ range: ClosedRange<Int>) throws -> Int? {
             let value = table[name]
             if value.isNil { return nil }

@@ -91,10 +91,30 @@ package enum HelpCatalog {
         else { return nil }
         let takesAny = signatures.contains { $0.parameters.last?.name == "..." }
         let names = longest.parameters.map { $0.name + ($0.isOptional ? "?" : "") }
+        var options: [Int: [String]] = [:]
+        for signature in signatures {
+            for (index, parameter) in signature.parameters.enumerated() {
+                let names = optionNames(of: parameter.type)
+                if !names.isEmpty { options[index + 1, default: []] += names }
+            }
+        }
         let prefix = typeName == prompt.name ? "" : typeName + entry.separator
         return LuaUsage(
             mostArguments: takesAny ? nil : longest.parameters.count,
-            text: "\(prefix)\(name)(\(names.joined(separator: ", ")))")
+            text: "\(prefix)\(name)(\(names.joined(separator: ", ")))", options: options)
+    }
+
+    /// Returns the keys of the tables of options that a type allows: `string|ExportOptions`, `{name: string?}`.
+    private static func optionNames(of type: String) -> [String] {
+        TypeText.split(type[...], at: "|").flatMap { part -> [String] in
+            if part.utf8.first == UInt8(ascii: "{") {
+                return TypeText.split(part.dropFirst().dropLast(), at: ",").map {
+                    String(TypeText.divide($0, at: ":").first)
+                }
+            }
+            guard part.hasSuffix("Options") else { return [] }
+            return types.first { $0.annotation == part }.map { entries(of: $0).map(\.name) } ?? []
+        }
     }
 
     /// Returns the type with a name, ignoring case.

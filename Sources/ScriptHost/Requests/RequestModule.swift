@@ -8,8 +8,7 @@ extension ScriptContext {
     /// Adds `serve` and `request` to the module.
     func installRequests() {
         add("serve") { context, call in
-            let (servers, subject, options) = try context.connection(
-                call, ["subject", "handler"])
+            let (servers, subject, options) = try context.connection(call)
             guard let handler = options["handler"].function else {
                 throw StoreError(
                     .invalidArgument,
@@ -26,8 +25,7 @@ extension ScriptContext {
             return call.answer(service, Service.type)
         }
         add("request") { context, call in
-            let (servers, subject, options) = try context.connection(
-                call, ["subject", "body", "timeout"])
+            let (servers, subject, options) = try context.connection(call)
             let limit = try timeout(options["timeout"])
             let body = options["body"]
             let bytes = body.isNil ? [] : try context.storeModule.json(of: body)
@@ -37,10 +35,10 @@ extension ScriptContext {
     }
 
     private func connection(
-        _ call: borrowing LuaCall, _ others: [String]
+        _ call: borrowing LuaCall
     ) throws -> (servers: NatsOptions, subject: String, options: LuaTable) {
         try NatsArguments.checkAccess(call.state)
-        guard let options = try call.options(1, NatsArguments.names + others) else {
+        guard let options = try call.options(1) else {
             throw call.typeError(1, "table")
         }
         let servers = try NatsArguments.servers(options)

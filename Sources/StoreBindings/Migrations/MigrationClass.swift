@@ -161,7 +161,7 @@ package final class MigrationHandle {
 
     /// Returns the batch size of `{ batch = n, resumable = true }`; nil for one transaction.
     private static func batch(_ call: borrowing LuaCall) throws -> Int? {
-        guard let options = try call.options(4, ["batch", "resumable"]) else { return nil }
+        guard let options = try call.options(4) else { return nil }
         guard options["resumable"].isNil || options["resumable"].boolean != nil else {
             throw call.argumentError(4, "option 'resumable' must be true or false")
         }

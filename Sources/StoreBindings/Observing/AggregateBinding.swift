@@ -31,7 +31,7 @@ struct AggregateBinding {
             path = nil
         }
         function = try call.function(index)
-        let options = try call.options(index + 1, ["name", "once"])
+        let options = try call.options(index + 1)
         name = try ObserverBinding.name(options, call, index + 1)
         once = try ObserverBinding.flag("once", options, call, index + 1)
     }

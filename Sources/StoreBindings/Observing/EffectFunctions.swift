@@ -31,7 +31,7 @@ struct EffectFunctions {
         _ module: StoreModule, _ call: borrowing LuaCall
     ) throws -> LuaValue {
         let function = try call.function(1)
-        let options = try call.options(2, ["name"])
+        let options = try call.options(2)
         let name = try ObserverBinding.name(options, call, 2)
         if let store = module.handles.first(where: { !$0.store.isClosed && $0.store.isChanging }) {
             throw store.store.alreadyInWrite(

@@ -21,12 +21,10 @@ final class PlotHandle {
             }
         ])
 
-    private static let options = ["by", "lines", "title"]
-
     /// The method `plot`: `results:plot("date", "price", { by = "symbol", lines = true })`.
     static let method = LuaMethod<ResultsHandle>("plot") { results, call in
         let (x, y) = (try call.text(2), try call.text(3))
-        let options = try call.options(4, options)
+        let options = try call.options(4)
         let group = try text(options, "by", call)
         let title = try text(options, "title", call)
         let points = try results.results.plotPoints(x: x, y: y, group: group)

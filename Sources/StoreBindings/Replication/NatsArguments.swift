@@ -4,11 +4,6 @@ import Replication
 
 /// Parses the options of scripts that connect to NATS servers.
 package enum NatsArguments {
-    /// The names of the connection options.
-    package static let names = [
-        "url", "credentials", "token", "user", "password", "tls_ca", "tls_cert", "tls_key",
-    ]
-
     /// Throws `invalid_argument` if the script is not allowed to use the network.
     package static func checkAccess(_ state: LuaState) throws {
         guard state.files.isUnlimited else {

@@ -9,7 +9,7 @@ enum ReplicationMethods {
         [
             LuaMethod("publish") { handle, call in
                 let path = try path(handle, call)
-                let given = TransferOptions(try call.options(2, publishing + connecting))
+                let given = TransferOptions(try call.options(2))
                 if let url = try given.text("url"), PostgresAddress.isAddress(url) {
                     return try publish(path, to: url, of: handle, options: given, call: call)
                 }
@@ -29,7 +29,7 @@ enum ReplicationMethods {
             },
             LuaMethod("follow") { handle, call in
                 let path = try path(handle, call)
-                let given = TransferOptions(try call.options(2, connecting))
+                let given = TransferOptions(try call.options(2))
                 let (servers, stream) = try connection(given)
                 let task = try wrapping {
                     try ReplicationTask.follow(
@@ -75,12 +75,6 @@ enum ReplicationMethods {
             }
         }
     }
-
-    /// The connection options that both methods accept.
-    static let connecting = NatsArguments.names + ["stream"]
-
-    /// The options that only `store:publish` accepts.
-    static let publishing = ["replicas", "snapshot_every", "acknowledged", "schema", "replace"]
 
     /// Returns the path of the store's file, which the thread of the publisher or follower opens.
     private static func path(_ handle: StoreHandle, _ call: borrowing LuaCall) throws -> String {

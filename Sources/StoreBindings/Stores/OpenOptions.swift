@@ -3,12 +3,6 @@ import ObjectStore
 
 /// Parses the arguments of `moonpool.open`.
 struct OpenOptions {
-    private static let known = [
-        "path", "in_memory", "schema", "schema_version", "read_only", "durability", "history",
-        "max_size", "migration", "delete_if_migration_needed", "max_live_versions",
-        "should_compact", "drops", "migrations",
-    ]
-
     /// Returns the configuration from a path or a table of options, and the migration function.
     static func configuration(
         _ call: borrowing LuaCall, _ module: StoreModule
@@ -20,7 +14,7 @@ struct OpenOptions {
             )
         }
         guard case .table = call[1] else { throw call.typeError(1, "path or table of options") }
-        guard let options = try call.options(1, known) else {
+        guard let options = try call.options(1) else {
             throw call.typeError(1, "path or table of options")
         }
         var configuration = StoreConfiguration(try location(options, call, module))

@@ -327,7 +327,7 @@ struct SchemaText {
     /// Creates the text in the form that the second argument of `store:schema` requests.
     init(_ handle: StoreHandle, _ schema: Schema? = nil, options call: borrowing LuaCall) throws {
         self.init(handle, schema)
-        isOrdered = try call.options(3, ["ordered"])?["ordered"].isTruthy == true
+        isOrdered = try call.options(3)?["ordered"].isTruthy == true
     }
 
     /// Returns a table of all classes.

@@ -113,7 +113,7 @@ extension StoreHandle {
                     try MigrationHandle.call(
                         function, with: migration, on: handle, defaults: schema)
                 }
-            } else if try call.options(3, ["force"])?["force"].isTruthy == true {
+            } else if try call.options(3)?["force"].isTruthy == true {
                 try handle.store.redefine(classes)
             } else {
                 do {
@@ -139,7 +139,7 @@ extension StoreHandle {
             guard let version = call[2].integer.flatMap(UInt64.init(exactly:)) else {
                 throw call.typeError(2, "version")
             }
-            let options = try call.options(3, ["dir", "name"])
+            let options = try call.options(3)
             let report = try write(
                 handle, version, options?["name"].text, options?["dir"].text ?? "migrations")
             return call.answer(report?.lua(call.state) ?? .nil)
@@ -240,7 +240,7 @@ extension StoreHandle {
         },
         LuaMethod("write") { handle, call in
             let function = try call.function(2)
-            let options = try call.options(3, ["without_notifying", "timeout"])
+            let options = try call.options(3)
             let silenced = try call.silencedTokens(3, options)
             let timeout = try call.timeout(3, options)
             let state = call.state
@@ -263,7 +263,7 @@ extension StoreHandle {
             return try call.answer(results)
         },
         LuaMethod("begin_write") { handle, call in
-            try handle.store.beginWrite(timeout: call.timeout(2, call.options(2, ["timeout"])))
+            try handle.store.beginWrite(timeout: call.timeout(2, call.options(2)))
             return .none
         },
         LuaMethod("commit_write") { handle, call in

@@ -18,7 +18,7 @@ extension StoreHandle {
         },
         LuaMethod("backup") { handle, call in
             let path = try call.path(2, for: .writing)
-            let options = try call.options(3, ["overwrite"])
+            let options = try call.options(3)
             try handle.store.backup(
                 to: path, isReplacing: options?["overwrite"].isTruthy == true)
             return .none

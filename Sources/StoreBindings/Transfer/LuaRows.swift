@@ -8,9 +8,6 @@ import Transfer
 /// Uses the same reader as imports, so it reports the same errors, such as a header that is not UTF-8 or a record that
 /// is too short.
 struct LuaCSVRows {
-    /// The options of `moonpool.csv.read` and `moonpool.csv.rows`.
-    static let options = TransferOptions.csv + ["types", "encoding"]
-
     let table: CSVTable
     private let state: LuaState
     private let path: String
@@ -84,9 +81,6 @@ struct LuaCSVRows {
 
 /// The rows of a JSON Lines file, or of one JSON text, as Lua tables.
 struct LuaJSONRows {
-    /// The options of `moonpool.json.rows`.
-    static let options = ["format", "records", "encoding"]
-
     private enum Source {
         case lines(JSONLineReader)
         case text(JSONRowReader)

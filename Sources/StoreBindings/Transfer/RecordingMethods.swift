@@ -53,7 +53,7 @@ enum RecordingMethods {
         [
             LuaMethod("record") { handle, call in
                 let path = try call.path(2, for: .writing)
-                let given = try call.options(3, ["snapshot", "old_values"])
+                let given = try call.options(3)
                 var options = ChangeRecording.Options()
                 options.beginsWithSnapshot = given?["snapshot"].isTruthy ?? false
                 options.hasOldValues = given?["old_values"] != .boolean(false)

@@ -29,7 +29,7 @@ enum TransferMethods {
         _ subject: Exporter.Subject, _ call: borrowing LuaCall
     ) throws -> LuaAnswer {
         let path = try call.path(2, for: .writing)
-        let given = call[3].table == nil ? nil : try call.options(3, exportOptions)
+        let given = call[3].table == nil ? nil : try call.options(3)
         let options = TransferOptions(given)
         let name = given == nil && !call.isNil(3) ? try call.text(3) : try options.text("format")
         let format = try name.map { try TransferFormat(name: $0) } ?? TransferFormat(path: path)
@@ -47,11 +47,6 @@ enum TransferMethods {
         }
         return call.answer(.integer(Int64(count)))
     }
-
-    /// The option names of `store:export` and `results:export`.
-    private static let exportOptions = [
-        "format", "dates", "separator", "schema", "upsert", "replace", "columns", "table",
-    ]
 
     /// Parses the options for tables of a PostgreSQL database.
     ///
@@ -93,18 +88,9 @@ enum TransferMethods {
             hasDotNetGUIDs: given?["dotnet_guids"].isTruthy ?? false)
     }
 
-    /// The option names of `store:import`.
-    static let importOptions =
-        [
-            "class", "format", "upsert", "map", "skip_bad", "batch", "dry_run", "dates",
-            "keep_empty",
-            "types", "all_text", "sample", "records", "link", "round", "key", "rescue",
-            "dotnet_guids", "schema", "table", "encoding",
-        ] + TransferOptions.csv
-
     private static func take(_ handle: StoreHandle, _ call: borrowing LuaCall) throws -> LuaAnswer {
         let path = try call.path(2, for: .reading)
-        let given = try call.options(3, importOptions)
+        let given = try call.options(3)
         let format =
             try given?["format"].text.map { try TransferFormat(name: $0) }
             ?? TransferFormat(path: path)

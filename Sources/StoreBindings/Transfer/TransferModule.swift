@@ -24,7 +24,7 @@ struct TransferModule {
         jsonTable["rows"] = .function(
             state.makeFunction("rows", of: "moonpool.json") { call in
                 let path = try call.path(1, for: .reading)
-                let options = try call.options(2, LuaJSONRows.options)
+                let options = try call.options(2)
                 let rows = try TransferError.wrapping { try LuaJSONRows(path, options, json) }
                 return call.answer(Self.iterator("rows", call.state) { try rows.next() })
             })
@@ -36,7 +36,7 @@ struct TransferModule {
         csvTable["rows"] = .function(
             state.makeFunction("rows", of: "moonpool.csv") { [dates] call in
                 let path = try call.path(1, for: .reading)
-                let options = try call.options(2, LuaCSVRows.options)
+                let options = try call.options(2)
                 let rows = try TransferError.wrapping {
                     try LuaCSVRows(path, options: options, state: call.state, dates: dates)
                 }
@@ -74,7 +74,7 @@ struct TransferModule {
     /// Implements `read(path [, options])`: returns an array of rows by column name, and the column names.
     private func readCSV(_ call: borrowing LuaCall) throws -> LuaAnswer {
         let path = try call.path(1, for: .reading)
-        let options = try call.options(2, LuaCSVRows.options)
+        let options = try call.options(2)
         return try TransferError.wrapping {
             let reader = try LuaCSVRows(path, options: options, state: state, dates: dates)
             var rows: [LuaValue] = []
@@ -96,7 +96,7 @@ struct TransferModule {
         } else {
             names = try call.table(3).array.compactMap(\.text)
         }
-        let format = try TransferOptions(call.options(4, ["separator"])).csv(path)
+        let format = try TransferOptions(call.options(4)).csv(path)
         try TransferError.wrapping {
             let file = try FileWriter(path)
             var csv = CSVWriter(separator: format.separator ?? ",")

@@ -77,9 +77,6 @@ struct TransferOptions {
 
     // MARK: CSV
 
-    /// The option names for the dialect of a CSV file.
-    static let csv = ["separator", "quote", "no_header", "skip_lines", "null"]
-
     /// Returns the dialect of a file; fields of a `.tsv` file are separated by tabs.
     func csv(_ path: String) throws -> CSVFormat {
         var format = (try? TransferFormat(path: path)) == .tsv ? CSVFormat.tabs : CSVFormat()
