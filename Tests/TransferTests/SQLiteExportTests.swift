@@ -116,6 +116,68 @@ import Transfer
         #expect(try world.values("Dog", "name") == [.string("Rex"), .string("Max")])
     }
 
+    @Test func `rules become constraints that accept every stored value`() throws {
+        let world = try TransferWorld(nil)
+        var properties = [
+            Property("id", .int, isPrimary: true), Property("age", .int, isOptional: true),
+            Property("weight", .double, isOptional: true),
+            Property("kind", .string, isOptional: true),
+            Property("price", .decimal, isOptional: true),
+            Property("chip", .string, isOptional: true),
+            Property("code", .decimal, isOptional: true),
+            Property("best", .object, target: "Dog"), Property("row", .int),
+            Property("place", .int),
+        ]
+        properties[1].rules.minimum = .int(0)
+        properties[1].rules.maximum = .int(40)
+        properties[2].rules.minimum = .double(0.1)
+        properties[2].rules.maximum = .double(0.1 + 0.2)
+        properties[3].rules.allowed = [.string("it's"), .string("é")]
+        properties[4].rules.minimum = .int(1)
+        for index in [5, 6, 7] { properties[index].rules.isUnique = true }
+        try world.store.define([
+            ClassSchema(
+                "Dog", properties,
+                indexes: [CompositeIndex(["row", "place"], isUnique: true)])
+        ])
+        try world.store.write {
+            let first = try world.store.create(
+                "Dog",
+                .dictionary([
+                    "id": .int(1), "age": .int(40), "weight": .double(0.1), "kind": .string("it's"),
+                    "price": .decimal(DecimalValue("1.0")!), "chip": .string("x"), "row": .int(1),
+                    "place": .int(1),
+                ]))
+            try world.store.create(
+                "Dog",
+                .dictionary([
+                    "id": .int(2), "weight": .double(0.1 + 0.2), "best": .object(first.reference),
+                    "row": .int(1), "place": .int(2),
+                ]))
+        }
+        let path = world.path("a.sqlite")
+        #expect(try Exporter(.store(world.store), as: .sqlite).write(to: path) == 2)
+        let creation = try world.query("SELECT sql FROM sqlite_schema WHERE sql <> ''", "a.sqlite")
+            .joined(separator: ";\n")
+        for (index, (change, constraint)) in [
+            ("age = -1", "CHECK"), ("age = 41", "CHECK"), ("weight = 0.09", "CHECK"),
+            ("kind = 'e'", "CHECK"), ("chip = 'x'", "UNIQUE"), ("best = 1", nil),
+            ("place = 1", "UNIQUE"), ("kind = NULL, chip = NULL, age = 40, code = '1'", nil),
+        ].enumerated() {
+            let refusal = message {
+                _ = try world.database(
+                    """
+                    \(creation);
+                    INSERT INTO Dog (id, chip, "row", place) VALUES (1, 'x', 1, 1), (2, 'y', 1, 2);
+                    UPDATE Dog SET \(change) WHERE id = 2
+                    """, "\(index).sqlite")
+            }
+            #expect(refusal.contains(constraint ?? "nothing was wrong"), "\(change): \(refusal)")
+        }
+        let copy = try TransferWorld(nil)
+        #expect(try Importer(into: copy.store).read(path, as: .sqlite).notes == [])
+    }
+
     @Test func `a query exports only its objects`() throws {
         let world = try zoo()
         let path = world.path("a.sqlite")

@@ -94,8 +94,10 @@ extension Property {
     /// Whether the property leads to other objects: links, collections of links and backlinks.
     public var leadsToObjects: Bool { type == .object || type == .backlinks }
 
-    /// Whether the values are indexed; those of a primary key and unique ones always are.
-    public var hasIndex: Bool { isPrimary || isIndexed || rules.isUnique }
+    /// Whether the values are indexed; those of a primary key are, and unique ones of a type with an index.
+    public var hasIndex: Bool {
+        isPrimary || isIndexed || (rules.isUnique && type.canBeIndexed)
+    }
 
     /// The type in the syntax of schemas: `int?`, `Toy[]`, `backlinks Person.dogs`.
     public var typeName: String {

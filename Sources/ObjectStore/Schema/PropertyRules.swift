@@ -11,7 +11,10 @@ public struct PropertyRules: Hashable, Sendable {
     public var allowed: [Value] = []
     /// The Lua pattern that a text matches; `^` and `$` are its ends.
     public var pattern: String?
-    /// Whether no two objects of the class may have the same value; the values are indexed.
+    /// Whether no two objects of the class may have the same value.
+    ///
+    /// The values are indexed, except for floats, doubles, decimals and data, which are compared with all others when
+    /// they change. Links are compared with the links to the same object.
     public var isUnique = false
     /// Whether deleting an object also deletes the objects to which only this property links.
     public var ownsObjects = false
@@ -85,8 +88,19 @@ struct RuleTest {
     /// Throws `invalid_schema` for an invalid pattern.
     init?(_ property: Property) throws {
         guard property.rules.hasValueRules else { return nil }
-        rules = property.rules
+        var rules = property.rules
+        if property.type == .float {
+            rules.minimum = rules.minimum.map(Self.single)
+            rules.maximum = rules.maximum.map(Self.single)
+            rules.allowed = rules.allowed.map(Self.single)
+        }
+        self.rules = rules
         pattern = try rules.pattern.map(TextPattern.init)
+    }
+
+    /// Returns a number as a float property stores it, so that 0.1 in a rule is the 0.1 of a value.
+    private static func single(_ value: Value) -> Value {
+        if case .double(let number) = value { .float(Float(number)) } else { value }
     }
 
     /// Returns what is wrong with a value, or with an element of a collection; nil for a valid one.

@@ -32,6 +32,11 @@ struct RuleCheck {
     private struct Unique {
         let properties: [Property]
         let isIndex: Bool
+
+        /// Whether finding a value takes an index or the backlinks of an object, and not a comparison with all values.
+        var hasLookup: Bool {
+            isIndex || properties.allSatisfy { $0.hasIndex || $0.type == .object }
+        }
     }
 
     private let store: Store
@@ -42,7 +47,7 @@ struct RuleCheck {
         self.session = session
     }
 
-    /// Checks the touched objects; a unique value takes an index lookup.
+    /// Checks the touched objects; a unique value takes a lookup, or a comparison with all values without an index.
     ///
     /// Throws `invalid_value` and `duplicate_key`, with the objects in the message.
     func check() throws {
@@ -60,9 +65,10 @@ struct RuleCheck {
                 let touched = try touched(classSchema, unique.properties)
                 guard !touched.isEmpty else { continue }
                 // Above this fraction, comparing all objects takes less time than a lookup for each touched one.
-                if touched.count > 1000,
-                    try touched.count > store.view.table(classSchema).count / 10
-                {
+                let isMany =
+                    try touched.count > 1000
+                    && touched.count > store.view.table(classSchema).count / 10
+                if isMany || (touched.count > 8 && !unique.hasLookup) {
                     try checkAll(classSchema, unique)
                 } else {
                     try check(touched, of: classSchema, unique)

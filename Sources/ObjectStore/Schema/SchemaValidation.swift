@@ -180,8 +180,11 @@ struct SchemaValidation {
             if property.isPrimary {
                 found.append(
                     "\(subject) is the primary key, which is always unique; remove 'unique'")
-            } else if !property.isSingle || !property.type.canBeIndexed {
-                refuse("unique", "bool, int, string, date, uuid and object_id can")
+            } else if !property.isSingle || property.type == .mixed {
+                refuse("unique", "single values of one type, and links, can")
+            } else if property.target.flatMap({ known[$0] })?.isEmbedded == true {
+                refuse(
+                    "unique", "embedded objects are never equal; make a property of theirs unique")
             }
         }
         if rules.ownsObjects {

@@ -168,9 +168,52 @@ struct PostgresLayout {
         for column in table.columns {
             var line = "\(PostgresConnection.quoted(column.name)) \(column.typeName)"
             if isRequired(column) { line += " NOT NULL" }
+            for check in checks(of: column) { line += " " + check }
             lines.append(line)
         }
         return statement(table.name, lines)
+    }
+
+    private func checks(of column: Column) -> [String] {
+        let arrayType: String?
+        switch column.form {
+        case .value: arrayType = nil
+        case .array: arrayType = column.typeName
+        case .link, .json: return []
+        }
+        return RuleConstraints(
+            property: column.property, column: PostgresConnection.quoted(column.name),
+            arrayType: arrayType
+        ) { Self.literal($0, of: column.property) }.checks
+    }
+
+    /// The dates whose text has a year of four digits.
+    private static let plainDates =
+        Timestamp(
+            microseconds: -62_135_596_800_000_000)..<Timestamp(
+            microseconds: 253_402_300_800_000_000)
+
+    /// Returns the literal of a value in a rule.
+    private static func literal(_ value: Value, of property: Property) -> String? {
+        switch (property.type, value) {
+        case (.int, .int(let number)), (.decimal, .int(let number)): return "(\(number))"
+        case (.double, .int(let number)), (.float, .int(let number)):
+            return Double(exactly: number).map { "'\($0)'::double precision" }
+        case (.double, .double(let number)) where number.isFinite:
+            return "'\(number)'::double precision"
+        case (.float, .double(let number)):
+            return literal(.float(Float(number)), of: property)
+        case (.float, .float(let number)) where number.isFinite:
+            return "'\(Double(number))'::double precision"
+        case (.decimal, .decimal(let number)) where number.isFinite: return "(\(number))"
+        case (.bool, .bool(let flag)): return flag ? "true" : "false"
+        case (.date, .date(let moment)) where plainDates.contains(moment):
+            return "'\(moment)'::timestamp with time zone"
+        case (.string, .string), (.objectID, .objectID), (.uuid, .uuid):
+            guard let text = ValueText.text(value), !text.utf8.contains(0) else { return nil }
+            return PostgresConnection.literal(text) + "::\(PostgresType(property.type).name)"
+        default: return nil
+        }
     }
 
     private func isRequired(_ column: Column) -> Bool {
@@ -239,16 +282,17 @@ struct PostgresLayout {
         return statements
     }
 
+    /// The indexes of a table; unique values are checked at the end of a transaction, as in a store.
     private func indexes(of table: Table) -> [String] {
-        let single = table.classSchema.properties.filter { $0.isIndexed && !$0.isPrimary }
-            .map { [$0.name] }
-        return (single + table.classSchema.indexes.map(\.properties)).compactMap { properties in
+        table.classSchema.tableIndexes.compactMap { properties, isUnique in
             let columns = properties.compactMap { name in
                 table.columns.first { $0.property.name == name }
             }
             guard columns.count == properties.count else { return nil }
-            let list = columns.map { PostgresConnection.quoted($0.name) }
-            return "CREATE INDEX ON \(path(table.name)) (\(list.joined(separator: ", ")))"
+            let list = columns.map { PostgresConnection.quoted($0.name) }.joined(separator: ", ")
+            return isUnique
+                ? "ALTER TABLE \(path(table.name)) ADD UNIQUE (\(list)) DEFERRABLE INITIALLY DEFERRED"
+                : "CREATE INDEX ON \(path(table.name)) (\(list))"
         }
     }
 

@@ -86,7 +86,7 @@ struct SQLiteExporter {
 
     /// Creates the indexes and renames the database to its final path.
     func finish() throws {
-        for statement in layout.indexing() { try database.run(statement) }
+        for statement in layout.indexing(dates) { try database.run(statement) }
         try database.finish()
     }
 

@@ -114,22 +114,50 @@ struct SQLiteLayout {
     }
 
     /// Returns the statements that create the indexes, after the rows are inserted.
-    func indexing() -> [String] {
+    func indexing(_ dates: SQLiteDates) -> [String] {
         var names = names
-        return tables.flatMap { table -> [String] in
-            let single = table.classSchema.properties.filter { $0.isIndexed && !$0.isPrimary }
-                .map { [$0.name] }
-            let wanted = single + table.classSchema.indexes.map(\.properties)
-            return wanted.map { properties in
-                let name = names.unique(
-                    "\(table.name)_\(properties.joined(separator: "_"))_index")
+        return tables.flatMap { table in
+            table.classSchema.tableIndexes.map { properties, isUnique in
+                let name = names.unique("\(table.name)_\(properties.joined(separator: "_"))_index")
                 let columns = properties.compactMap { name in
                     table.columns.first { $0.property.name == name }
                 }
                 let list = columns.map { SQLiteDatabase.quoted($0.name) }
-                return "CREATE INDEX \(SQLiteDatabase.quoted(name)) "
+                let isExact =
+                    columns.count == properties.count
+                    && columns.allSatisfy { Self.hasExactEquality($0, dates) }
+                return "CREATE \(isUnique && isExact ? "UNIQUE " : "")INDEX "
+                    + "\(SQLiteDatabase.quoted(name)) "
                     + "ON \(SQLiteDatabase.quoted(table.name)) (\(list.joined(separator: ", ")))"
             }
+        }
+    }
+
+    /// Returns whether two values of a column are equal in SQLite exactly if they are in the store.
+    private static func hasExactEquality(_ column: Column, _ dates: SQLiteDates) -> Bool {
+        switch (column.form, column.property.type) {
+        case (.json, _), (.value, .decimal), (.value, .mixed): false
+        case (.value, .date): dates == .text
+        default: true
+        }
+    }
+
+    /// Returns the literal of a value in a rule; decimals and dates have none, because they are text in SQLite.
+    private static func literal(_ value: Value, of property: Property) -> String? {
+        switch (property.type, value) {
+        case (.int, .int(let number)), (.double, .int(let number)), (.float, .int(let number)):
+            number > .min ? String(number) : nil
+        case (.double, .double(let number)):
+            RuleConstraints.isShort(number) ? number.description : nil
+        case (.float, .double(let number)): literal(.float(Float(number)), of: property)
+        case (.float, .float(let number)):
+            RuleConstraints.isShort(Double(number)) ? Double(number).description : nil
+        case (.bool, .bool(let flag)): flag ? "1" : "0"
+        case (.string, .string), (.uuid, .uuid), (.objectID, .objectID):
+            ValueText.text(value).flatMap {
+                $0.utf8.contains(0) ? nil : "'" + $0.replacing("'", with: "''") + "'"
+            }
+        default: nil
         }
     }
 
@@ -152,6 +180,10 @@ struct SQLiteLayout {
                 if property.isPrimary { line += property.isOptional ? " UNIQUE" : " PRIMARY KEY" }
                 let isAlias = property.isPrimary && property.type == .int
                 if !property.isOptional, !isAlias, property.type != .mixed { line += " NOT NULL" }
+                let rules = RuleConstraints(
+                    property: property, column: SQLiteDatabase.quoted(column.name)
+                ) { Self.literal($0, of: property) }
+                for check in rules.checks { line += " " + check }
             }
             lines.append(line)
         }

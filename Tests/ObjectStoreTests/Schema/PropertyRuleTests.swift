@@ -99,6 +99,71 @@ import Testing
         #expect(try store.objects("Dog").filtered("chip == 'a'").count() == 1)
     }
 
+    @Test func `a rule of a float has single precision`() throws {
+        var weight = Property("weight", .float)
+        weight.rules.allowed = [.double(0.1), .double(0.3)]
+        weight.rules.maximum = .double(0.3)
+        let store = try Store.temporary([ClassSchema("A", [weight])])
+        for value in [Value.double(0.1), .float(0.3)] {
+            _ = try store.write { try store.create("A", .dictionary(["weight": value])) }
+        }
+        _ = storeError(.invalidValue) {
+            _ = try store.write { try store.create("A", .dictionary(["weight": .double(0.2)])) }
+        }
+    }
+
+    @Test func `values of every type and links can be unique`() throws {
+        let types: [(PropertyType, [Value])] = [
+            (.double, [.double(0.1), .double(-0.0), .double(.nan)]),
+            (.float, [.float(0.5), .float(.infinity)]),
+            (.decimal, [.decimal(DecimalValue("1.50")!), .decimal(.notANumber)]),
+            (.data, [.data([1, 0]), .data([])]), (.bool, [.bool(true)]),
+            (.date, [.date(Timestamp(microseconds: 1))]), (.string, [.string("é")]),
+        ]
+        for (index, (type, values)) in types.enumerated() {
+            var property = Property("v", type, isOptional: true)
+            property.rules.isUnique = true
+            let store = try Store.temporary([ClassSchema("A", [property])])
+            for count in [1, 20] {
+                func add(_ value: Value) throws {
+                    for _ in 1..<count { try store.create("A", .dictionary([:])) }
+                    try store.create("A", .dictionary(["v": value]))
+                }
+                for value in values {
+                    if count == 1 { try store.write { try add(value) } }
+                    let error = storeError(.duplicateKey) { try store.write { try add(value) } }
+                    #expect(error?.message.contains("'A.v' is unique") == true, "\(index)")
+                }
+            }
+            #expect(try store.objects("A").count() == values.count)
+            if type == .double {
+                _ = storeError(.duplicateKey) {
+                    _ = try store.write { try store.create("A", .dictionary(["v": .double(0)])) }
+                }
+            }
+        }
+        var seat = Property("seat", .object, target: "Seat")
+        seat.rules.isUnique = true
+        let store = try Store.temporary([
+            ClassSchema("Guest", [seat]), ClassSchema("Seat", [Property("number", .int)]),
+        ])
+        let seats = try store.write {
+            try (1...2).map { try store.create("Seat", .dictionary(["number": .int($0)])) }
+        }
+        func sit(_ seat: Int?) throws {
+            try store.write {
+                try store.create(
+                    "Guest",
+                    .dictionary(["seat": seat.map { .object(seats[$0].reference) } ?? .null]))
+            }
+        }
+        for seat in [0, 1, nil, nil] { try sit(seat) }
+        let error = storeError(.duplicateKey) { try sit(1) }
+        #expect(error?.message.contains("'Guest.seat' is unique") == true)
+        try store.write { try store.delete(seats[1]) }
+        #expect(try store.objects("Guest").count() == 4)
+    }
+
     @Test func `list edits and large writes are checked`() throws {
         let store = try open([ruled()])
         try store.write { for id in Int64(1)...3 { try add(id, to: store) } }

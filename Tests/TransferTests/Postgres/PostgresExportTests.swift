@@ -140,6 +140,56 @@ struct PostgresExportTests {
             ])
     }
 
+    @Test func `rules become constraints that accept every stored value`() throws {
+        let world = try TransferWorld(nil)
+        var properties = [
+            Property("id", .int, isPrimary: true), Property("age", .int, isOptional: true),
+            Property("single", .float, isOptional: true),
+            Property("kind", .string, isOptional: true),
+            Property("price", .decimal, isOptional: true),
+            Property("born", .date, isOptional: true),
+            Property("marks", .int, isOptional: true, collection: .list),
+            Property("tags", .string, isOptional: true, collection: .set),
+            Property("chip", .decimal, isOptional: true), Property("best", .object, target: "Dog"),
+        ]
+        properties[1].rules.minimum = .int(.min)
+        properties[1].rules.maximum = .int(40)
+        properties[2].rules.allowed = [.float(0.1), .float(2)]
+        properties[3].rules.allowed = [.string("it's \\"), .string("é")]
+        properties[4].rules.minimum = .decimal(DecimalValue("0.10")!)
+        properties[5].rules.maximum = .date(Timestamp(microseconds: 1))
+        properties[6].rules.minimum = .int(1)
+        properties[7].rules.allowed = [.string("a"), .string("b")]
+        for index in [8, 9] { properties[index].rules.isUnique = true }
+        try world.store.define([ClassSchema("Dog", properties)])
+        try world.store.write {
+            let first = try world.store.create(
+                "Dog",
+                .dictionary([
+                    "id": .int(1), "age": .int(.min), "single": .float(0.1),
+                    "kind": .string("it's \\"), "price": .decimal(DecimalValue("0.1")!),
+                    "born": .date(Timestamp(microseconds: 1)), "marks": .list([.null, .int(1)]),
+                    "tags": .list([.null, .string("a")]), "chip": .decimal(DecimalValue("1.0")!),
+                ]))
+            try world.store.create(
+                "Dog", .dictionary(["id": .int(2), "best": .object(first.reference)]))
+        }
+        let database = try PostgresWorld()
+        _ = try export(world.store, database.address)
+        for change in [
+            "age = 41", "single = 0.2", "kind = 'e'", "price = 0.09", "born = now()",
+            "marks = '{1,NULL,0}'", "tags = '{c}'", "chip = 1.00", "best = NULL", "kind = NULL",
+        ] {
+            let isAllowed = change.contains(" NULL")
+            let refusal = message {
+                _ = try database.query("UPDATE \"Dog\" SET \(change) WHERE id = 2")
+            }
+            #expect(refusal.contains("violates") != isAllowed, "\(change): \(refusal)")
+        }
+        let copy = try TransferWorld(nil)
+        #expect(try Importer(into: copy.store).read(database.address, as: .postgres).created == 2)
+    }
+
     @Test func `an existing table is refused, updated or replaced`() throws {
         let world = try TransferWorld([
             "Dog": ["id": "int primary", "name": "string", "friends": "Dog[]"]
