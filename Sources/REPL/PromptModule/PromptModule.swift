@@ -93,7 +93,7 @@ final class PromptModule {
     private func makeOwn() {
         for (key, value) in table.pairs { own.setRaw(key, value) }
         own["command"] = .function(
-            context.state.makeFunction("command") { [weak self] call in
+            context.state.makeFunction("command", of: "moonpool.prompt") { [weak self] call in
                 let command = try Self.command(call)
                 self?.declared[command.name] = command
                 return .none
@@ -323,7 +323,7 @@ final class PromptModule {
     func function(
         _ name: String, _ body: @escaping (Session, borrowing LuaCall) throws -> LuaAnswer
     ) -> LuaFunction {
-        context.state.makeFunction(name) { [weak self] call in
+        context.state.makeFunction(name, of: "moonpool.prompt") { [weak self] call in
             guard let session = try self?.session() else {
                 throw CommandError("the script has ended")
             }
