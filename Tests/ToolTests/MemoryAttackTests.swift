@@ -303,7 +303,10 @@ import Testing
             objects
                 + "store:write(function() for i = 1, 2000 do store:create('Named', { id = i, name = ('x'):rep(3000) .. i }) end end) "
                 + keeping
-                + "for _ = 1, 60 do kept[#kept + 1] = store:objects('Named'):distinct('name'):observe(function() end) store:refresh() end"
+                // The memory is refused to an observer or to the script.
+                + "local failed moonpool.on_error = function(e) failed = e end "
+                + "for _ = 1, 60 do kept[#kept + 1] = store:objects('Named'):distinct('name'):observe(function() end) store:refresh() "
+                + "if failed then error(failed, 0) end end"
         ),
         Attack(
             "plots",
