@@ -7,6 +7,8 @@ files["Sources/CLuaFiles/lua/api"] = {
    max_line_length = false,
 }
 files["Sources/CLuaFiles/lua/api/prompt.lua"] = { globals = { "help" } }
+-- The module moonpool.prompt, and what only the prompt's own commands may use.
+files["Sources/CLuaFiles/lua/prompt"] = { read_globals = { "prompt", "session" } }
 files["Sources/CLuaFiles/lua/library.lua"] = { max_line_length = false }
 -- The examples that follow these lines use their variables.
 files["Sources/CLuaFiles/lua/example.lua"] = { ignore = { "211" } }

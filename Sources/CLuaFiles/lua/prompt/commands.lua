@@ -1,5 +1,5 @@
--- The dot commands of the prompt, by topic, in the order of `.help`. The files declare them; those that no file declares
--- are written in Swift.
+-- The dot commands of the prompt, by topic, in the order of `.help`. The files declare them; those that no file
+-- declares are written in Swift.
 require "prompt/history"
 require "prompt/looking"
 require "prompt/observing"

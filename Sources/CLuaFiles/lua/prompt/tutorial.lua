@@ -25,8 +25,8 @@ local steps = {
   },
   {
     title = "Writing",
-    text = "Change data in a write transaction: all changes of the function are committed together, or rolled back if it "
-      .. "raises an error. The prompt shows the new version:",
+    text = "Change data in a write transaction: all changes of the function are committed together, or rolled back if "
+      .. "it raises an error. The prompt shows the new version:",
     entry = 'store:write(function() for i, name in ipairs { "Rex", "Max", "Cleo" } do '
       .. 'store:create("Dog", { id = i, name = name, age = 2 * i }) end end)',
     is_done = function() return has_class "Dog" and #prompt.store():objects "Dog" > 0 end,
@@ -34,8 +34,8 @@ local steps = {
   },
   {
     title = "Queries",
-    text = "Results are lazy and live: they always contain the objects that match now. Tab completes classes, properties "
-      .. "and methods, also inside strings:",
+    text = "Results are lazy and live: they always contain the objects that match now. Tab completes classes, "
+      .. "properties and methods, also inside strings:",
     entry = 'dogs = store:objects("Dog"):where("age > 2"):sorted("name")',
     is_done = function()
       local is_known, value = pcall(prompt.evaluate, "dogs")
@@ -72,8 +72,8 @@ local steps = {
   },
   {
     title = "Why",
-    text = ".observers lists the observers and their cost. .why NAME explains the last call of an observer. .watch QUERY "
-      .. "updates a query on the screen after each change:",
+    text = ".observers lists the observers and their cost. .why NAME explains the last call of an observer. .watch "
+      .. "QUERY updates a query on the screen after each change:",
     entry = ".why kennel",
     is_done = function(entry)
       return string.find(entry, "^%.why") or string.find(entry, "^%.observers") or string.find(entry, "^%.watch")
