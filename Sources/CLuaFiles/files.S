@@ -2,8 +2,7 @@
 // would take the compiler 0.1 s for each KiB.)
 //
 // __has_include makes a file an input of the build, which .incbin alone does not: list each file in both places.
-#if !__has_include("strings.lua") || \
-    !__has_include("example.lua") || \
+#if !__has_include("example.lua") || \
     !__has_include("library.lua") || \
     !__has_include("api/moonpool.lua") || \
     !__has_include("api/text.lua") || \
@@ -47,7 +46,6 @@
     .balign 8
     .global lua_files
 lua_files:
-    FILE "strings.lua"
     FILE "example.lua"
     FILE "library.lua"
     FILE "api/moonpool.lua"

@@ -54,10 +54,10 @@ extension LuaState {
         return LuaTable(reference: popReference(L))
     }
 
-    /// Returns what one of the program's own files returns, such as the table of `strings.lua`.
+    /// Returns what one of the program's own files returns, such as the table of `prompt/text.lua`.
     ///
-    /// The file must exist. It runs when it is first used in this state. Inside it, `require "strings"` returns the result of another
-    /// file.
+    /// The file must exist. It runs when it is first used in this state. Inside it, `require "prompt/text"` returns the
+    /// result of another file.
     package func runtimeFile(_ name: String) throws(LuaError) -> LuaValue {
         if let known = runtimeFiles[name] { return known }
         if runtimeFiles.isEmpty { installRuntimeRequire() }

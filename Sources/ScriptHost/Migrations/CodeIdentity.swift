@@ -28,8 +28,8 @@ struct CodeIdentity: Sendable {
 
     /// Returns whether a record is one of this code.
     func matches(_ record: String) -> Bool {
-        let own = checksums
-        return Self.checksums(in: record).contains(where: own.contains)
+        let recorded = Self.checksums(in: record)
+        return recorded.contains(checksum) || recorded.contains(Self.ofTokens(source))
     }
 
     /// Returns the checksums of a record, that of the compiled code first.

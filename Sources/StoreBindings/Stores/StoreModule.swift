@@ -307,12 +307,11 @@ extension StoreModule {
         let number = nextTokenNumber()
         let token = try observe { [weak self] arguments in
             guard let self, let userdata = tokensByNumber[number].userdata,
-                let function = callbacksByToken.raw(.userdata(userdata)).function
+                let function = callbacksByToken.raw(.userdata(userdata)).function,
+                let token = tokens[number]?.token
             else { return }
-            let token = tokens[number]?.token
             // The initial call and an error have no reason. Ending before the call also excludes nested calls.
-            if once, token?.reason != nil { token?.invalidate() }
-            guard let token else { return }
+            if once, token.reason != nil { token.invalidate() }
             try call(token) { () throws in try function.call(arguments) }
         }
         let handle = TokenHandle(
