@@ -154,14 +154,14 @@ package final class Environment: Sendable {
 
     /// Opens or creates the file.
     ///
-    /// Only the registry calls this, while it holds its lock. `isPrivate` is true if no other process can find the
-    /// file, and `isVerified` if all its pages were verified.
+    /// Only the registry calls this, while it holds its lock. `isVerified` is true if all pages were verified.
     init(
         _ location: FileLocation, options: EnvironmentOptions, tables names: [TableName],
-        entries: [InitialEntry] = [], isPrivate: Bool, isVerified: Bool = true
+        entries: [InitialEntry] = [], isVerified: Bool = true
     ) throws(StorageError) {
         self.location = location
         let path = location.path
+        let isPrivate = location.isAnonymous
         fileNumber =
             isPrivate
             ? Self.privateFiles.add(1, ordering: .relaxed).newValue
@@ -430,7 +430,8 @@ package final class Environment: Sendable {
         let copy = FileCopy(original: name, destination: path, versions: versions)
         var descriptor: mdb_filehandle_t = -1
         try check(mdb_env_get_fd(pointer, &descriptor), "mdb_env_get_fd", name)
-        let own = FileAccess(of: descriptor)
+        // The system gives a file without a name rights that nobody has chosen.
+        let own = location.isAnonymous ? nil : FileAccess(of: descriptor)
         try ReservedName.check(path)
         var present = stat()
         if stat(path, &present) == 0,

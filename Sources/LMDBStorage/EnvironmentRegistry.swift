@@ -103,7 +103,7 @@ package enum EnvironmentRegistry {
             do throws(StorageError) {
                 return try Environment(
                     location, options: options, tables: request.tables,
-                    entries: request.initial, isPrivate: true, isVerified: isVerified)
+                    entries: request.initial, isVerified: isVerified)
             } catch {
                 throw error.named(location)
             }
@@ -122,8 +122,7 @@ package enum EnvironmentRegistry {
         // On a read-only device there are no writers with which the reader must register.
         if Platform.isReadOnlyDevice(descriptor) {
             let environment = try Environment(
-                location, options: options, tables: tables, isPrivate: false,
-                isVerified: isVerified)
+                location, options: options, tables: tables, isVerified: isVerified)
             let identity = try identity(of: descriptor, location.path)
             entries[identity] = Entry(environment: environment, leases: 1)
             return EnvironmentLease(environment, identity)
@@ -211,7 +210,7 @@ package enum EnvironmentRegistry {
                 isVerified: isVerified)
         }
         let environment = try Environment(
-            location, options: options, tables: tables, isPrivate: false, isVerified: isVerified)
+            location, options: options, tables: tables, isVerified: isVerified)
         // A compaction may have replaced this file before LMDB opened it, and the lock file may have been removed.
         guard Self.identity(of: path) == identity, environment.hasItsLockFile else {
             environment.close()

@@ -38,8 +38,8 @@ struct FileCopy {
 
     /// Copies an open environment, and sets the access rights of the copy.
     ///
-    /// The rights are `access` or, if the copy replaces another file, the rights of that file. Overwriting requires
-    /// `isReplacing`. Readers and writers of any process continue in the meantime. Throws `exists`, `diskFull`,
+    /// The rights are those of the file that the copy replaces, or `access`, or those of any new file. Overwriting
+    /// requires `isReplacing`. Readers and writers of any process continue in the meantime. Throws `exists`, `diskFull`,
     /// `permission`, `notFound`, and `notCopied` if a page or a value of the original is damaged.
     func make(
         of environment: OpaquePointer, access source: FileAccess?, isReplacing: Bool
@@ -52,7 +52,9 @@ struct FileCopy {
             throw StorageError(.exists, call: "copy", file: destination)
         }
         DraftCopy.removeAbandoned(of: destination)
-        let draft = try DraftCopy(beside: destination, mode: 0o600)
+        let access = present ?? source
+        // Nobody else may read the content of a file with fewer rights before it has them.
+        let draft = try DraftCopy(beside: destination, mode: access == nil ? 0o666 : 0o600)
         do throws(StorageError) {
             try write(environment, to: draft.descriptor, path: draft.path)
         } catch {
@@ -64,7 +66,7 @@ struct FileCopy {
             let seal = FileSeal.compute(draft.descriptor, isFlushed: true, verifiesValues: true)
         else { throw damage(environment, draft, "its pages") }
         guard seal.write(draft.descriptor) else { throw failure("pwrite") }
-        let isOpen = (present ?? source)?.apply(to: draft.descriptor) ?? true
+        let isOpen = access?.apply(to: draft.descriptor) ?? true
         guard isOpen, fsync(draft.descriptor) == 0 else { throw failure("fsync") }
         try draft.publish(as: destination, isReplacing: isReplacing)
     }

@@ -13,6 +13,8 @@ package struct FileLocation: Sendable, Equatable {
     package let name: String
     /// The absolute path without symbolic links; the file itself need not exist.
     package let path: String
+    /// Whether the file has no name in any folder, so that no other process can find it.
+    let isAnonymous: Bool
 
     package var lockPath: String { path + "-lock" }
     package var logPath: String { path + "-log" }
@@ -23,6 +25,7 @@ package struct FileLocation: Sendable, Equatable {
     /// `notFound` if the folder does not exist, and `permission`.
     package init(_ name: String) throws(StorageError) {
         self.name = name
+        isAnonymous = false
         var next = name
         // The system also follows up to this many links.
         for _ in 0..<40 {
@@ -63,6 +66,7 @@ package struct FileLocation: Sendable, Equatable {
     init(anonymous name: String, path: String) {
         self.name = name
         self.path = path
+        isAnonymous = true
     }
 
     /// Throws `severalNames` if a file has hard links, because each name would have its own lock file.

@@ -412,6 +412,17 @@ import Testing
         #expect(try read.handle.get(second.environment.tables[0], 49)?.count == 40)
     }
 
+    @Test func `a copy of a file without a name has the mode of a new file`() throws {
+        defer { remove() }
+        let lease = try EnvironmentRegistry.open(
+            AnonymousFile(), named: "nothing", options: EnvironmentOptions(mapSize: 1 << 28),
+            tables: Self.tables)
+        let (copy, plain) = (folder + "/home/copy", folder + "/home/plain")
+        try lease.environment.copyCompacted(to: copy, versions: Self.versions)
+        close(Platform.openDescriptor(plain, O_WRONLY | O_CREAT, 0o666))
+        #expect(mode(copy) == mode(plain))
+    }
+
     @Test func `a byte-wise copy during a write is a valid version`() throws {
         defer { remove() }
         let lease = try open(path)
