@@ -23,11 +23,16 @@ let package = Package(
     ],
     traits: [
         .trait(name: "Foundation", description: "Date, UUID, Decimal and Data as property types."),
+        .trait(
+            name: "ServiceLifecycle",
+            description: "StorePool as a service that swift-service-lifecycle runs and stops."),
         .default(enabledTraits: ["Foundation"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
+        // Fetched only with the trait.
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.8.0"),
     ],
     targets: [
         .systemLibrary(
@@ -134,6 +139,9 @@ let package = Package(
             dependencies: [
                 "ObjectStore", "ColumnStorage", "Decimals", "StructLayouts", "SystemCalls",
                 .product(name: "Logging", package: "swift-log"),
+                .product(
+                    name: "ServiceLifecycle", package: "swift-service-lifecycle",
+                    condition: .when(traits: ["ServiceLifecycle"])),
             ],
             swiftSettings: safe),
         .target(
@@ -302,7 +310,8 @@ if let names = Context.environment["MOONPOOL_TESTS"] {
     package.products = []
     package.dependencies.removeAll { dependency in
         guard case .sourceControl(_, let location, _) = dependency.kind else { return false }
-        let users = location.hasSuffix("swift-log") ? ["ScriptHost", "Moonpool"] : ["MoonpoolTool"]
+        let users =
+            location.hasSuffix("argument-parser") ? ["MoonpoolTool"] : ["ScriptHost", "Moonpool"]
         return kept.isDisjoint(with: users)
     }
 }

@@ -430,7 +430,7 @@ package final class Environment: Sendable {
         let copy = FileCopy(original: name, destination: path, versions: versions)
         var descriptor: mdb_filehandle_t = -1
         try check(mdb_env_get_fd(pointer, &descriptor), "mdb_env_get_fd", name)
-        // The system gives a file without a name rights that nobody has chosen.
+        // A file without a name has the system's rights for such files, not those that a user has chosen.
         let own = location.isAnonymous ? nil : FileAccess(of: descriptor)
         try ReservedName.check(path)
         var present = stat()

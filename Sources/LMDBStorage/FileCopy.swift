@@ -53,7 +53,7 @@ struct FileCopy {
         }
         DraftCopy.removeAbandoned(of: destination)
         let access = present ?? source
-        // Nobody else may read the content of a file with fewer rights before it has them.
+        // Until the copy has the rights of its original, no other user may read it.
         let draft = try DraftCopy(beside: destination, mode: access == nil ? 0o666 : 0o600)
         do throws(StorageError) {
             try write(environment, to: draft.descriptor, path: draft.path)

@@ -1,5 +1,9 @@
 import Synchronization
 
+#if ServiceLifecycle
+    public import ServiceLifecycle
+#endif
+
 /// A file for the request handlers of a server: Sendable, and usable from any task.
 ///
 /// A pool keeps stores open, because opening one for each request takes half a millisecond. Reads run side by side and
@@ -145,7 +149,29 @@ public final class StorePool: Sendable {
     ///
     /// Requests that are running are completed; later ones throw `closed`.
     public func close() {
-        let members = readers.withLock { $0.members.map(\.member) } + [writer, observer]
+        let members = members
         Task { for member in members { await member.close() } }
     }
+
+    private var members: [PoolMember] {
+        readers.withLock { $0.members.map(\.member) } + [writer, observer]
+    }
 }
+
+#if ServiceLifecycle
+    /// The service ends at the group's graceful shutdown, or with its task, when all stores are closed.
+    ///
+    /// A group stops its services in the reverse order: list the pool before the server, whose last requests need it.
+    ///
+    /// ```swift
+    /// let app = Application(router: router, services: [pool])  // Hummingbird
+    /// try await app.runService()
+    /// ```
+    extension StorePool: Service {
+        /// Waits until the group stops, and closes the pool after the requests that are running.
+        public func run() async throws {
+            try? await gracefulShutdown()
+            for member in members { await member.close() }
+        }
+    }
+#endif
