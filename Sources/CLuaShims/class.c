@@ -2,22 +2,21 @@
 #include "class.h"
 
 void shim_push_object(lua_State *L, shim_class *c, int64_t key) {
-    if (c->kind != SHIM_CLASS_FROZEN) {
-        object *o = lua_newuserdatauv(L, sizeof *o, 0);
-        *o = (object){ live_magic, key, c };
-        set_metatable(L, c->metatable);
+    if (!c) {
+        lua_pushnil(L);
         return;
     }
-    frozen_object *o = lua_newuserdatauv(L, sizeof *o, 1);
-    *o = (frozen_object){ { live_magic, key, c }, c->generation };
-    if (shim_push_anchor(L, c)) lua_setiuservalue(L, -2, 1);
+    bool frozen = c->kind == SHIM_CLASS_FROZEN;
+    object *o = lua_newuserdatauv(L, sizeof *o, frozen);
+    *o = (object){ live_magic, c->generation, key, c };
+    if (frozen && shim_push_anchor(L, c)) lua_setiuservalue(L, -2, 1);
     set_metatable(L, c->metatable);
 }
 
 void shim_push_box(lua_State *L, shim_class *c, const void *p) {
     memory_reserve_object(&host_of(L)->mem, MEMORY_OF_OBJECT);
     object *o = lua_newuserdatauv(L, sizeof *o, 0);
-    *o = (object){ box_magic, (int64_t)(intptr_t)p, c };
+    *o = (object){ box_magic, c->generation, (int64_t)(intptr_t)p, c };
     set_metatable(L, c->metatable);
 }
 
@@ -60,7 +59,7 @@ bool shim_box_becomes_object(lua_State *L, int32_t i, shim_class *c, int64_t key
     if (!o || o->magic != box_magic || c->kind != SHIM_CLASS_LIVE) return false;
     lua_pushvalue(L, i);
     empty(L, o);
-    *o = (object){ live_magic, key, c };
+    *o = (object){ live_magic, c->generation, key, c };
     set_metatable(L, c->metatable);
     lua_pop(L, 1);
     return true;
@@ -141,7 +140,7 @@ static int locked(lua_State *L, const char *name) {  // hides the metatable from
 
 static shim_class *allocate(host *h) {
     for (shim_class *c = h->spare_classes ? h->classes : NULL; c; c = c->next)
-        if (c->kind == SHIM_CLASS_FROZEN && c->spare) {
+        if (c->spare) {
             c->spare = false;
             h->spare_classes--;
             return c;
@@ -223,7 +222,7 @@ int metatable_with_gc(lua_State *L, lua_CFunction collect) {
 
 void class_setup(lua_State *L, host *h) {
     each_setup(L, h);
-    frozen_setup(L, h);
+    release_setup(L, h);
 }
 
 // Runs after lua_close: boxes are freed, and only classes still reference Swift objects.

@@ -1,20 +1,22 @@
 #pragma once
-// Classes of userdata. A live object is {magic, key, class} without __gc, so creating one costs only an allocation. A
+// Classes of userdata. A live object is a key and its class, without __gc, so creating one costs only an allocation. A
 // box is the same block with a retained Swift object instead of the key, and a finalizer. Access checks the block
-// (type, exact size, magic), never the metatable, so it works after debug.setmetatable.
+// (type, exact size, magic, generation), never the metatable, so it works after debug.setmetatable.
+//
+// A class that is no longer needed for new objects is released with its last object, and its memory is used for another
+// class with the next generation. A finalizer can keep an object beyond that; the object is then refused.
 //
 //     class.c          declaration, and creation of userdata
 //     class_names.c    names and slots
 //     class_access.c   x.name, x.name = v, x[i], ==
 //     class_create.c   creation from a table
 //     class_each.c     iteration by each()
-//     class_frozen.c   classes of one version
+//     class_release.c  the end of classes, and classes of one version
 #include "host.h"
 
-static const uint64_t live_magic = 0x6d6f6f6e6c697665, box_magic = 0x6d6f6f6e626f7800;
+static const uint32_t live_magic = 0x6c697665, box_magic = 0x626f786e;
 
-typedef struct { uint64_t magic; int64_t payload; shim_class *cls; } object;
-typedef struct { object base; uint64_t generation; } frozen_object;  // its class may be freed before the object
+typedef struct { uint32_t magic, generation; int64_t payload; shim_class *cls; } object;
 
 // Names are Lua strings. Short ones are interned, so the address of the string object identifies the name. Names beyond
 // the interning limit are compared as text. The class keeps all of them alive.
@@ -29,13 +31,13 @@ struct shim_class {
     host *host;
     shape shape;
     int32_t kind;
-    int metatable, methods;  // registry slots
+    int metatable, methods;  // registry slots; LUA_NOREF after the release
     int names;               // keeps the strings alive; in a frozen class, the weak table that holds its anchor
     const char *name;
-    uint64_t generation;
+    uint32_t generation;
+    bool spare;           // without objects, so that it can be reused
     shim_class *next;     // all classes of the state
-    shim_class *sibling;  // frozen classes of the same version
-    bool spare;           // a frozen class that can be reused
+    shim_class *sibling;  // classes with the same anchor
 };
 
 // ---- names
@@ -68,13 +70,11 @@ anchored anchor(lua_State *L, shim_class *c, const char *name, size_t length);
 // ---- userdata
 
 static inline object *check(lua_State *L, int i) {
-    size_t n = lua_rawlen(L, i);
-    if (n != sizeof(object) && n != sizeof(frozen_object)) return NULL;
+    if (lua_rawlen(L, i) != sizeof(object)) return NULL;
     // Strings and tables of that length are not userdata, and light userdata has no length.
     object *o = lua_touserdata(L, i);
-    if (!o) return NULL;
-    if (n == sizeof(object)) return o->magic == live_magic || o->magic == box_magic ? o : NULL;
-    return o->magic == live_magic && o->cls->generation == ((frozen_object *)o)->generation ? o : NULL;
+    if (!o || (o->magic != live_magic && o->magic != box_magic)) return NULL;
+    return o->generation == o->cls->generation ? o : NULL;
 }
 static inline void set_metatable(lua_State *L, int slot) {
     if (lua_rawgeti(L, LUA_REGISTRYINDEX, slot) == LUA_TTABLE) lua_setmetatable(L, -2); else lua_pop(L, 1);
@@ -87,7 +87,7 @@ int class_new_index(lua_State *L);
 int class_equal(lua_State *L);
 int metatable_with_gc(lua_State *L, lua_CFunction collect);
 void each_setup(lua_State *L, host *h);
-void frozen_setup(lua_State *L, host *h);
+void release_setup(lua_State *L, host *h);
 
 // ---- values
 

@@ -48,12 +48,12 @@ static int step(lua_State *L) {
     }
     int64_t key = w->batch[w->next++];
     shim_class *c = w->cls;
-    if (c->kind == SHIM_CLASS_FROZEN || !lua_istable(L, lua_upvalueindex(2))) {
+    if (!c || c->kind == SHIM_CLASS_FROZEN || !lua_istable(L, lua_upvalueindex(2))) {
         shim_push_object(L, c, key);
         return 1;
     }
     object *o = lua_newuserdatauv(L, sizeof *o, 0);
-    *o = (object){ live_magic, key, c };
+    *o = (object){ live_magic, c->generation, key, c };
     lua_pushvalue(L, lua_upvalueindex(2));
     lua_setmetatable(L, -2);
     return 1;
@@ -74,8 +74,8 @@ void shim_push_walk(lua_State *L, shim_class *c, const void *source, shim_keys k
     w->position = 0;
     w->count = w->next = 0;
     set_metatable(L, host_of(L)->walk_metatable);
-    if (c->kind == SHIM_CLASS_FROZEN && shim_push_anchor(L, c)) lua_setiuservalue(L, -2, 1);  // keeps the class alive
-    lua_rawgeti(L, LUA_REGISTRYINDEX, c->metatable);
+    if (c && c->kind == SHIM_CLASS_FROZEN && shim_push_anchor(L, c)) lua_setiuservalue(L, -2, 1);
+    lua_rawgeti(L, LUA_REGISTRYINDEX, c ? c->metatable : LUA_NOREF);  // the metatable or the anchor keeps the class
     lua_pushcclosure(L, step, 2);
 }
 

@@ -96,7 +96,7 @@ typedef struct host {
     // registry slots
     int function_metatable, walk_metatable, anchor_metatable, memory_error;
     shim_class *classes;
-    size_t spare_classes;  // frozen classes that can be reused
+    size_t spare_classes;  // classes that can be reused
 } host;
 
 static inline host *host_of(lua_State *L) { return *(host **)lua_getextraspace(L); }

@@ -24,7 +24,7 @@ package struct LuaLiveObject {
 /// The state retains the instance until it closes; a frozen one, until its last object is collected. Errors that a
 /// method throws are raised in Lua.
 open class LuaLiveClass {
-    // because register sets it before anything can use the class
+    // because register sets it before anything can use the class; nil after the release, so that its objects become nil
     fileprivate(set) var pointer: OpaquePointer!
 
     /// Creates the base of a subclass.
@@ -135,6 +135,14 @@ extension LuaState {
     /// Takes effect at once for existing objects.
     package func setProperties(_ properties: [(name: String, slot: Int)], of type: LuaLiveClass) {
         setProperties(properties, of: type.pointer, on: stack)
+    }
+
+    /// Releases a registered class with its last object in Lua.
+    ///
+    /// Instead of new objects, scripts receive nil.
+    package func release(_ type: LuaLiveClass) {
+        shim_class_release(stack, type.pointer)
+        type.pointer = nil
     }
 
     /// Registers the class that represents `live` at one version, with the current names of `live`.

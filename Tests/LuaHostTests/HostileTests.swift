@@ -188,6 +188,52 @@ private let rowMethods = LuaLiveMethods(
         #expect(gone == nil)
     }
 
+    /// Registers a class with one object, which the global `old` holds.
+    private func registerOld() -> Rows {
+        let made = Rows(["name"])
+        made.rows = [["name": "Old"]]
+        state.register(made, name: "Old", methods: rowMethods, properties: [("name", 0)])
+        state.globals["old"] = state.userdata(LuaLiveObject(type: made, key: 0))
+        return made
+    }
+
+    @Test func `a released class ends with its last object`() throws {
+        weak var gone: Rows?
+        weak var goneFrozen: Rows?
+        do {
+            let (old, frozen) = (registerOld(), Rows(["name"]))
+            frozen.rows = [["name": "Older"]]
+            (gone, goneFrozen) = (old, frozen)
+            let anchor = state.registerFrozen(frozen, like: old)
+            state.globals["older"] = state.userdata(LuaLiveObject(type: frozen, key: 0))
+            withExtendedLifetime(anchor) { state.release(old) }
+            #expect(state.userdata(LuaLiveObject(type: old, key: 0)) == .nil)
+        }
+        for _ in 0..<3 { state.collectGarbage() }
+        #expect(
+            try state.run("return old.name, older.name, old:key(), tostring(older)")
+                == ["Old", "Older", 0, "Row 0"])
+        try state.run("old = nil")
+        for _ in 0..<3 { state.collectGarbage() }
+        #expect(try state.run("return older.name, older:key()") == ["Older", 0])
+        try state.run("older = nil")
+        for _ in 0..<4 { state.collectGarbage() }
+        _ = try state.run("return 1")
+        #expect(gone == nil && goneFrozen == nil)
+    }
+
+    @Test func `an object that a finalizer keeps beyond its class is refused`() throws {
+        try state.run("keeper = setmetatable({}, { __gc = function(t) kept = t.object end })")
+        state.release(registerOld())
+        try state.run("keeper.object, old, keeper = old, nil, nil")
+        state.collectGarbage()
+        let next = registerOld()  // uses the memory of the class that has ended
+        let answer = try state.run("return old.name, pcall(function() return kept.name end)")
+        #expect(answer.prefix(2) == ["Old", false])
+        #expect("\(answer[2])".contains("already closed"))
+        withExtendedLifetime(next) {}
+    }
+
     @Test(arguments: [
         "debug.setmetatable(rex, nil) return rex.name",
         "debug.setmetatable(rex, {__index = function(t, k) return t[k] end}) return rex.name",

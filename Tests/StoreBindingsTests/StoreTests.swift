@@ -24,6 +24,30 @@ import Testing
             """)
     }
 
+    @Test func `a closed store is released with its last object`() throws {
+        session.expect(
+            """
+            other = moonpool.open { in_memory = "released", schema = { Dog = { name = "string" } } }
+            rex = other:write(function() return other:create("Dog", { name = "Rex" }) end)
+            tim = rex:freeze()
+            dogs = other:objects "Dog"
+            assert(#dogs == 1 and dogs[1] == rex)
+            """)
+        weak let store = session.module.openStores.last
+        #expect(store != nil && session.module.openStores.count == 2)
+        session.expect(
+            """
+            other:close()
+            assert(code(function() return rex.name end) == "closed" and tim.name == "Rex")
+            assert(code(function() return dogs[1] end) == "closed")
+            assert(code(function() for dog in dogs:each() do end end) == "closed")
+            assert(code(other.objects, other, "Dog") == "closed" and not rex:is_valid())
+            other, rex, tim, dogs = nil, nil, nil, nil
+            for i = 1, 4 do collectgarbage() end
+            """)
+        #expect(store == nil)
+    }
+
     @Test func `a savepoint rolls back a part of a write`() {
         session.expect(
             """

@@ -25,16 +25,11 @@ final class FrozenSpace {
         if let known = classes[classSchema.table]?.type, let anchor = state.anchor(of: known) {
             return (known, anchor)
         }
-        handle.updateClasses()
         let made = ObjectClass(handle, .frozen(view), classSchema, frozen: self)
-        // If the live schema no longer has the class, any other class provides the methods.
-        let live =
-            handle.objectClass(classSchema.table)
-            ?? handle.store.view.schema.classes.lazy
-            .compactMap { [handle] in handle.objectClass($0.table) }.first
-            ?? handle.classWithoutObjects(classSchema)
         let sibling = classes.values.lazy.compactMap(\.type).first { state.anchor(of: $0) != nil }
-        let anchor = state.registerFrozen(made, like: live, sharing: sibling)
+        let anchor = handle.withLiveClass(classSchema) {
+            state.registerFrozen(made, like: $0, sharing: sibling)
+        }
         state.setProperties(PropertySlot.names(of: classSchema), of: made)
         classes[classSchema.table] = WeakClass(made)
         return (made, anchor)

@@ -41,7 +41,6 @@ package final class StoreHandle {
     /// The address of the name that was looked up last; its class is cached.
     private var recentName: UInt = 0
     private var recentClass: ObjectClass?
-    private var lender: ObjectClass?
 
     private struct WeakSpace {
         weak var space: FrozenSpace?
@@ -153,6 +152,7 @@ package final class StoreHandle {
         for recording in recordings { recording.stop() }
         recordings = []
         owner?.didClose(self)
+        forgetClasses()
     }
 
     func add(_ recording: ChangeRecording) { recordings.append(recording) }
@@ -169,14 +169,13 @@ package final class StoreHandle {
         for replication in replications { try replication.acknowledge(store.version, state) }
     }
 
-    /// Breaks the reference cycle of the handle and its classes, when the Lua state closes.
-    func forgetClasses() {
+    /// Breaks the reference cycle of the handle and its classes; Lua releases a class with its last object.
+    private func forgetClasses() {
+        for type in classesByTable.values { state.release(type) }
         classesByTable = [:]
         classesByName = [:]
         recentName = 0
         recentClass = nil
-        lender = nil
-        knownSchema = nil
         functionDefaults.forget()
         ignoredProperties.forget()
     }
@@ -187,10 +186,10 @@ package final class StoreHandle {
         try ignoredProperties.take(schema, for: self)
     }
 
-    /// Updates the classes to the current schema: adds new classes and updates changed ones.
+    /// Updates the classes to the current schema: adds new classes and updates changed ones; a closed store has none.
     func updateClasses() {
         let schema = store.view.schema
-        guard schema !== knownSchema else { return }
+        guard schema !== knownSchema, !store.isClosed else { return }
         knownSchema = schema
         recentName = 0
         recentClass = nil
@@ -199,17 +198,17 @@ package final class StoreHandle {
             // Another class can later have the released name.
             if name != known.classSchema.name { classesByName[known.internedName] = nil }
             // The script's objects of a removed class are deleted; their old class continues to report the deletion.
-            if name == nil { classesByTable[table] = nil }
+            if name == nil {
+                classesByTable[table] = nil
+                state.release(known)
+            }
         }
         for classSchema in schema.classes {
             if let known = classesByTable[classSchema.table] {
                 known.follow(classSchema)
                 continue
             }
-            let made = ObjectClass(self, .store(store), classSchema)
-            state.register(
-                made, name: classSchema.name, methods: ObjectClass.methods,
-                properties: PropertySlot.names(of: classSchema))
+            let made = register(classSchema)
             classesByTable[classSchema.table] = made
             classesByName[made.internedName] = made
         }
@@ -229,15 +228,23 @@ package final class StoreHandle {
         return space
     }
 
-    /// Returns a class that provides the methods if the live schema has no classes at all.
-    func classWithoutObjects(_ classSchema: ClassSchema) -> ObjectClass {
-        if let lender { return lender }
+    private func register(_ classSchema: ClassSchema) -> ObjectClass {
         let made = ObjectClass(self, .store(store), classSchema)
         state.register(
             made, name: classSchema.name, methods: ObjectClass.methods,
             properties: PropertySlot.names(of: classSchema))
-        lender = made
         return made
+    }
+
+    /// Calls `body` with a class that provides the methods: the live one, or one for the call if the schema does not have
+    /// the class or the store is closed.
+    func withLiveClass<Result>(
+        _ classSchema: ClassSchema, _ body: (ObjectClass) -> Result
+    ) -> Result {
+        if let live = objectClass(classSchema.table) { return body(live) }
+        let lent = register(classSchema)
+        defer { state.release(lent) }
+        return body(lent)
     }
 
     func objectClass(_ table: TableID) -> ObjectClass? {
@@ -247,6 +254,7 @@ package final class StoreHandle {
     }
 
     func objectClass(named name: String) throws -> ObjectClass {
+        try store.check()
         updateClasses()
         let classSchema = try store.view.schema.require(name)
         // The class exists, because `updateClasses` has created one for each table.

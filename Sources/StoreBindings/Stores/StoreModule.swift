@@ -200,10 +200,7 @@ package final class StoreModule {
     package func close() {
         isClosing = true
         endObservers()
-        for handle in handles {
-            handle.close()
-            handle.forgetClasses()
-        }
+        for handle in handles { handle.close() }
         handles = []
         openDefault = nil
     }

@@ -1,6 +1,6 @@
-// Frozen classes: one for each version in use, freed with its last object. Each object holds the anchor, and the
-// finalizer of the anchor releases the class. An object that a finalizer resurrects has an old generation and is
-// refused.
+// The end of classes. An anchor is a userdata whose finalizer ends its classes. The anchor of frozen classes, which are
+// those of one version, is held by each of their objects; that of a released live class is held by the metatable, and
+// so by its objects too.
 #include "class.h"
 
 typedef struct { uint64_t magic; shim_class *first; } class_anchor;
@@ -10,6 +10,19 @@ static class_anchor *check_anchor(lua_State *L, int i) {
     if (lua_type(L, i) != LUA_TUSERDATA || lua_rawlen(L, i) != sizeof(class_anchor)) return NULL;
     class_anchor *a = lua_touserdata(L, i);
     return a->magic == anchor_magic ? a : NULL;
+}
+
+static class_anchor *new_anchor(lua_State *L, shim_class *c, int uservalues) {
+    class_anchor *a = lua_newuserdatauv(L, sizeof *a, uservalues);
+    *a = (class_anchor){ anchor_magic, c };
+    set_metatable(L, host_of(L)->anchor_metatable);
+    return a;
+}
+
+static void unreference(lua_State *L, shim_class *c) {
+    luaL_unref(L, LUA_REGISTRYINDEX, c->metatable);
+    luaL_unref(L, LUA_REGISTRYINDEX, c->methods);
+    c->metatable = c->methods = LUA_NOREF;
 }
 
 static int collect_anchor(lua_State *L) {
@@ -22,6 +35,7 @@ static int collect_anchor(lua_State *L) {
     for (shim_class *c = first, *next; c; c = next) {
         next = c->sibling;
         const void *context = c->context;
+        unreference(L, c);
         free(c->shape.entries);
         c->shape = (shape){ NULL, 0, 0, 0 };
         c->generation++;
@@ -36,6 +50,19 @@ static int collect_anchor(lua_State *L) {
     return 0;
 }
 
+void shim_class_release(lua_State *L, shim_class *c) {
+    if (lua_rawgeti(L, LUA_REGISTRYINDEX, c->metatable) == LUA_TTABLE) {
+        new_anchor(L, c, 1);
+        lua_rawgeti(L, LUA_REGISTRYINDEX, c->names);
+        lua_setiuservalue(L, -2, 1);
+        lua_rawseti(L, -2, 1);
+        luaL_unref(L, LUA_REGISTRYINDEX, c->names);
+        c->names = LUA_NOREF;
+        unreference(L, c);
+    }
+    lua_pop(L, 1);
+}
+
 bool shim_push_anchor(lua_State *L, const shim_class *c) {
     lua_rawgeti(L, LUA_REGISTRYINDEX, c->names);
     if (lua_istable(L, -1)) lua_rawgeti(L, -1, 1); else lua_pushnil(L);
@@ -48,15 +75,18 @@ bool shim_push_anchor(lua_State *L, const shim_class *c) {
 shim_class *shim_class_freeze(lua_State *L, const shim_class *live, const void *context,
                               const shim_class_calls *calls, shim_class *sibling) {
     shim_class *c = shim_class_new(L, SHIM_CLASS_FROZEN, live->name, context, calls);
-    c->metatable = live->metatable;
-    c->methods = live->methods;
+    // The live class may be released first.
+    lua_rawgeti(L, LUA_REGISTRYINDEX, live->metatable);
+    c->metatable = luaL_ref(L, LUA_REGISTRYINDEX);
+    lua_rawgeti(L, LUA_REGISTRYINDEX, live->methods);
+    c->methods = luaL_ref(L, LUA_REGISTRYINDEX);
     c->name = live->name;
     c->shape = live->shape;
     if (live->shape.entries) {
         size_t bytes = (live->shape.mask + 1) * sizeof(entry);
         c->shape.entries = malloc(bytes);
         if (!c->shape.entries) abort();  // a host call cannot continue without memory
-        memcpy(c->shape.entries, live->shape.entries, bytes);  // the live class keeps its names alive
+        memcpy(c->shape.entries, live->shape.entries, bytes);  // the metatable keeps the names alive
     }
     if (sibling && shim_push_anchor(L, sibling)) {
         class_anchor *a = lua_touserdata(L, -1);
@@ -70,9 +100,7 @@ shim_class *shim_class_freeze(lua_State *L, const shim_class *live, const void *
     lua_pushliteral(L, "v");
     lua_setfield(L, -2, "__mode");
     lua_setmetatable(L, -2);
-    class_anchor *a = lua_newuserdatauv(L, sizeof *a, 0);
-    *a = (class_anchor){ anchor_magic, c };
-    set_metatable(L, host_of(L)->anchor_metatable);
+    new_anchor(L, c, 0);
     lua_pushvalue(L, -1);
     lua_rawseti(L, -3, 1);
     lua_insert(L, -2);
@@ -80,4 +108,4 @@ shim_class *shim_class_freeze(lua_State *L, const shim_class *live, const void *
     return c;
 }
 
-void frozen_setup(lua_State *L, host *h) { h->anchor_metatable = metatable_with_gc(L, collect_anchor); }
+void release_setup(lua_State *L, host *h) { h->anchor_metatable = metatable_with_gc(L, collect_anchor); }
