@@ -193,7 +193,7 @@ package enum EnvironmentRegistry {
         if !wanted.readOnly && access(path, W_OK) != 0 {
             throw StorageError(rawCode: errno, call: StorageError.writing, file: path)
         }
-        if FileHeader.isUnfinished(descriptor) {
+        if FileHeader.isEmpty(descriptor) {
             guard !wanted.readOnly else {
                 throw StorageError(.empty, call: "open", file: path)
             }
@@ -237,10 +237,8 @@ package enum EnvironmentRegistry {
         return Identity(status)
     }
 
-    /// Returns the size of a file, and whether it is empty or its creation did not finish.
-    package static func look(
-        _ path: String
-    ) throws(StorageError) -> (size: Int, isUnfinished: Bool) {
+    /// Returns the size of a file in bytes.
+    package static func size(_ path: String) throws(StorageError) -> Int {
         let location = try FileLocation(path)
         let descriptor = Platform.openDescriptor(
             location.path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
@@ -249,7 +247,7 @@ package enum EnvironmentRegistry {
         }
         defer { close(descriptor) }
         _ = try identity(of: descriptor, path)
-        return (Int(lseek(descriptor, 0, SEEK_END)), FileHeader.isUnfinished(descriptor))
+        return Int(lseek(descriptor, 0, SEEK_END))
     }
 
     /// Returns the size of the device that contains a folder; 0 if it is unknown.

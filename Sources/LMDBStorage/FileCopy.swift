@@ -249,9 +249,7 @@ package enum FileCompaction {
             throw StorageError(rawCode: errno, call: "fstat", file: path)
         }
         try FileLocation.requireOneName(status, path)
-        guard status.st_size > 0, !FileHeader.isUnfinished(descriptor) else {
-            return (Int(status.st_size), Int(status.st_size))
-        }
+        guard status.st_size > 0 else { return (0, 0) }
         let before = Platform.takenBytes(status)
         let environment = try RawEnvironment(reading: path, named: path)
         defer { environment.close() }

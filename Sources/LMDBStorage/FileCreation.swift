@@ -43,7 +43,7 @@ struct FileCreation {
         }
     }
 
-    /// Replaces an empty file, or one whose creation did not finish, and keeps its access rights.
+    /// Replaces an empty file, and keeps its access rights.
     ///
     /// Has no effect if another process has replaced it in the meantime. This process must not have the file open.
     /// Throws `inUse` if another process has it open.
@@ -53,7 +53,7 @@ struct FileCreation {
         let descriptor = Platform.openDescriptor(path, O_RDWR | O_CLOEXEC)
         guard descriptor >= 0 else { throw StorageError(rawCode: errno, call: "open", file: path) }
         defer { close(descriptor) }
-        guard FileHeader.isUnfinished(descriptor) else { return }
+        guard FileHeader.isEmpty(descriptor) else { return }
         let draft = try DraftCopy(beside: path, mode: 0o600)
         try fill(draft)
         FileAccess(of: descriptor)?.apply(to: draft.descriptor)

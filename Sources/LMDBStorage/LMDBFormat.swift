@@ -62,8 +62,6 @@ enum FileHeader {
     /// `MDB_INTEGERKEY`, because versions are the keys of the list of free pages, and `MDB_NOSUBDIR`, which LMDB stores
     /// in the same field.
     static let freeFlags: UInt16 = 0x4008
-    /// The maximum size of an unfinished file: the headers and the pages of the first commits.
-    private static let largestUnfinished = 8 * 4096
 
     /// Returns whether a number is a page size that LMDB supports.
     static func isPageSize(_ size: Int) -> Bool {
@@ -139,28 +137,10 @@ enum FileHeader {
         }
     }
 
-    /// Returns whether the creation of a file did not finish: it is empty, all zeros, or has only LMDB's headers.
-    static func isUnfinished(_ descriptor: Int32) -> Bool {
-        // The size is negative if the system has none, as for files in /proc.
-        let size = Int(lseek(descriptor, 0, SEEK_END))
-        guard size >= 0 else { return false }
-        if size == 0 { return true }
-        let metas = [meta(descriptor, at: 0), meta(descriptor, at: 4096)]
-        let known = metas.compactMap { $0 }.filter { $0.magic == magic }
-        if known.contains(where: { $0.format != formatVersion || $0.roots != [.max, .max] }) {
-            return false
-        }
-        if known.contains(where: { $0.version > 0 }) { return false }
-        if known.count == 2 { return true }
-        // One or both of the headers never reached the device.
-        guard size <= largestUnfinished else { return false }
-        var bytes = [UInt8](repeating: 0, count: size)
-        guard pread(descriptor, &bytes, size, 0) == size else { return false }
-        for (index, meta) in metas.enumerated() where meta?.magic == magic {
-            for offset in index * 4096..<min(size, (index + 1) * 4096) { bytes[offset] = 0 }
-        }
-        return bytes.allSatisfy { $0 == 0 }
-    }
+    /// Returns whether a file has no bytes, so that it can become a new store.
+    ///
+    /// Zeros are not a new store: they can be what is left of another one.
+    static func isEmpty(_ descriptor: Int32) -> Bool { lseek(descriptor, 0, SEEK_END) == 0 }
 
     /// Reads the current two headers of LMDB in an open data file, without their page headers.
     static func metas(_ descriptor: Int32, pageSize: Int) -> [[UInt8]]? {

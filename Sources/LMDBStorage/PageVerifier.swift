@@ -64,7 +64,7 @@ package enum PageVerifier {
         let descriptor = Platform.openDescriptor(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw StorageError(rawCode: errno, call: "open", file: path) }
         defer { close(descriptor) }
-        if FileHeader.isUnfinished(descriptor) {
+        if FileHeader.isEmpty(descriptor) {
             throw StorageError(.empty, call: "open", file: path)
         }
         return try faults(of: descriptor, path: path, atMost: limit, tables: tables)

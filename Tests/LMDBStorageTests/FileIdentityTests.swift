@@ -360,24 +360,25 @@ import Testing
             Platform.names(in: folder + "/real").sorted() == [".", "..", "store", "store-lock"])
     }
 
-    @Test func `a file of an unfinished creation opens as a new file and keeps its mode`() throws {
+    @Test func `an empty file opens as a new file and keeps its mode`() throws {
         defer { remove() }
-        for size in [0, 1, 4096, 8192, 20_480] {
-            write([UInt8](repeating: 0, count: size), to: path)
-            chmod(path, 0o640)
-            #expect(code { _ = try open(path, readOnly: true) } == .empty)
-            try put(try open(path), 1)
-            #expect(mode(path) == 0o640)
-            #expect(try PageVerifier.faults(path: path, atMost: 5).isEmpty)
-        }
-        // LMDB's headers without a commit.
-        var environment: OpaquePointer?
-        unlink(path)
-        mdb_env_create(&environment)
-        mdb_env_open(environment, path, UInt32(MDB_NOSUBDIR | MDB_NOLOCK), 0o600)
-        mdb_env_close(environment)
-        #expect(try EnvironmentRegistry.look(path).isUnfinished)
+        write([], to: path)
+        chmod(path, 0o640)
+        #expect(code { _ = try open(path, readOnly: true) } == .empty)
         try put(try open(path), 1)
+        #expect(mode(path) == 0o640)
+        #expect(try PageVerifier.faults(path: path, atMost: 5).isEmpty)
+    }
+
+    @Test(arguments: [1, 4096, 8192, 20_480]) func `zeros are not a new file`(size: Int) throws {
+        defer { remove() }
+        let zeros = [UInt8](repeating: 0, count: size)
+        write(zeros, to: path)
+        for readOnly in [false, true] {
+            #expect(code { _ = try open(path, readOnly: readOnly) } == .notAStore)
+        }
+        #expect(code { _ = try PageVerifier.faults(path: path, atMost: 5) } == .notAStore)
+        #expect(Platform.size(of: path) == size)
     }
 
     @Test func `drafts of processes that were killed are removed, and others stay`() throws {

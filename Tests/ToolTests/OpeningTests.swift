@@ -1,3 +1,4 @@
+import EventLoops
 import Testing
 
 @Suite struct OpeningTests {
@@ -37,6 +38,19 @@ import Testing
         let outcome = try Tool.run(
             ["zoo.json"], input: "print(store:objects('Dog')[1].name)\n", in: folder.path)
         #expect(outcome.lines.last == "Rex", "\(outcome.output)\(outcome.error)")
+    }
+
+    @Test(arguments: ["zoo.moonpool", "ZOO.MOONPOOL", "zoo.realm", "zoo.sqlite", "zoo.csv"])
+    func `A file with the name of data is never run as a script`(name: String) throws {
+        let folder = try TemporaryFolder()
+        let script = "print('RA' .. 'N')"
+        _ = try folder.write(script, to: name)
+        for words in [[name], ["--read-only", name], [name, "-e", "print(1)"]] {
+            let outcome = try Tool.run(words, in: folder.path)
+            #expect(!outcome.output.contains("RAN"), "\(words): \(outcome.output)")
+            if name != "zoo.csv" { #expect(outcome.exitCode == 1 && outcome.error != "") }
+        }
+        #expect(ProcessServices.read(folder.path + "/" + name, limit: 100) == Array(script.utf8))
     }
 
     @Test func `A script after a store runs with the store open`() throws {

@@ -263,10 +263,10 @@ package final class ColumnFile: Sendable {
         try FileCompaction.compact(path: path, versions: FileTables.versions)
     }
 
-    /// Returns whether a file is empty, or the creation of its tables did not finish.
+    /// Returns whether a file has no bytes or no tables.
     package static func isEmpty(path: String) throws(StorageError) -> Bool {
-        let (size, isUnfinished) = try EnvironmentRegistry.look(path)
-        if isUnfinished { return true }
+        let size = try EnvironmentRegistry.size(path)
+        if size == 0 { return true }
         guard size <= 1 << 20 else { return false }
         do throws(StorageError) {
             guard try PageVerifier.faults(path: path, atMost: 1).isEmpty else { return false }
