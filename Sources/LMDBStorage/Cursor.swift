@@ -77,35 +77,59 @@ package struct Cursor: ~Copyable {
 
     /// Moves to exactly this key; nil if it does not exist.
     package func set(_ key: UnsafeRawBufferPointer) throws(StorageError) -> Entry? {
-        try move(MDB_SET_KEY, MDB_val(key))
+        try admit(.key(key))
+        return try move(MDB_SET_KEY, MDB_val(key))
     }
 
     /// Moves to exactly this integer key; nil if it does not exist.
     package func set(_ key: UInt64) throws(StorageError) -> Entry? {
-        try move(MDB_SET_KEY, integer: key)
+        try admit(key)
+        return try move(MDB_SET_KEY, integer: key)
     }
 
     /// Moves to the first key that is at least this one.
     package func setRange(_ key: UnsafeRawBufferPointer) throws(StorageError) -> Entry? {
-        try move(MDB_SET_RANGE, MDB_val(key))
+        try admit(.key(key))
+        return try move(MDB_SET_RANGE, MDB_val(key))
     }
 
     /// Moves to the first integer key that is at least this one.
     package func setRange(_ key: UInt64) throws(StorageError) -> Entry? {
-        try move(MDB_SET_RANGE, integer: key)
+        try admit(key)
+        return try move(MDB_SET_RANGE, integer: key)
+    }
+
+    /// Moves from the result of `setRange` to the last key that is less than the one it searched for.
+    ///
+    /// The cursor must not have moved since then.
+    package func before(_ found: Entry?) throws(StorageError) -> Entry? {
+        // The search has verified the neighboring pages.
+        try move(found == nil ? MDB_LAST : MDB_PREV)
     }
 
     /// Moves to the first entry.
-    package func first() throws(StorageError) -> Entry? { try move(MDB_FIRST) }
+    package func first() throws(StorageError) -> Entry? {
+        try admit(.first)
+        return try move(MDB_FIRST)
+    }
 
     /// Moves to the last entry.
-    package func last() throws(StorageError) -> Entry? { try move(MDB_LAST) }
+    package func last() throws(StorageError) -> Entry? {
+        try admit(.last)
+        return try move(MDB_LAST)
+    }
 
     /// Moves to the next entry; nil at the end.
-    package func next() throws(StorageError) -> Entry? { try move(MDB_NEXT) }
+    package func next() throws(StorageError) -> Entry? {
+        try admitAll()
+        return try move(MDB_NEXT)
+    }
 
     /// Moves to the previous entry; nil at the beginning.
-    package func previous() throws(StorageError) -> Entry? { try move(MDB_PREV) }
+    package func previous() throws(StorageError) -> Entry? {
+        try admitAll()
+        return try move(MDB_PREV)
+    }
 
     /// Returns the entry at the position.
     package func current() throws(StorageError) -> Entry? { try move(MDB_GET_CURRENT) }
@@ -123,6 +147,26 @@ package struct Cursor: ~Copyable {
     @inline(__always)
     private var needsAdmission: Bool {
         environment._withUnsafeGuaranteedRef { !$0.pages.isComplete }
+    }
+
+    /// Verifies that LMDB can safely move to a place.
+    @inline(__always)
+    private func admit(_ place: PageWalk.Place) throws(StorageError) {
+        guard needsAdmission else { return }
+        try environment.takeUnretainedValue().pages.admit(
+            table, place, in: mdb_cursor_txn(pointer))
+    }
+
+    @inline(__always)
+    private func admit(_ key: UInt64) throws(StorageError) {
+        guard needsAdmission else { return }
+        try withUnsafeBytes(of: key) { key throws(StorageError) in try admit(.key(key)) }
+    }
+
+    /// Verifies that LMDB can safely move to any place.
+    @inline(__always)
+    private func admitAll() throws(StorageError) {
+        if needsAdmission { try environment.takeUnretainedValue().pages.admit(table) }
     }
 
     /// Verifies that LMDB can store a value for a key, and prepares that.
@@ -203,6 +247,7 @@ package struct Cursor: ~Copyable {
     @inline(__always)
     private func admitRemoval() throws(StorageError) {
         guard needsAdmission else { return }
+        try admitAll()
         var key = MDB_val()
         var value = MDB_val()
         guard mdb_cursor_get(pointer, &key, &value, MDB_GET_CURRENT) == 0 else { return }

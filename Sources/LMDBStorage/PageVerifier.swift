@@ -401,11 +401,13 @@ private struct HeaderFaults {
     }
 }
 
-/// Verifies the pages of a table before LMDB reads them for the first time.
+/// Verifies the pages of a table before LMDB reads them.
 ///
-/// Small files are verified completely when they are opened. In a large file, the pages of a table are verified when
-/// the table is first used, except the pages of its long values; their page header is verified before the value is
-/// replaced or removed. Pages written since the file was opened are valid.
+/// Small files are verified completely when they are opened. In a large file, each search verifies the pages on its way,
+/// so that opening a file and reading an object take the same time for any size. All pages of a table are verified when
+/// such searches have verified as many, and before the table is changed or read in order; not the pages of its long
+/// values, whose page header is verified before the value is replaced or removed. Pages written since the file was
+/// opened are valid.
 final class PageGuard: @unchecked Sendable {
     // Unchecked because: the lock guards the verification, and the results are atomic.
 
@@ -419,7 +421,8 @@ final class PageGuard: @unchecked Sendable {
     private let map: UInt?
     private let mapSize: UInt
     private let verified: UnsafeMutablePointer<Atomic<Bool>>
-    private let lock = Mutex(())
+    /// The number of pages that searches have verified, for each table.
+    private let searched: Mutex<[UInt64]>
 
     /// Creates the guard; `names` are the names of the tables, the first of which has LMDB's number 2.
     init(
@@ -438,6 +441,7 @@ final class PageGuard: @unchecked Sendable {
         mdb_env_info(environment, &info)
         mapSize = UInt(info.me_mapsize)
         map = isVerified ? nil : Self.address(environment, file)
+        searched = Mutex(Array(repeating: 0, count: names.count))
         verified = .allocate(capacity: names.count)
         for index in names.indices { (verified + index).initialize(to: Atomic(false)) }
     }
@@ -447,20 +451,69 @@ final class PageGuard: @unchecked Sendable {
         verified.deallocate()
     }
 
-    /// Verifies that LMDB can safely read the pages of a table.
+    /// Verifies that LMDB can safely read all pages of a table.
     ///
-    /// Throws `damaged`. Takes a load, except when a table of a large file is used for the first time.
-    @inline(__always)
+    /// Throws `damaged`. The first call for a table of a large file takes time in proportion to its pages.
+    @inline(never)
     func admit(_ table: UInt32) throws(StorageError) {
-        if !isComplete { try admitOnce(table) }
+        guard let index = unverified(table) else { return }
+        try searched.withLock { _ throws(StorageError) in try verifyAll(index) }
     }
 
+    /// Verifies that LMDB can safely move a cursor to a place of a table, and from there to the next or previous entry.
+    ///
+    /// Throws `damaged`.
     @inline(never)
-    private func admitOnce(_ table: UInt32) throws(StorageError) {
-        // The names of the tables and the list of free pages are verified when the file is opened.
-        guard table >= 2, Int(table) - 2 < names.count else { return }
+    func admit(
+        _ table: UInt32, _ place: PageWalk.Place, in transaction: OpaquePointer?
+    ) throws(StorageError) {
+        guard let index = unverified(table) else { return }
+        guard let head = Self.head(of: names[index], in: transaction) else {
+            throw StorageError(.damaged, call: "its tables", file: location.name)
+        }
+        try searched.withLock { searched throws(StorageError) in
+            // Three pages at each depth: the one on the way, and its neighbors.
+            let next = searched[index] + 3 * UInt64(head.depth)
+            guard next < head.branchPages + head.leafPages else { return try verifyAll(index) }
+            guard let (meta, _) = FileHeader.newest(descriptor),
+                var walk = PageWalk(
+                    descriptor, meta,
+                    PageWalk.Options(readsLongValues: false, countsPages: false))
+            else { throw StorageError(rawCode: ENOMEM, call: "mmap", file: location.name) }
+            searched[index] += walk.run(names[index], head, to: place)
+            guard walk.isSound else {
+                let page = walk.faultyPage.map { "page \($0)" } ?? "its page counts"
+                throw StorageError(.damaged, call: page, file: location.name)
+            }
+        }
+    }
+
+    /// Returns the root of a table in the version of a transaction, before its changes of the table.
+    private static func head(of name: String, in transaction: OpaquePointer?) -> TreeHead? {
+        var name = name
+        return name.withUTF8 { name in
+            var key = MDB_val(UnsafeRawBufferPointer(name))
+            var value = MDB_val()
+            guard mdb_get(transaction, Table.names.dbi, &key, &value) == 0,
+                value.mv_size == PageImage.tableSize
+            else { return nil }
+            return TreeHead(PageImage(UnsafeRawBufferPointer(value)), at: 0)
+        }
+    }
+
+    /// Returns the index of a table whose pages have not all been verified; nil for others.
+    ///
+    /// The names of the tables and the list of free pages are verified when the file is opened.
+    @inline(__always)
+    private func unverified(_ table: UInt32) -> Int? {
         let index = Int(table) - 2
-        if verified[index].load(ordering: .acquiring) { return }
+        guard !isComplete, names.indices.contains(index),
+            !verified[index].load(ordering: .acquiring)
+        else { return nil }
+        return index
+    }
+
+    private func verifyAll(_ index: Int) throws(StorageError) {
         // Without the address of the map, the page header of a long value cannot be verified later.
         try verify(.table(names[index]), withLongValues: map == nil)
         verified[index].store(true, ordering: .releasing)
@@ -469,16 +522,16 @@ final class PageGuard: @unchecked Sendable {
     /// Verifies that LMDB can remove all entries of a table.
     func admitRemoval(of table: UInt32) throws(StorageError) {
         guard !isComplete, table >= 2, Int(table) - 2 < names.count else { return }
-        try verify(.table(names[Int(table) - 2]), withLongValues: true)
+        try searched.withLock { _ throws(StorageError) in
+            try verify(.table(names[Int(table) - 2]), withLongValues: true)
+        }
     }
 
     private func verify(_ scope: PageWalk.Scope, withLongValues: Bool) throws(StorageError) {
         do throws(StorageError) {
-            try lock.withLock { _ throws(StorageError) in
-                try PageVerifier.requireSound(
-                    descriptor, path: location.path,
-                    PageWalk.Options(scope: scope, readsLongValues: withLongValues))
-            }
+            try PageVerifier.requireSound(
+                descriptor, path: location.path,
+                PageWalk.Options(scope: scope, readsLongValues: withLongValues))
         } catch { throw error.named(location) }
     }
 

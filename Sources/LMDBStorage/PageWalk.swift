@@ -22,6 +22,14 @@ struct PageWalk: ~Copyable {
         case table(String)
     }
 
+    /// A place in a table.
+    enum Place {
+        case first
+        case last
+        /// The place of a key, whether or not the table contains it.
+        case key(UnsafeRawBufferPointer)
+    }
+
     /// The extent of a walk.
     struct Options {
         var scope = Scope.all
@@ -33,6 +41,8 @@ struct PageWalk: ~Copyable {
         var verifiesValues = false
         /// Whether the walk computes the checksum of all pages.
         var isSummed = false
+        /// Whether a page that occurs twice is an error.
+        var countsPages = true
         /// The tables that the file must have.
         var tables: [TableName] = []
     }
@@ -64,7 +74,8 @@ struct PageWalk: ~Copyable {
             mapped != MAP_FAILED
         else { return nil }
         base = mapped
-        pages = PageSet(pageCount: pageCount, lastPage: meta.lastPage)
+        pages = PageSet(
+            pageCount: pageCount, lastPage: meta.lastPage, isCounted: options.countsPages)
     }
 
     deinit { munmap(base, length) }
@@ -92,6 +103,8 @@ struct PageWalk: ~Copyable {
         /// Whether the values are the heads of other trees, or lists of free pages.
         var hasTables = false
         var hasFreePages = false
+        /// The place to which the walk leads; nil for a walk over all pages.
+        var place: Place?
         /// The seed of the table in the checksums of its values; 0 if they are not verified.
         var seed: UInt64 = 0
         var branchPages: UInt64 = 0
@@ -138,6 +151,28 @@ struct PageWalk: ~Copyable {
             floor = key
             return lastKey.map { isAscending($0, key) } ?? true
         }
+
+        /// Records that the pages below a branch are not visited; its key is a lower bound of their entries.
+        mutating func skip() {
+            lastKey = floor ?? lastKey
+            floor = nil
+        }
+
+        /// Returns the index of the branch that leads to the place.
+        func branch(of image: PageImage) -> Int {
+            switch place {
+            case .first, nil: return 0
+            case .last: return image.nodeCount - 1
+            case .key(let wanted):
+                let precedes = (1..<image.nodeCount).prefix { index in
+                    guard let key = image.node(index, isLeaf: false)?.key,
+                        !isIntegers || key.count == 8
+                    else { return false }
+                    return !isAscending(wanted, key)
+                }
+                return precedes.last ?? 0
+            }
+        }
     }
 
     /// Walks the trees of the version that the header with an index describes.
@@ -161,6 +196,16 @@ struct PageWalk: ~Copyable {
         if !isOver { follow(&list) }
     }
 
+    /// Walks from the root of a table to a place in it, and to the entries before and after that place.
+    ///
+    /// Returns the number of visited pages with nodes.
+    mutating func run(_ name: String, _ head: TreeHead, to place: Place) -> UInt64 {
+        var table = Tree("table '\(name)'", head, isIntegers: head.flags == 8)
+        table.place = place
+        follow(&table)
+        return table.branchPages + table.leafPages
+    }
+
     /// Reports the pages that are neither used nor free, after a complete walk.
     mutating func requireAllPages() {
         guard faults.isEmpty else { return }
@@ -177,7 +222,7 @@ struct PageWalk: ~Copyable {
         }
         if let root = head.root { visit(root, from: root, depth: 1, &tree) }
         // The counts of a damaged tree differ in any case.
-        guard faults.isEmpty else { return }
+        guard faults.isEmpty, tree.place == nil else { return }
         if tree.entries != head.entries {
             fail(nil, "\(tree.name) has \(tree.entries) entries; its header states \(head.entries)")
         }
@@ -224,6 +269,8 @@ struct PageWalk: ~Copyable {
         }
         add(image, number)
         if isLeaf { tree.leafPages += 1 } else { tree.branchPages += 1 }
+        let place = tree.place
+        let chosen = isLeaf || place == nil ? 0 : tree.branch(of: image)
         for index in 0..<image.nodeCount where !isOver {
             let entry = Entry(index: index, page: number)
             guard let node = image.node(index, isLeaf: isLeaf) else {
@@ -234,7 +281,19 @@ struct PageWalk: ~Copyable {
                 visitValue(node, image, of: entry, &tree)
             } else {
                 if index > 0 { visitBranchKey(node.key, of: entry, &tree) }
+                if let place {
+                    // LMDB moves from the place to the neighboring pages.
+                    switch (place, index - chosen) {
+                    case (_, 0): tree.place = place
+                    case (.key, -1): tree.place = .last
+                    case (.key, 1): tree.place = .first
+                    default:
+                        tree.skip()
+                        continue
+                    }
+                }
                 visit(node.child, from: number, depth: depth + 1, &tree)
+                tree.place = place
             }
         }
     }
@@ -397,7 +456,7 @@ final class PageSet {
     /// The number of pages that exist in the file and that the version can use.
     let pageCount: UInt64
     private let lastPage: UInt64
-    private let words: UnsafeMutablePointer<UInt64>
+    private let words: UnsafeMutablePointer<UInt64>?
     private var count: UInt64 = 0
     /// The free pages after the end of the file.
     ///
@@ -405,20 +464,28 @@ final class PageSet {
     private var beyond: [UInt64] = []
 
     /// Creates a set with the two headers; the caller has compared the header with the file's size.
-    init(pageCount: UInt64, lastPage: UInt64) {
+    ///
+    /// A set that does not count takes each page any number of times.
+    init(pageCount: UInt64, lastPage: UInt64, isCounted: Bool) {
         self.pageCount = pageCount
         self.lastPage = lastPage
+        guard isCounted else {
+            words = nil
+            return
+        }
         let size = Int(pageCount / 64) + 1
-        words = .allocate(capacity: size)
+        let words = UnsafeMutablePointer<UInt64>.allocate(capacity: size)
         words.initialize(repeating: 0, count: size)
+        self.words = words
         for header in 0..<min(2, pageCount) { _ = insert(header) }
     }
 
-    deinit { words.deallocate() }
+    deinit { words?.deallocate() }
 
     /// Adds a page that exists; returns false if it is already in the set.
     @inline(__always)
     func insert(_ number: UInt64) -> Bool {
+        guard let words else { return true }
         let index = Int(number >> 6)
         let bit: UInt64 = 1 << (number & 63)
         guard words[index] & bit == 0 else { return false }

@@ -39,6 +39,9 @@ package struct TransactionHandle {
     package func get(_ table: Table, _ key: UInt64) throws(StorageError) -> UnsafeRawBufferPointer?
     {
         var key = key
+        if needsAdmission {
+            try withUnsafeBytes(of: &key) { key throws(StorageError) in try admit(table, key) }
+        }
         var value = MDB_val()
         let code = withUnsafeMutablePointer(to: &key) { pointer in
             var wrapped = MDB_val(mv_size: 8, mv_data: pointer)
@@ -51,7 +54,7 @@ package struct TransactionHandle {
     package func get(
         _ table: Table, _ key: UnsafeRawBufferPointer
     ) throws(StorageError) -> UnsafeRawBufferPointer? {
-        try admit(table)
+        if needsAdmission { try admit(table, key) }
         var wrapped = MDB_val(key)
         var value = MDB_val()
         return try found(
@@ -80,7 +83,7 @@ package struct TransactionHandle {
     package func stored(
         _ table: Table, _ key: UnsafeRawBufferPointer
     ) throws(StorageError) -> UnsafeRawBufferPointer? {
-        try admit(table)
+        if needsAdmission { try admit(table, key) }
         var wrapped = MDB_val(key)
         var value = MDB_val()
         let code = mdb_get(pointer, table.dbi, &wrapped, &value)
@@ -106,10 +109,11 @@ package struct TransactionHandle {
         environment._withUnsafeGuaranteedRef { !$0.pages.isComplete }
     }
 
-    /// Verifies that LMDB can safely read a table's pages.
-    @inline(__always)
-    private func admit(_ table: Table) throws(StorageError) {
-        if needsAdmission { try environment.takeUnretainedValue().pages.admit(table.dbi) }
+    /// Verifies that LMDB can safely search a key.
+    private func admit(
+        _ table: Table, _ key: UnsafeRawBufferPointer
+    ) throws(StorageError) {
+        try environment.takeUnretainedValue().pages.admit(table.dbi, .key(key), in: pointer)
     }
 
     /// Verifies that LMDB can replace or remove the value of a key.
@@ -141,7 +145,6 @@ package struct TransactionHandle {
     @inline(__always)
     private func keep(_ table: Table, _ key: MDB_val) throws(StorageError) {
         guard environment._withUnsafeGuaranteedRef({ $0.undo.isRecording }) else { return }
-        try admit(table)
         let code = environment.takeUnretainedValue().undo.record(key, table.dbi, pointer)
         try check(code, "mdb_get", environment)
     }
@@ -295,7 +298,6 @@ package struct TransactionHandle {
     ///
     /// The cursor must go out of scope before the transaction ends.
     package func cursor(_ table: Table) throws(StorageError) -> Cursor {
-        try admit(table)
         var opened: OpaquePointer?
         try check(mdb_cursor_open(pointer, table.dbi, &opened), "mdb_cursor_open", environment)
         // because: mdb_cursor_open succeeded.

@@ -122,4 +122,129 @@ import Testing
             #expect(!errors.isEmpty, "\(offset) of page \(page)")
         }
     }
+
+    // MARK: Searches
+
+    private static let count = UInt64(90_000)
+
+    /// Writes 400 bytes for each even number, and returns the pages with nodes.
+    private func fillNumbers() throws -> [UInt64] {
+        let lease = try open()
+        let first = Platform.size(of: path) / 4096
+        let write = try WriteTransaction(lease, durability: .memory)
+        for number in 0..<Self.count {
+            try value(2 * number).withUnsafeBytes {
+                try write.handle.put(lease.environment.tables[0], 2 * number, $0, append: true)
+            }
+        }
+        try write.commit()
+        return heads(from: first).filter { $0.flags != 4 }.map(\.number)
+    }
+
+    private func value(_ number: UInt64) -> [UInt8] {
+        [UInt8](repeating: UInt8(truncatingIfNeeded: number / 2), count: 400)
+    }
+
+    /// Returns the content at a key, and the keys before and after it, by a search.
+    private func search(_ number: UInt64, _ lease: EnvironmentLease) throws -> [UInt64?] {
+        let read = try ReadTransaction(lease)
+        let table = lease.environment.tables[0]
+        let cursor = try read.handle.cursor(table)
+        let found = try cursor.setRange(number)
+        let next = found?.integerKey
+        if let found { #expect(found.value.elementsEqual(value(found.integerKey))) }
+        let before = try cursor.before(found)?.integerKey
+        let present = try read.handle.get(table, number).map { bytes in
+            #expect(bytes.elementsEqual(value(number)))
+            return number
+        }
+        return [before, present, next]
+    }
+
+    private func expected(_ number: UInt64) -> [UInt64?] {
+        let end = 2 * Self.count
+        let before = number == 0 ? nil : min((number - 1) / 2 * 2, end - 2)
+        let next = (number + 1) / 2 * 2
+        return [before, number % 2 == 0 && number < end ? number : nil, next < end ? next : nil]
+    }
+
+    @Test func `a search verifies the pages on its way, and reading in order verifies all`() throws
+    {
+        defer { remove() }
+        let pages = try fillNumbers()
+        let number = Int(pages[pages.count / 2])
+        var page = [UInt8](repeating: 0, count: 4096)
+        let file = Platform.openDescriptor(path, O_RDONLY)
+        defer { close(file) }
+        _ = pread(file, &page, 4096, off_t(number * 4096))
+        let key = try #require(keys(of: page).last)
+        change(number * 4096 + 12, [0xFF, 0xFF])
+        let lease = try open()
+        #expect(!lease.environment.pages.isComplete)
+        #expect(try search(100, lease) == expected(100))
+        #expect(throws: StorageError.self) { _ = try search(key, lease) }
+        #expect(try search(2 * Self.count, lease) == expected(2 * Self.count))
+        let read = try ReadTransaction(lease)
+        let cursor = try read.handle.cursor(lease.environment.tables[0])
+        #expect(try cursor.first()?.integerKey == 0)
+        #expect(throws: StorageError.self) { _ = try cursor.next() }
+    }
+
+    @Test func `searches in damaged pages are right or an error`() throws {
+        defer { remove() }
+        let pages = try fillNumbers()
+        let file = Platform.openDescriptor(path, O_RDWR)
+        defer { close(file) }
+        var page = [UInt8](repeating: 0, count: 4096)
+        var errors = 0
+        for round in 0..<60 {
+            // The last pages that a write creates are the branches above its leaves.
+            let number = round % 2 == 0 ? pages.suffix(60).randomElement()! : pages.randomElement()!
+            _ = pread(file, &page, 4096, off_t(number * 4096))
+            // A byte of the page's head, of its list of nodes, or of the head of a node.
+            let upper = Int(page[14]) | Int(page[15]) << 8
+            let offset = [Int.random(in: 0..<40), upper + Int.random(in: 0..<16)].randomElement()!
+            change(
+                Int(number) * 4096 + offset, [page[min(offset, 4095)] ^ UInt8.random(in: 1...255)])
+            do {
+                let lease = try open()
+                for _ in 0..<40 {
+                    let key = UInt64.random(in: 0...2 * Self.count)
+                    do {
+                        #expect(
+                            try search(key, lease) == expected(key), "page \(number), \(offset)")
+                    } catch let error as StorageError {
+                        #expect(error.code == .damaged)
+                        errors += 1
+                    }
+                }
+                let least = keys(of: page).first ?? 0
+                do { #expect(try search(least, lease) == expected(least)) } catch let error
+                    as StorageError
+                {
+                    #expect(error.code == .damaged)
+                    errors += 1
+                }
+            } catch let error as StorageError {
+                #expect(error.code == .damaged)
+            }
+            change(Int(number) * 4096, page)
+        }
+        #expect(errors > 20)
+        #expect(try PageVerifier.faults(path: path, atMost: 3) == [])
+    }
+
+    /// The keys of the nodes of a page.
+    private func keys(of page: [UInt8]) -> [UInt64] {
+        page.withUnsafeBytes { bytes in
+            let image = PageImage(bytes)
+            let isLeaf = image.flags == PageImage.Flags.leaf
+            return (0..<image.nodeCount).compactMap { index in
+                guard let key = image.node(index, isLeaf: isLeaf)?.key, key.count == 8 else {
+                    return nil
+                }
+                return key.loadUnaligned(as: UInt64.self)
+            }
+        }
+    }
 }

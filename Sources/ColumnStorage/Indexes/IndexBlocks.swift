@@ -115,7 +115,7 @@ final class IndexBlocks<Value: IndexedValue> {
     ) throws(StorageError) -> (entry: Entry?, isBefore: Bool) {
         let found = try cursor.setRange(position)
         if let found, IndexKey.isEqual(found.key, position) { return (found, false) }
-        let before = found == nil ? try cursor.last() : try cursor.previous()
+        let before = try cursor.before(found)
         if let before, IndexKey.hasPrefix(before.key, prefix) { return (before, false) }
         return (try cursor.setRange(position), true)
     }
@@ -127,7 +127,7 @@ final class IndexBlocks<Value: IndexedValue> {
         let cursor = try transaction.cursor(table)
         var following = IndexKey.following(prefix)
         let last = try withUnsafeBytes(of: &following) { bytes throws(StorageError) in
-            try cursor.setRange(bytes) == nil ? try cursor.last() : try cursor.previous()
+            try cursor.before(cursor.setRange(bytes))
         }
         guard let last, IndexKey.hasPrefix(last.key, prefix) else { return body(nil) }
         guard let block = Value.Block(last.value) else { throw damaged(transaction) }

@@ -50,7 +50,7 @@ extension ListColumn {
         let transaction = try pages.transaction()
         let cursor = try transaction.cursor(pages.table)
         let key = chunkKey(owner, .max)
-        let found = try cursor.setRange(key) == nil ? try cursor.last() : try cursor.previous()
+        let found = try cursor.before(cursor.setRange(key))
         guard let found, IndexKey.hasPrefix(found.key, prefix),
             let position = IntIndexKey.entry(found.key), position.value == owner
         else { return nil }

@@ -160,7 +160,7 @@ package final class ListColumn {
         let transaction = try pages.transaction()
         let cursor = try transaction.cursor(pages.table)
         let behind = chunkKey(owner, .max)
-        var entry = try cursor.setRange(behind) == nil ? cursor.last() : cursor.previous()
+        var entry = try cursor.before(cursor.setRange(behind))
         directory.restartFromEnd(length: length)
         while let found = entry, directory.lastChunks.count < Self.lastChunkLimit,
             let (label, chunk) = try chunk(found, owner, transaction)
