@@ -80,6 +80,7 @@ final class ValueSeals: @unchecked Sendable {
     /// of the processor's cache.
     private let known: UnsafeMutablePointer<Atomic<UInt64>>
     private static let half = 1 << 17
+    private static let size = 2 * half * MemoryLayout<Atomic<UInt64>>.stride
     /// The length from which a value has its own pages, at LMDB's usual page size.
     private static let longLength = 2048
     /// Whether values have the same address when they are written and when they are read.
@@ -100,15 +101,18 @@ final class ValueSeals: @unchecked Sendable {
         for (index, name) in names.enumerated() {
             (seeds + index).initialize(to: ValueSeal.seed(name))
         }
-        // Zero bytes are valid atomic zeros, and untouched memory takes no space.
-        let memory = calloc(2 * Self.half, MemoryLayout<Atomic<UInt64>>.stride)
-        guard let memory else { preconditionFailure("out of memory for the checksums of values") }
+        // Zero bytes are valid atomic zeros, and untouched pages take no space. calloc would clear used memory.
+        let memory = mmap(
+            nil, Self.size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
+        guard let memory, memory != MAP_FAILED else {
+            preconditionFailure("out of memory for the checksums of values")
+        }
         known = memory.bindMemory(to: Atomic<UInt64>.self, capacity: 2 * Self.half)
     }
 
     deinit {
         seeds.deallocate()
-        free(known)
+        munmap(known, Self.size)
     }
 
     @inline(__always)
