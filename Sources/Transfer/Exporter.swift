@@ -92,29 +92,25 @@ package final class Exporter {
         return nil
     }
 
+    /// Returns the database to write to; nil for a format that is not an SQL database.
+    private func database(_ path: String) throws -> (any RelationalTarget)? {
+        switch format {
+        case .sqlite: try SQLiteTarget(path, dates: options.dates ?? .text)
+        case .postgres: try PostgresTarget(path, options.postgres)
+        default: nil
+        }
+    }
+
     private func writeAll(_ view: StoreView, _ path: String) throws {
         let classes = view.schema.classes.sorted { $0.name < $1.name }
         let parts = try classes.filter { !$0.isEmbedded }.map { classSchema in
             (classSchema, try Results(.frozen(view), all: classSchema).keys())
         }
         total = parts.reduce(0) { $0 + $1.1.count }
-        if format == .sqlite {
-            let database = try SQLiteExporter(
-                path, view: view, classes: classes, isWhole: true, dates: options.dates ?? .text)
-            for (classSchema, keys) in parts {
-                try database.write(keys, of: classSchema, count: count)
-            }
-            return try database.finish()
-        }
-        if format == .postgres {
-            let database = try PostgresExporter(
-                path, view: view, classes: classes, isWhole: true, options: options.postgres)
-            let ordered = PostgresExporter.ordered(classes)
-            for classSchema in ordered {
-                guard let part = parts.first(where: { $0.0 === classSchema }) else { continue }
-                try database.write(part.1, of: classSchema, count: count)
-            }
-            return try database.finish()
+        if let target = try database(path) {
+            return try target.export(
+                classes, of: view, isWhole: true,
+                keys: { table in parts.first { $0.0 === table }?.1 }, count: count)
         }
         let file = try FileWriter(path)
         var json = JSONWriter(format == .lua ? .lua : .json)
@@ -153,18 +149,9 @@ package final class Exporter {
         let classSchema = try options.exported(results.classSchema())
         let keys = try results.keys()
         total = keys.count
-        if format == .sqlite {
-            let database = try SQLiteExporter(
-                path, view: view, classes: [classSchema], isWhole: false,
-                dates: options.dates ?? .text)
-            try database.write(keys, of: classSchema, count: count)
-            return try database.finish()
-        }
-        if format == .postgres {
-            let database = try PostgresExporter(
-                path, view: view, classes: [classSchema], isWhole: false, options: options.postgres)
-            try database.write(keys, of: classSchema, count: count)
-            return try database.finish()
+        if let target = try database(path) {
+            return try target.export(
+                [classSchema], of: view, isWhole: false, keys: { _ in keys }, count: count)
         }
         let file = try FileWriter(path)
         if format == .csv || format == .tsv {

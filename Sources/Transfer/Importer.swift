@@ -144,9 +144,9 @@ package final class Importer {
             }
         }
         switch format {
-        case .sqlite: return try SQLiteSource(path, options)
+        case .sqlite: return try RelationalSource(SQLiteOrigin(path, options), options)
         case .realm: return try RealmSource(path, options)
-        case .postgres: return try PostgresSource(path, options)
+        case .postgres: return try RelationalSource(PostgresOrigin(path, options), options)
         case .tsv:
             options.csv.separator = options.csv.separator ?? "\t"
             return try TextSource(path, format, options)

@@ -173,16 +173,6 @@ package final class PostgresConnection {
 
     // MARK: Text
 
-    /// Returns a name quoted for SQL, with any content.
-    package static func quoted(_ name: String) -> String {
-        "\"" + name.replacing("\"", with: "\"\"") + "\""
-    }
-
-    /// Returns a text as an SQL literal.
-    package static func literal(_ text: String) -> String {
-        "'" + text.replacing("'", with: "''") + "'"
-    }
-
     private static func withCStrings<Result>(
         _ texts: [String?], _ body: (UnsafePointer<UnsafePointer<CChar>?>) -> Result
     ) -> Result {

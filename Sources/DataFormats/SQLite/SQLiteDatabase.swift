@@ -188,9 +188,4 @@ package final class SQLiteDatabase {
             "\(path) has commits in \(path)-wal that cannot be read in a read-only folder; copy "
             + "both files to a folder that you can write to, and import the copy"
     }
-
-    /// Returns a name quoted for SQL, with any content.
-    package static func quoted(_ name: String) -> String {
-        "\"" + name.replacing("\"", with: "\"\"") + "\""
-    }
 }

@@ -7,8 +7,7 @@ enum PostgresMetadata {
 
     /// Writes the description of the classes in a schema of the database.
     static func write(
-        _ classes: [ClassSchema], of view: StoreView, for schema: String,
-        to server: PostgresConnection
+        _ description: String, for schema: String, to server: PostgresConnection
     ) throws {
         if try server.rows("SELECT to_regclass('moonpool.exports') IS NOT NULL")[0][0] != "t" {
             try createSchema(on: server)
@@ -18,19 +17,11 @@ enum PostgresMetadata {
                 classes text NOT NULL)
                 """)
         }
-        let description = try text(of: classes, in: view)
         _ = try server.rows(
             """
             INSERT INTO moonpool.exports VALUES ($1, $2, $3) ON CONFLICT (schema_name) \
             DO UPDATE SET format = EXCLUDED.format, classes = EXCLUDED.classes
             """, [schema, format, description])
-    }
-
-    /// Returns the description of classes as the database stores it.
-    static func text(of classes: [ClassSchema], in view: StoreView) throws -> String {
-        var json = JSONWriter()
-        try SchemaJSON.write(classes.sorted { $0.name < $1.name }, of: view, to: &json)
-        return String(decoding: json.bytes, as: UTF8.self)
     }
 
     /// Creates the schema `moonpool` of the database if it does not exist.
@@ -46,24 +37,28 @@ enum PostgresMetadata {
     static func read(
         _ schema: String, from server: PostgresConnection
     ) throws -> [ClassSchema]? {
+        try row(schema, from: server).map { row in
+            try RelationalDescription.classes(row[1] ?? "", format: row[0], known: [format])
+        }
+    }
+
+    /// Returns the description of the export in a schema of the database; nil if there is no export.
+    static func text(_ schema: String, from server: PostgresConnection) throws -> String? {
+        try row(schema, from: server).flatMap { $0[1] }
+    }
+
+    private static func row(
+        _ schema: String, from server: PostgresConnection
+    ) throws -> [String?]? {
         let isReadable = try server.rows(
             """
             SELECT CASE WHEN to_regclass('moonpool.exports') IS NULL THEN false \
             ELSE has_schema_privilege('moonpool', 'USAGE') \
             AND has_table_privilege('moonpool.exports', 'SELECT') END
             """)
-        guard isReadable[0][0] == "t",
-            let row = try server.rows(
-                "SELECT format, classes FROM moonpool.exports WHERE schema_name = $1", [schema]
-            ).first, let classes = row[1]
-        else { return nil }
-        guard row[0] == format else {
-            throw StoreError(
-                .fileFormatTooNew,
-                "the database was exported by a newer version of Moonpool; update to import it")
-        }
-        let tape = JSONTape()
-        try JSONText.read(Array(classes.utf8), onto: tape)
-        return try SchemaJSON.read(tape, 0)
+        guard isReadable[0][0] == "t" else { return nil }
+        return try server.rows(
+            "SELECT format, classes FROM moonpool.exports WHERE schema_name = $1", [schema]
+        ).first
     }
 }

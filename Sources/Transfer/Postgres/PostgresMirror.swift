@@ -30,7 +30,7 @@ package final class PostgresMirror {
     private let identity: String
     private let lineage: String
     private let server: PostgresConnection
-    private var layout: PostgresLayout?
+    private var layout: RelationalLayout?
     private var layoutSchema: Schema?
     /// The names of the stages: temporary tables that are empty at the start of a transaction.
     private var stages: Set<String> = []
@@ -78,14 +78,11 @@ package final class PostgresMirror {
         options.schema = schemaName
         options.existingTables = existing
         let classes = view.schema.classes.sorted { $0.name < $1.name }
-        let exporter = try PostgresExporter(
-            address, view: view, classes: classes, isWhole: true, options: options)
-        for classSchema in PostgresExporter.ordered(classes) where !classSchema.isEmbedded {
-            try exporter.write(
-                Results(.frozen(view), all: classSchema).keys(), of: classSchema, count: {})
-        }
-        try exporter.finish { server in
+        let target = try PostgresTarget(address, options) { server in
             try self.record(view.version, on: server)
+        }
+        try target.export(classes, of: view, isWhole: true) {
+            try Results(.frozen(view), all: $0).keys()
         }
         layout = nil
     }
@@ -115,7 +112,7 @@ package final class PostgresMirror {
     ) throws {
         let view = change.newer
         let layout = try layout(of: view.schema)
-        let rows = PostgresRows(view, server)
+        let rows = RelationalRows(view, layout.dialect)
         try server.run("BEGIN")
         do {
             let moved = try server.rows(
@@ -128,9 +125,10 @@ package final class PostgresMirror {
             for entry in classes where !entry.deleted.isEmpty {
                 guard let table = layout.table(of: entry.classSchema) else { continue }
                 let view = table.isNumbered ? view : try older()
+                // Deleting a row also deletes the elements of its collections.
                 try delete(
-                    entry.deleted.map(\.key), of: table, rows: PostgresRows(view, server),
-                    layout: layout)
+                    entry.deleted.map(\.key), of: entry.classSchema, from: table.name,
+                    table.keyColumn, RelationalRows(view, layout.dialect), layout)
             }
             for entry in classes {
                 guard let table = layout.table(of: entry.classSchema) else { continue }
@@ -145,10 +143,11 @@ package final class PostgresMirror {
         }
     }
 
-    private func layout(of schema: Schema) throws -> PostgresLayout {
+    private func layout(of schema: Schema) throws -> RelationalLayout {
         if let layout, layoutSchema === schema { return layout }
         let classes = schema.classes.sorted { $0.name < $1.name }
-        let made = try PostgresLayout(classes, classes, isWhole: true, in: schemaName)
+        let made = try RelationalLayout(
+            classes, classes, isWhole: true, in: PostgresDialect(schemaName: schemaName))
         for stage in stages { try server.run("DROP TABLE IF EXISTS \(stage)") }
         stages = []
         layout = made
@@ -156,33 +155,31 @@ package final class PostgresMirror {
         return made
     }
 
+    /// Deletes the rows with the keys of objects in a column.
     private func delete(
-        _ keys: [ObjectKey], of table: PostgresLayout.Table, rows: PostgresRows,
-        layout: PostgresLayout
+        _ keys: [ObjectKey], of classSchema: ClassSchema, from table: String, _ column: String,
+        _ rows: RelationalRows, _ layout: RelationalLayout
     ) throws {
-        let stage = try stage(
-            "keys_of_\(table.name)",
-            "(\(PostgresConnection.quoted(table.keyColumn)) \(table.keyType.name))")
-        try rows.copyKeys(table, keys, into: stage)
-        let key = PostgresConnection.quoted(table.keyColumn)
-        // Deleting a row also deletes the elements of its collections.
-        try server.run(
-            "DELETE FROM \(layout.path(table.name)) WHERE \(key) IN (SELECT \(key) FROM \(stage)); TRUNCATE \(stage)"
-        )
+        let type = layout.dialect.columnType(classSchema.keyType)
+        let stage = try stage("keys_in_\(table)", "(\(SQLText.quoted(column)) \(type))")
+        try rows.writeKeys(keys, of: classSchema, to: PostgresRowWriter(server, stage, [column]))
+        let path = layout.dialect.path(table)
+        try server.run("\(PostgresTarget.deletion(path, column, of: stage)); TRUNCATE \(stage)")
     }
 
     private func write(
-        _ entry: VersionChange.ClassChange, to table: PostgresLayout.Table, rows: PostgresRows,
-        layout: PostgresLayout
+        _ entry: VersionChange.ClassChange, to table: RelationalLayout.Table, rows: RelationalRows,
+        layout: RelationalLayout
     ) throws {
         let inserted = entry.inserted.map(\.key)
         let keys = inserted + entry.modified.map(\.object.key)
         guard !keys.isEmpty else { return }
-        let path = layout.path(table.name)
+        let dialect = layout.dialect
+        let path = dialect.path(table.name)
         let stage = try stage("rows_of_\(table.name)", "(LIKE \(path))")
-        try rows.copy(table, keys, into: stage)
+        try rows.write(table, keys, to: PostgresRowWriter(server, stage, table.columnNames))
         try server.run(
-            PostgresRows.merge(stage, into: path, table.columnNames, key: table.keyColumn) { _ in
+            PostgresTarget.merge(stage, into: path, table.columnNames, key: table.keyColumn) { _ in
                 nil
             })
         try server.run("TRUNCATE \(stage)")
@@ -193,21 +190,16 @@ package final class PostgresMirror {
                     row.properties.contains { $0.column == join.property.column }
                 }.map(\.object.key)
             guard !touched.isEmpty else { continue }
-            let owners = try self.stage(
-                "owners_in_\(join.name)", "(\"owner\" \(table.keyType.name))")
-            try rows.copyOwners(join, touched, into: owners)
-            let path = layout.path(join.name)
-            try server.run(
-                "DELETE FROM \(path) WHERE \"owner\" IN (SELECT \"owner\" FROM \(owners)); TRUNCATE \(owners)"
-            )
-            try rows.copy(join, touched, into: path)
+            let path = dialect.path(join.name)
+            try delete(touched, of: join.owner, from: join.name, "owner", rows, layout)
+            try rows.write(join, touched, to: PostgresRowWriter(server, path, join.columnNames))
         }
     }
 
     /// Returns the path of a temporary table of this session.
     private func stage(_ name: String, _ columns: String) throws -> String {
-        var names = PostgresNames()
-        let path = "pg_temp.\(PostgresConnection.quoted(names.unique("moonpool_\(name)")))"
+        var names = RelationalNames(PostgresDialect(schemaName: schemaName))
+        let path = "pg_temp.\(SQLText.quoted(names.unique("moonpool_\(name)")))"
         if stages.insert(path).inserted {
             try server.run("CREATE TEMPORARY TABLE IF NOT EXISTS \(path) \(columns)")
         }

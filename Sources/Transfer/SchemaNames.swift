@@ -1,27 +1,3 @@
-import ObjectStore
-
-/// Assigns names of tables and columns, which are case-insensitive for ASCII letters in SQLite.
-struct SQLiteNames {
-    private var taken: Set<String>
-
-    /// Creates an allocator with names that are taken.
-    init(taken: [String] = []) { self.taken = Set(taken.map { $0.lowercased() }) }
-
-    /// Returns the wanted name, or the first free variant of it.
-    mutating func unique(_ wanted: String) -> String {
-        // SQLite reserves names with this prefix.
-        var wanted = wanted
-        if wanted.lowercased().hasPrefix("sqlite_") { wanted = "_" + wanted }
-        var name = wanted
-        var number = 1
-        while !taken.insert(name.lowercased()).inserted {
-            number += 1
-            name = "\(wanted)_\(number)"
-        }
-        return name
-    }
-}
-
 /// Converts names of tables and columns to names of classes and properties.
 enum SchemaNames {
     /// Converts `order_items` to `OrderItems`.

@@ -1,0 +1,229 @@
+import DataFormats
+import ObjectStore
+
+/// A SQLite database that is imported.
+final class SQLiteOrigin: RelationalOrigin {
+    private(set) var dialect: any RelationalDialect = SQLiteDialect()
+    let place = "the database"
+    private let database: SQLiteDatabase
+    private var dates: SQLiteDates?
+
+    /// Opens a database.
+    init(_ path: String, _ options: ImportOptions) throws {
+        database = try SQLiteDatabase(reading: path)
+        dates = options.dates
+    }
+
+    // MARK: Tables
+
+    func tables() throws -> (tables: [RelationalTable], notes: [String]) {
+        let list = try database.prepare(
+            """
+            SELECT name, type, wr FROM pragma_table_list
+            WHERE schema = 'main' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name
+            """)
+        var tables: [RelationalTable] = []
+        var notes: [String] = []
+        while try list.step() {
+            guard let name = list.text(0) else { continue }
+            switch list.text(1) {
+            case "table": tables.append(try table(name, hasRowID: list.int(2) == 0))
+            case "view": notes.append("the view '\(name)' is omitted")
+            case "virtual": notes.append("the virtual table '\(name)' is omitted")
+            default: break
+            }
+        }
+        return (tables, notes)
+    }
+
+    private func table(_ name: String, hasRowID: Bool) throws -> RelationalTable {
+        var table = RelationalTable(name: name, path: SQLText.quoted(name))
+        func each(_ sql: String, _ body: (SQLiteStatement) -> Void) throws {
+            let rows = try database.prepare(sql)
+            rows.bind(0, name)
+            while try rows.step() { body(rows) }
+        }
+        // Generated columns have values like other columns; other hidden columns have none.
+        var keys: [(position: Int64, column: String)] = []
+        try each("SELECT name, type, \"notnull\", pk FROM pragma_table_xinfo(?) WHERE hidden <> 1")
+        {
+            let column = $0.text(0) ?? ""
+            table.columns.append(
+                RelationalTable.Column(
+                    name: column, typeName: $0.text(1) ?? "", isRequired: $0.int(2) != 0))
+            if $0.int(3) > 0 { keys.append(($0.int(3), column)) }
+        }
+        table.key = keys.sorted { $0.position < $1.position }.map(\.column)
+        try each(
+            """
+            SELECT group_concat(coalesce(i.name, 'an expression'), ', ')
+            FROM pragma_index_list(?) l, pragma_index_info(l.name) i
+            WHERE l."unique" AND l.origin <> 'pk' GROUP BY l.name ORDER BY l.seq DESC
+            """
+        ) { table.uniqueColumns.append($0.text(0) ?? "") }
+        try each(
+            """
+            SELECT max(i.name) FROM pragma_index_list(?) l, pragma_index_info(l.name) i
+            WHERE l.partial = 0 AND l.origin <> 'pk' GROUP BY l.name HAVING count(*) = 1
+            """
+        ) { row in
+            let index = table.columns.firstIndex { $0.name == row.text(0) }
+            if let index { table.columns[index].isIndexed = true }
+        }
+        // A foreign key to a primary key can leave out its columns.
+        var references: [Int64: (table: String, columns: [String], targets: [String])] = [:]
+        try each(
+            "SELECT id, \"table\", \"from\", \"to\" FROM pragma_foreign_key_list(?) ORDER BY seq"
+        ) {
+            var reference = references[$0.int(0)] ?? ($0.text(1) ?? "", [], [])
+            reference.columns.append($0.text(2) ?? "")
+            if $0.kind(3) != .null { reference.targets.append($0.text(3) ?? "") }
+            references[$0.int(0)] = reference
+        }
+        table.foreignKeys = references.sorted { $0.key < $1.key }.map {
+            RelationalTable.ForeignKey(
+                name: nil, columns: $1.columns, target: $1.table, targetColumns: $1.targets)
+        }
+        let taken = Set(table.columns.map { $0.name.lowercased() })
+        let rowID = ["_rowid_", "rowid", "oid"].first { !taken.contains($0) }
+        table.rowID = hasRowID ? rowID.map(SQLText.quoted) : nil
+        Self.joinTypeColumns(&table)
+        return table
+    }
+
+    /// Connects the columns of mixed values with the columns of their types.
+    private static func joinTypeColumns(_ table: inout RelationalTable) {
+        let types = table.columns.filter { $0.typeName == RelationalTable.typeColumnType }
+        table.columns.removeAll { $0.typeName == RelationalTable.typeColumnType }
+        let mixed = table.columns.indices.filter { table.columns[$0].typeName.isEmpty }
+        for (index, type) in zip(mixed, types) { table.columns[index].typeColumn = type.name }
+    }
+
+    func exportedClasses(_ tables: [RelationalTable]) throws -> [ClassSchema]? {
+        guard let table = tables.first(where: { $0.name == SQLiteDialect.metadata }),
+            table.columnNames == ["name", "value"]
+        else { return nil }
+        let rows = try database.prepare("SELECT name, value FROM \(table.path)")
+        var values: [String: String] = [:]
+        while try rows.step() {
+            if let name = rows.text(0), let value = rows.text(1) { values[name] = value }
+        }
+        guard let schema = values["schema"] else { return nil }
+        let classes = try RelationalDescription.classes(
+            schema, format: values["format"], known: ["1", "2"])
+        dates = try dates ?? SQLiteDates(name: values["dates"] ?? "text")
+        dialect = SQLiteDialect(hasTypeColumns: values["format"] != "1")
+        return classes
+    }
+
+    func examine(_ table: inout RelationalTable) throws {
+        var found = table.columns.map { ColumnEvidence(declared: $0.typeName, dates: dates) }
+        let rows = try database.prepare(
+            "SELECT \(SQLText.list(table.columns.map(\.name))) FROM \(table.path)")
+        while try rows.step() {
+            for column in found.indices { found[column].add(rows, column) }
+        }
+        for (index, evidence) in found.enumerated() {
+            var column = table.columns[index]
+            column.type = column.typeColumn == nil ? evidence.type : .mixed
+            column.hasNulls = evidence.hasNulls
+            column.isRequired =
+                column.isRequired || table.key.contains(column.name) && !column.hasNulls
+            column.isMilliseconds = evidence.holdsMilliseconds
+            table.columns[index] = column
+        }
+    }
+
+    // MARK: Rows
+
+    func rowCount(_ tables: [String]) throws -> Double {
+        try tables.reduce(0) { sum, table in
+            let rows = try database.prepare("SELECT count(*) FROM \(dialect.path(table))")
+            return sum + (try rows.step() ? Double(rows.int(0)) : 0)
+        }
+    }
+
+    func rows(_ plan: RelationalPlan, _ importer: Importer) throws -> any RelationalRowReader {
+        SQLiteRowReader(
+            try database.prepare(plan.statement), importer, dates: dates,
+            marksJSONInText: !dialect.hasTypeColumns)
+    }
+}
+
+/// Reads the rows of a prepared statement, whose values have a type each.
+private final class SQLiteRowReader: RelationalRowReader {
+    private let row: SQLiteStatement
+    private let importer: Importer
+    /// The encoding of numbers in date properties.
+    ///
+    /// Nil for the convention of SQLite: integers are seconds since 1970, other numbers are Julian days.
+    private let dates: SQLiteDates?
+    /// Whether text in mixed columns that looks like JSON is JSON, as in the first format of exports.
+    private let marksJSONInText: Bool
+
+    init(
+        _ row: SQLiteStatement, _ importer: Importer, dates: SQLiteDates?, marksJSONInText: Bool
+    ) {
+        self.row = row
+        self.importer = importer
+        self.dates = dates
+        self.marksJSONInText = marksJSONInText
+    }
+
+    func next() throws -> Bool { try row.step() }
+    func isNull(_ index: Int) -> Bool { row.kind(index) == .null }
+    func int(_ index: Int) -> Int64 { row.int(index) }
+
+    func value(
+        _ index: Int, _ column: RelationalPlan.Column, for type: PropertyType
+    ) throws -> Value {
+        let kind = row.kind(index)
+        if type == .date, kind == .int || kind == .real, let moment = try date(index, column) {
+            return .date(moment)
+        }
+        switch kind {
+        case .null: return .null
+        case .int: return .int(row.int(index))
+        case .real: return .double(row.double(index))
+        case .blob: return .data(row.bytes(index))
+        case .text:
+            guard let text = row.text(index) else {
+                throw FormatError("column '\(row.name(index))' holds text that is not UTF-8")
+            }
+            return .string(text)
+        }
+    }
+
+    /// Returns the date of a number, and counts it as changed if it was rounded.
+    private func date(_ index: Int, _ column: RelationalPlan.Column) throws -> Timestamp? {
+        let dates = column.source.isMilliseconds ? .milliseconds : self.dates
+        if row.kind(index) == .int {
+            let number = row.int(index)
+            guard dates != nil || !SQLiteDates.looksLikeMilliseconds(number) else {
+                throw FormatError(
+                    "column '\(row.name(index))' holds \(number), which is beyond the year 5000 in "
+                        + "seconds; add --dates milliseconds, or --dates seconds to keep it")
+            }
+            return (dates ?? .seconds).moment(number)
+        }
+        let number = row.double(index)
+        guard let moment = (dates ?? .julian).moment(number) else { return nil }
+        guard !(dates ?? .julian).isExact(number, moment) else { return moment }
+        guard importer.options.isRounding else {
+            throw FormatError(
+                "column '\(row.name(index))' holds \(number), which is not a whole number of microseconds; "
+                    + "add --round to use the nearest date")
+        }
+        importer.noteChange()
+        return moment
+    }
+
+    func isJSON(_ text: String, _ index: Int?, _ column: RelationalPlan.Column) -> Bool {
+        if let index { return !isNull(index) }
+        guard marksJSONInText, column.type == .mixed else { return false }
+        switch text.utf8.first {
+        case UInt8(ascii: "{"), UInt8(ascii: "["), UInt8(ascii: "\""): return true
+        default: return text == "true" || text == "false"
+        }
+    }
+}
