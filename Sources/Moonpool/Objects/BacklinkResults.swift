@@ -58,8 +58,4 @@ public struct BacklinkResults<M: ObjectModel>: Sequence {
 extension BacklinkResults where M: Model {
     /// The objects as results, which queries can refine.
     public var results: Results<M> { Results(table, content) }
-    /// Returns the objects that match a condition.
-    public func `where`<C: QueryCondition>(_ body: (Fields<M>) -> C) -> Results<M> {
-        results.where(body)
-    }
 }

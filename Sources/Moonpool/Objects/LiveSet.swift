@@ -13,61 +13,26 @@ import ObjectStore
 /// A loop visits the elements at its start, in the order of their values, even if the set changes in the meantime.
 /// Members without `try` behave like those of ``Live``.
 public struct LiveSet<Element: StoredValue>: ExpressibleByArrayLiteral {
-    private enum Content {
-        case stored(ObjectStore.LiveSet, ModelContext)
-        case values([Element])
-    }
-
-    private let content: Content
+    let content: LiveContent<ObjectStore.LiveSet, [Element]>
 
     init(_ set: ObjectStore.LiveSet, _ context: ModelContext) { content = .stored(set, context) }
 
     /// Creates a set to assign to a property.
-    public init(arrayLiteral elements: Element...) { content = .values(elements) }
+    public init(arrayLiteral elements: Element...) { content = .literal(elements) }
 
     /// Creates a set to assign to a property.
-    public init(_ elements: some Sequence<Element>) { content = .values(Array(elements)) }
-
-    private var stored: (set: ObjectStore.LiveSet, context: ModelContext) {
-        get throws {
-            guard case .stored(let set, let context) = content else {
-                throw StoreError(
-                    .invalidArgument, "this set is a literal; assign it to a property first")
-            }
-            return (set, context)
-        }
-    }
-
-    var engine: ObjectStore.LiveSet { get throws { try stored.set } }
-    var context: ModelContext { get throws { try stored.context } }
+    public init(_ elements: some Sequence<Element>) { content = .literal(Array(elements)) }
 
     func engineValues(in context: StoredContext) throws -> [Value] {
         switch content {
         case .stored(let set, let own): try context.context.received(set.values(), from: own)
-        case .values(let values): try values.map { try $0._element(in: context).value }
+        case .literal(let values): try values.map { try $0._element(in: context).value }
         }
     }
 
-    func read<R>(_ body: (ObjectStore.LiveSet, ModelContext) throws -> R) -> R {
-        do {
-            let (set, context) = try stored
-            return try body(set, context)
-        } catch { ModelContext.trap(error) }
-    }
-
-    func change(_ body: (ObjectStore.LiveSet, StoredContext) throws -> Void) {
-        read { set, context in
-            context.assign { try body(set, StoredContext(context)) }
-        }
-    }
-
-    /// The number of elements.
-    public var count: Int { read { set, _ in try set.count() } }
-    /// Whether the set has no elements.
-    public var isEmpty: Bool { count == 0 }
     /// Returns whether the set contains an element.
     public func contains(_ element: Element.LiveForm) -> Bool {
-        read { set, context in
+        content.read { set, context in
             do {
                 return try set.contains(
                     Element._element(of: element, in: StoredContext(context)).value)
@@ -77,50 +42,46 @@ public struct LiveSet<Element: StoredValue>: ExpressibleByArrayLiteral {
             }
         }
     }
-    /// Whether the set's owner exists.
-    public var isValid: Bool { (try? engine.isValid) ?? false }
-    /// Whether the set's owner was deleted or its store is closed; reads register like those of the elements.
-    public var isInvalidated: Bool { !isValid }
     /// Inserts an element.
     public func insert(_ element: Element.LiveForm) {
-        change { _ = try $0.insert(Element._element(of: element, in: $1).value) }
+        content.change { _ = try $0.insert(Element._element(of: element, in: $1).value) }
     }
     /// Removes an element.
     public func remove(_ element: Element.LiveForm) {
-        change { _ = try $0.remove(Element._element(of: element, in: $1).value) }
+        content.change { _ = try $0.remove(Element._element(of: element, in: $1).value) }
     }
     /// Removes all elements.
-    public func removeAll() { change { set, _ in try set.removeAll() } }
+    public func removeAll() { content.change { set, _ in try set.removeAll() } }
     /// Inserts the elements of a sequence.
     public func formUnion(_ elements: some Sequence<Element.LiveForm>) {
-        change { set, context in
+        content.change { set, context in
             _ = try set.formUnion(
                 elements.map { try Element._element(of: $0, in: context).value })
         }
     }
     /// Removes the elements that a sequence does not contain.
     public func formIntersection(_ elements: some Sequence<Element.LiveForm>) {
-        change { set, context in
+        content.change { set, context in
             try set.formIntersection(
                 elements.map { try Element._element(of: $0, in: context).value })
         }
     }
     /// Removes the elements of a sequence.
     public func subtract(_ elements: some Sequence<Element.LiveForm>) {
-        change { set, context in
+        content.change { set, context in
             try set.subtract(elements.map { try Element._element(of: $0, in: context).value })
         }
     }
     /// Removes the elements that a sequence also contains, and inserts its other elements.
     public func formSymmetricDifference(_ elements: some Sequence<Element.LiveForm>) {
-        change { set, context in
+        content.change { set, context in
             try set.formSymmetricDifference(
                 elements.map { try Element._element(of: $0, in: context).value })
         }
     }
     /// Replaces all elements.
     public func replaceAll(with elements: some Sequence<Element.LiveForm>) {
-        change { set, context in
+        content.change { set, context in
             let values = try elements.map { try Element._element(of: $0, in: context).value }
             try set.removeAll()
             _ = try set.formUnion(values)
@@ -133,7 +94,7 @@ extension LiveSet where Element: Hashable {
     ///
     /// Throws `invalid_object` if the owner was deleted, `closed`.
     public func detached() throws -> Set<Element> {
-        let (set, context) = try stored
+        let (set, context) = try content.stored
         return Set(
             try set.values().map {
                 try Element._plain(StoredElement($0), in: StoredContext(context))
@@ -144,16 +105,7 @@ extension LiveSet where Element: Hashable {
 extension LiveSet: Sequence {
     /// Returns a copy of the current elements.
     public func makeIterator() -> AnyIterator<Element.LiveForm> {
-        let (values, context) = read { set, context in (try set.values(), context) }
-        var index = 0
-        return AnyIterator {
-            guard index < values.count else { return nil }
-            defer { index += 1 }
-            do {
-                return try Element._live(
-                    StoredElement(values[index]), in: StoredContext(context))
-            } catch { ModelContext.trap(error) }
-        }
+        content.iterator({ try $0.values() }) { try Element._live(StoredElement($0), in: $1) }
     }
     /// The number of elements.
     public var underestimatedCount: Int { count }
@@ -162,17 +114,4 @@ extension LiveSet: Sequence {
 extension LiveSet: CustomStringConvertible {
     /// The elements.
     public var description: String { "[" + map { "\($0)" }.joined(separator: ", ") + "]" }
-}
-
-extension LiveSet where Element: LinkElement {
-    /// The linked objects as results.
-    public var results: Results<Element.Linked> {
-        read { set, context in
-            Results(try context.table(Element.Linked.self), try ObjectStore.Results(set))
-        }
-    }
-    /// Returns the linked objects that match a condition.
-    public func `where`<C: QueryCondition>(
-        _ body: (Fields<Element.Linked>) -> C
-    ) -> Results<Element.Linked> { results.where(body) }
 }

@@ -1,31 +1,26 @@
 import ObjectStore
 
-extension Live {
-    var source: ChangeSource<ObjectChange<M>> {
+extension Live: ChangeReporting {
+    /// How the object is observed: when it changes, and once when it is deleted.
+    public var _changes: LiveChanges<ObjectChange<M>, Fields<M>> {
         let (context, object) = (modelTable.context, modelTable.liveObject(objectKey))
-        return ChangeSource(context: context) { keyPaths, handler in
-            try object.observe(keyPaths: keyPaths) { change in
-                let isLast = if case .change = change.kind { false } else { true }
-                do {
-                    handler(
-                        try ObjectChange(change, in: context).map { .success($0) }, isLast)
-                } catch {
-                    handler(.failure(error), true)
+        return LiveChanges(
+            ChangeSource(context: context) { keyPaths, handler in
+                try object.observe(keyPaths: keyPaths) { change in
+                    let isLast = if case .change = change.kind { false } else { true }
+                    do {
+                        handler(
+                            try ObjectChange(change, in: context).map { .success($0) }, isLast)
+                    } catch {
+                        handler(.failure(error), true)
+                    }
                 }
-            }
-        }
-    }
-
-    /// Returns the changes of the object from now on.
-    ///
-    /// `paths` are the observed properties; without any, all properties of the object.
-    public func changes(_ paths: FieldPath<M>...) -> ChangeSequence<ObjectChange<M>> {
-        source.sequence(paths.map { FieldPaths.text($0) })
+            })
     }
 
     /// Returns the changes of the object; the paths are texts such as `owner.name`.
     public func changes(keyPaths: [String]) -> ChangeSequence<ObjectChange<M>> {
-        source.sequence(keyPaths)
+        _changes.source.sequence(keyPaths)
     }
 
     /// Returns the current value of a property, and then each value that differs from the previous one.
@@ -53,46 +48,6 @@ extension Live {
                 }
             }
         }
-    }
-
-    /// Calls a handler on the caller's actor when the object changes, and once when it is deleted.
-    ///
-    /// Throws the errors of ``Results/observe(_:once:isolation:_:)``, and `invalid_object` for a deleted object.
-    public func observe(
-        _ paths: FieldPath<M>..., once: Bool = false, isolation: isolated (any Actor)? = #isolation,
-        _ handler: @escaping (Result<ObjectChange<M>, any Error>) -> Void
-    ) throws -> NotificationToken {
-        try source.token(paths.map { FieldPaths.text($0) }, once: once, on: isolation, handler)
-    }
-
-    /// Calls a handler that is a value, such as a stored closure.
-    ///
-    /// It otherwise equals ``observe(_:once:isolation:_:)``.
-    @_disfavoredOverload
-    public func observe(
-        _ handler: @escaping (Result<ObjectChange<M>, any Error>) -> Void,
-        isolation: isolated (any Actor)? = #isolation
-    ) throws -> NotificationToken {
-        try source.token([], on: isolation, handler)
-    }
-
-    /// Calls a handler that is a value, such as a stored closure, for one path.
-    ///
-    /// It otherwise equals ``observe(_:once:isolation:_:)``.
-    @_disfavoredOverload
-    public func observe(
-        _ path: FieldPath<M>, _ handler: @escaping (Result<ObjectChange<M>, any Error>) -> Void,
-        isolation: isolated (any Actor)? = #isolation
-    ) throws -> NotificationToken {
-        try source.token([FieldPaths.text(path)], on: isolation, handler)
-    }
-
-    /// Calls a handler on an actor, which is held weakly, when the object changes, and once when it is deleted.
-    nonisolated(nonsending) public func observe<A: Actor>(
-        _ paths: FieldPath<M>..., once: Bool = false, on actor: A,
-        _ handler: @escaping @Sendable (isolated A, Result<ObjectChange<M>, any Error>) -> Void
-    ) async throws -> NotificationToken {
-        try await source.token(paths.map { FieldPaths.text($0) }, once: once, on: actor, handler)
     }
 }
 

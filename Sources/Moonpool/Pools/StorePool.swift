@@ -111,7 +111,7 @@ public final class StorePool: Sendable {
 
     /// Returns the changes of the objects of a model; the first one contains all rows.
     ///
-    /// `paths` are the properties whose changes count as modifications, as for ``Results/changes(_:)``.
+    /// `paths` are the properties whose changes count as modifications, as for ``ChangeReporting/changes(_:)``.
     public func changes<M: Model>(
         of type: M.Type, _ paths: FieldPath<M>...
     ) -> PoolChanges<M> {

@@ -49,89 +49,23 @@ public struct ProjectedResults<P: Projection>: Sequence {
     }
     /// The number of objects.
     public var underestimatedCount: Int { count }
-
-    /// The report to an observer of the results.
-    public typealias Change = CollectionChange<ProjectedRows<P>>
-
-    private var changeSource: ChangeSource<Change> {
-        let (table, engineResults, source) = (
-            results.table, results.engineResults, self.source
-        )
-        return ChangeSource(context: table.context) { chosen, handler in
-            let paths = try source.paths(in: table.context)
-            let keyPaths = paths.observed(chosen.isEmpty ? nil : chosen.compactMap(Int.init))
-            return try engineResults.observe(keyPaths: keyPaths) { change in
-                handler(
-                    ChangeConversion.collection(change) {
-                        ProjectedRows(
-                            FrozenResults(
-                                try FrozenVersion.of(table.context), engineResults.query))
-                    }, !change.isCollectionValid)
-            }
-        }
-    }
-
-    private func chosen(_ paths: [PartialKeyPath<P>]) -> [String] {
-        do { return try paths.map { String(try ProjectionLayout<P>.index(of: $0)) } } catch {
-            ModelContext.trap(error)
-        }
-    }
-
-    /// Returns the changes of the results; the first one contains all rows.
-    ///
-    /// `paths` are the properties whose changes count as modifications; without any, all properties of the projection.
-    public func changes(_ paths: PartialKeyPath<P>...) -> ChangeSequence<Change> {
-        changeSource.sequence(chosen(paths))
-    }
-
-    /// Calls a handler on the caller's actor with the rows, and whenever they change.
-    ///
-    /// Throws the errors of ``Results/observe(_:once:isolation:_:)``.
-    public func observe(
-        _ paths: PartialKeyPath<P>..., once: Bool = false,
-        isolation: isolated (any Actor)? = #isolation,
-        _ handler: @escaping (Result<Change, any Error>) -> Void
-    ) throws -> NotificationToken {
-        try changeSource.token(chosen(paths), once: once, on: isolation, handler)
-    }
-
-    /// Calls a handler that is a value, such as a stored closure.
-    ///
-    /// It otherwise equals ``observe(_:once:isolation:_:)``.
-    @_disfavoredOverload
-    public func observe(
-        _ handler: @escaping (Result<Change, any Error>) -> Void,
-        isolation: isolated (any Actor)? = #isolation
-    ) throws -> NotificationToken {
-        try changeSource.token([], on: isolation, handler)
-    }
-
-    /// Calls a handler that is a value, such as a stored closure, for one path.
-    ///
-    /// It otherwise equals ``observe(_:once:isolation:_:)``.
-    @_disfavoredOverload
-    public func observe(
-        _ path: PartialKeyPath<P>, _ handler: @escaping (Result<Change, any Error>) -> Void,
-        isolation: isolated (any Actor)? = #isolation
-    ) throws -> NotificationToken {
-        try changeSource.token(chosen([path]), on: isolation, handler)
-    }
-
-    /// Calls a handler on an actor, which is held weakly, with the rows, and whenever they change.
-    nonisolated(nonsending) public func observe<A: Actor>(
-        _ paths: PartialKeyPath<P>..., once: Bool = false, on actor: A,
-        _ handler: @escaping @Sendable (isolated A, Result<Change, any Error>) -> Void
-    ) async throws -> NotificationToken {
-        try await changeSource.token(chosen(paths), once: once, on: actor, handler)
-    }
 }
 
-extension Results {
-    /// Returns the objects as projections.
-    ///
-    /// A map that does not match the model ends the program with the message of `invalid_schema`.
-    public func projected<P: Projection>(_ type: P.Type) -> ProjectedResults<P> where P.Root == M {
-        ProjectedResults(self)
+extension ProjectedResults: ChangeReporting {
+    /// How the results are observed.
+    public var _changes: LiveChanges<CollectionChange<ProjectedRows<P>>, P> {
+        let (context, content) = (results.table.context, results.engineResults)
+        let source = self.source
+        return LiveChanges(
+            ChangeSource(
+                content, context,
+                keyPaths: { chosen in
+                    let indexes = chosen.isEmpty ? nil : chosen.compactMap(Int.init)
+                    return try source.paths(in: context).observed(indexes)
+                }
+            ) { _ in
+                ProjectedRows(FrozenResults(try FrozenVersion.of(context), content.query))
+            }, text: ProjectionLayout<P>.text(of:))
     }
 }
 

@@ -17,7 +17,12 @@ public enum ProjectionChange<P: Projection>: Sendable {
     case deleted(P)
 }
 
-extension LiveProjection {
+extension LiveProjection: ChangeReporting {
+    /// How the projected values are observed: when they change, and once when the object is deleted.
+    public var _changes: LiveChanges<ProjectionChange<P>, P> {
+        LiveChanges(changeSource, text: ProjectionLayout<P>.text(of:))
+    }
+
     /// Observes the object, and compares the projected values before and after each change.
     private var changeSource: ChangeSource<ProjectionChange<P>> {
         let (root, source, context) = (self.root, self.source, self.root.modelTable.context)
@@ -60,39 +65,6 @@ extension LiveProjection {
                 handler(result, isLast)
             }
         }
-    }
-
-    private func chosen(_ paths: [PartialKeyPath<P>]) -> [String] {
-        do { return try paths.map { String(try ProjectionLayout<P>.index(of: $0)) } } catch {
-            ModelContext.trap(error)
-        }
-    }
-
-    /// Returns the changes of the projected values from now on.
-    ///
-    /// `paths` are the properties that count; without any, all properties of the projection.
-    public func changes(_ paths: PartialKeyPath<P>...) -> ChangeSequence<ProjectionChange<P>> {
-        changeSource.sequence(chosen(paths))
-    }
-
-    /// Calls a handler on the caller's actor when projected values change, and once when the object is deleted.
-    ///
-    /// Throws the errors of ``Live/observe(_:once:isolation:_:)``.
-    public func observe(
-        _ paths: PartialKeyPath<P>..., once: Bool = false,
-        isolation: isolated (any Actor)? = #isolation,
-        _ handler: @escaping (Result<ProjectionChange<P>, any Error>) -> Void
-    ) throws -> NotificationToken {
-        try changeSource.token(chosen(paths), once: once, on: isolation, handler)
-    }
-
-    /// Calls a handler on an actor, which is held weakly, when projected values change, and once when the object is
-    /// deleted.
-    nonisolated(nonsending) public func observe<A: Actor>(
-        _ paths: PartialKeyPath<P>..., once: Bool = false, on actor: A,
-        _ handler: @escaping @Sendable (isolated A, Result<ProjectionChange<P>, any Error>) -> Void
-    ) async throws -> NotificationToken {
-        try await changeSource.token(chosen(paths), once: once, on: actor, handler)
     }
 
     /// Returns the current plain projection, and then the projection after each change of a value.

@@ -19,6 +19,11 @@ enum ProjectionLayout<P: Projection> {
             "the key path to \(type(of: path).valueType) is not a property of '\(P.self)'")
     }
 
+    /// Returns the index of the property of an observed path, as text.
+    static func text(of path: PartialKeyPath<P>) -> String {
+        do { return String(try index(of: path)) } catch { ModelContext.trap(error) }
+    }
+
     /// Returns the names of the properties, which reflection of a value provides.
     ///
     /// Throws `invalid_schema` if the map differs from the struct.

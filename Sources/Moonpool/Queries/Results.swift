@@ -29,81 +29,10 @@ public struct Results<M: Model>: RandomAccessCollection {
         self.words = words
     }
 
-    func engine() throws -> ObjectStore.Results { content }
-
     var engineResults: ObjectStore.Results { content }
 
     private func read<R>(_ body: (ObjectStore.Results) throws -> R) -> R {
         do { return try body(content) } catch { ModelContext.trap(error) }
-    }
-
-    // MARK: Refining
-
-    /// Returns the objects that match a condition.
-    public func `where`<C: QueryCondition>(_ body: (Fields<M>) -> C) -> Results {
-        let condition = body(Fields<M>()).condition
-        return read { results in
-            let (text, arguments) = try condition.expression.numbered(in: table.context)
-            return Results(
-                table, try results.filtered(text, arguments),
-                words.filtered(condition.expression))
-        }
-    }
-
-    /// Returns the objects that match a predicate in the text language; `$1`, `$2` … are the arguments.
-    ///
-    /// Throws `invalid_query` with the text and the position of the error.
-    public func `where`(
-        _ predicate: String, _ arguments: any StoredValue...
-    ) throws -> Results {
-        let values = arguments.map(\.stored)
-        let engineValues = try values.map(table.context.resolved)
-        return Results(
-            table, try content.filtered(predicate, engineValues),
-            try words.filtered(by: predicate, values))
-    }
-
-    /// Returns the objects sorted by a property.
-    public func sorted<V: StoredValue>(
-        by path: KeyPath<Fields<M>, Field<V>>, _ order: SortOrder = .ascending
-    ) -> Results where V._Order == _Ordered {
-        sorted([SortKey(path: Fields<M>()[keyPath: path].path, order: order)])
-    }
-
-    /// Returns the objects sorted by several properties; the first is the most significant.
-    public func sorted(by keys: SortKey<M>...) -> Results { sorted(keys) }
-
-    private func sorted(_ keys: [SortKey<M>]) -> Results {
-        read { results in
-            Results(
-                table,
-                try results.sorted(keys.map { ($0.path, $0.order == .ascending) }),
-                words.adding(
-                    "sort("
-                        + keys.map { $0.path + ($0.order == .descending ? " desc" : "") }
-                        .joined(separator: ", ") + ")", selects: false))
-        }
-    }
-
-    /// Returns the first object of each combination of values.
-    public func distinct(_ paths: FieldPath<M>...) -> Results {
-        let texts = paths.map { FieldPaths.text($0) }
-        return read { results in
-            Results(
-                table, try results.distinct(texts),
-                words.adding("distinct(" + texts.joined(separator: ", ") + ")", selects: true))
-        }
-    }
-
-    /// Returns at most this number of objects from the start.
-    ///
-    /// A negative count ends the program.
-    public func limit(_ count: Int) -> Results {
-        read { results in
-            Results(
-                table, try results.limited(to: count),
-                words.adding("limit(\(count))", selects: true))
-        }
     }
 
     // MARK: Reading
@@ -151,36 +80,6 @@ public struct Results<M: Model>: RandomAccessCollection {
     /// Throws the errors of ``fetch()``, and `type_mismatch`, `out_of_range`.
     public func detached() throws -> [M] {
         try content.keys().map { try table.detached($0, as: M.self) }
-    }
-
-    // MARK: Aggregates
-
-    /// Returns the sum of a property.
-    ///
-    /// Nil values are ignored, and the sum of no values is 0. The sum of integers is exact; a sum that exceeds `Int`
-    /// ends the program, as in Swift.
-    public func sum<V: NumericValue>(of path: KeyPath<Fields<M>, Field<V>>) -> V.Total {
-        read { try V._total(Mixed(try $0.sum(Fields<M>()[keyPath: path].path))) }
-    }
-    /// Returns the average of a property; nil if no object has a value.
-    public func average<V: NumericValue>(of path: KeyPath<Fields<M>, Field<V>>) -> Double? {
-        read {
-            let value = Mixed(try $0.average(Fields<M>()[keyPath: path].path))
-            return value == .null ? nil : try Double(stored: value)
-        }
-    }
-    /// Returns the smallest value of a property; nil if no object has a value.
-    public func min<V: StoredValue>(of path: KeyPath<Fields<M>, Field<V>>) -> V.Bare?
-    where V._Order == _Ordered {
-        read { try Self.bare(V.self, try $0.minimum(Fields<M>()[keyPath: path].path)) }
-    }
-    /// Returns the largest value of a property; nil if no object has a value.
-    public func max<V: StoredValue>(of path: KeyPath<Fields<M>, Field<V>>) -> V.Bare?
-    where V._Order == _Ordered {
-        read { try Self.bare(V.self, try $0.maximum(Fields<M>()[keyPath: path].path)) }
-    }
-    private static func bare<V: StoredValue>(_ type: V.Type, _ value: Value) throws -> V.Bare? {
-        value == .null ? nil : try V.Bare(stored: Mixed(value))
     }
 
     // MARK: Explaining

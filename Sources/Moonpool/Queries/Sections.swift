@@ -65,107 +65,38 @@ public struct Sections<Key: StoredValue, M: Model>: Sequence {
     }
     /// The number of sections.
     public var underestimatedCount: Int { count }
-
-    // MARK: Changes
-
-    /// The report to an observer of the sections.
-    public typealias Change = SectionsChange<Key, M>
-
-    private var source: ChangeSource<Change> {
-        let (context, content) = (table.context, self.content)
-        return ChangeSource(context: context) { keyPaths, handler in
-            try content.observe(keyPaths: keyPaths) { change in
-                let result = Result<Change, any Error> {
-                    if case .error(let error) = change.kind { throw error }
-                    let sections = FrozenSections<Key, M>(
-                        try FrozenVersion.of(context), query: content.results.query,
-                        paths: content.paths)
-                    if case .initial = change.kind { return .initial(sections) }
-                    return .update(
-                        sections, deletions: change.sectionDeletions,
-                        insertions: change.sectionInsertions,
-                        changes: try change.sections.map {
-                            SectionChange(
-                                key: try Key(stored: context.mixed($0.key)),
-                                sectionBefore: $0.sectionBefore, section: $0.section,
-                                deletions: $0.deletions, insertions: $0.insertions,
-                                modifications: $0.modificationsNew)
-                        })
-                }
-                handler(result, !change.isCollectionValid)
-            }
-        }
-    }
-
-    /// Returns the changes of the sections; the first one contains all sections.
-    ///
-    /// `paths` are the properties whose changes count as modifications, as for ``Results/changes(_:)``.
-    public func changes(_ paths: FieldPath<M>...) -> ChangeSequence<Change> {
-        source.sequence(paths.map { FieldPaths.text($0) })
-    }
-
-    /// Calls a handler on the caller's actor with the sections, and whenever they change.
-    ///
-    /// Throws the errors of ``Results/observe(_:once:isolation:_:)``.
-    public func observe(
-        _ paths: FieldPath<M>..., once: Bool = false, isolation: isolated (any Actor)? = #isolation,
-        _ handler: @escaping (Result<Change, any Error>) -> Void
-    ) throws -> NotificationToken {
-        try source.token(paths.map { FieldPaths.text($0) }, once: once, on: isolation, handler)
-    }
-
-    /// Calls a handler that is a value, such as a stored closure.
-    ///
-    /// It otherwise equals ``observe(_:once:isolation:_:)``.
-    @_disfavoredOverload
-    public func observe(
-        _ handler: @escaping (Result<Change, any Error>) -> Void,
-        isolation: isolated (any Actor)? = #isolation
-    ) throws -> NotificationToken {
-        try source.token([], on: isolation, handler)
-    }
-
-    /// Calls a handler that is a value, such as a stored closure, for one path.
-    ///
-    /// It otherwise equals ``observe(_:once:isolation:_:)``.
-    @_disfavoredOverload
-    public func observe(
-        _ path: FieldPath<M>, _ handler: @escaping (Result<Change, any Error>) -> Void,
-        isolation: isolated (any Actor)? = #isolation
-    ) throws -> NotificationToken {
-        try source.token([FieldPaths.text(path)], on: isolation, handler)
-    }
 }
 
-extension Results {
-    /// Returns the objects in groups with the same value of a property.
-    public func sectioned<V: StoredValue>(
-        by path: KeyPath<Fields<M>, Field<V>>, _ order: SortOrder = .ascending
-    ) -> Sections<V, M> where V._Order == _Ordered {
-        sectioned(by: [(Fields<M>()[keyPath: path].path, order == .ascending)])
+extension Sections: ChangeReporting {
+    /// How the sections are observed.
+    public var _changes: LiveChanges<SectionsChange<Key, M>, Fields<M>> {
+        let (context, content) = (table.context, self.content)
+        return LiveChanges(
+            ChangeSource(context: context) { keyPaths, handler in
+                try content.observe(keyPaths: keyPaths) { change in
+                    handler(
+                        Result { try Self.change(change, content, context) },
+                        !change.isCollectionValid)
+                }
+            })
     }
 
-    /// Returns the objects in groups with the same values of several properties.
-    ///
-    /// The key of a section is the list of its values, in the order of the properties.
-    ///
-    /// ```swift
-    /// for (key, dogs) in store.all(Dog.self).sectioned(by: .ascending(\.breed), .descending(\.age)) {
-    ///     print(key.map(\.description), dogs.count)
-    /// }
-    /// ```
-    public func sectioned(
-        by first: SortKey<M>, _ second: SortKey<M>, _ others: SortKey<M>...
-    ) -> Sections<[Mixed], M> {
-        sectioned(by: ([first, second] + others).map { ($0.path, $0.order == .ascending) })
-    }
-
-    private func sectioned<Key: StoredValue>(
-        by keys: [(path: String, ascending: Bool)]
-    ) -> Sections<Key, M> {
-        do { return Sections(table, try SectionedResults(engineResults, by: keys)) } catch {
-            ModelContext.trap(error)
-        }
+    private static func change(
+        _ change: SectionedChange, _ content: SectionedResults, _ context: ModelContext
+    ) throws -> SectionsChange<Key, M> {
+        if case .error(let error) = change.kind { throw error }
+        let sections = FrozenSections<Key, M>(
+            try FrozenVersion.of(context), query: content.results.query, paths: content.paths)
+        if case .initial = change.kind { return .initial(sections) }
+        return .update(
+            sections, deletions: change.sectionDeletions, insertions: change.sectionInsertions,
+            changes: try change.sections.map {
+                SectionChange(
+                    key: try Key(stored: context.mixed($0.key)),
+                    sectionBefore: $0.sectionBefore, section: $0.section,
+                    deletions: $0.deletions, insertions: $0.insertions,
+                    modifications: $0.modificationsNew)
+            })
     }
 }
 

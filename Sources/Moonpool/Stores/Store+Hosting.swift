@@ -130,17 +130,17 @@ extension Results {
 
 extension LiveList {
     /// The engine's list.
-    package var engineForHosts: ObjectStore.LiveList { get throws { try engine } }
+    package var engineForHosts: ObjectStore.LiveList { get throws { try content.stored.engine } }
 }
 
 extension LiveSet {
     /// The engine's set.
-    package var engineForHosts: ObjectStore.LiveSet { get throws { try engine } }
+    package var engineForHosts: ObjectStore.LiveSet { get throws { try content.stored.engine } }
 }
 
 extension LiveMap {
     /// The engine's map.
-    package var engineForHosts: ObjectStore.LiveMap { get throws { try engine } }
+    package var engineForHosts: ObjectStore.LiveMap { get throws { try content.stored.engine } }
 }
 
 extension ObjectID {

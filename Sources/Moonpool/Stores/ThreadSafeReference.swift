@@ -97,7 +97,10 @@ extension BacklinkResults: ThreadConfined {
 extension LiveList: ThreadConfined {
     /// The list.
     public var _confined: ConfinedValue {
-        get throws { ConfinedValue(context: try context, value: .list(try engine)) }
+        get throws {
+            let (list, context) = try content.stored
+            return ConfinedValue(context: context, value: .list(list))
+        }
     }
     /// Returns the list in another store.
     public static func _resolved(_ value: ConfinedValue) throws -> LiveList? {
@@ -109,7 +112,10 @@ extension LiveList: ThreadConfined {
 extension LiveSet: ThreadConfined {
     /// The set.
     public var _confined: ConfinedValue {
-        get throws { ConfinedValue(context: try context, value: .set(try engine)) }
+        get throws {
+            let (set, context) = try content.stored
+            return ConfinedValue(context: context, value: .set(set))
+        }
     }
     /// Returns the set in another store.
     public static func _resolved(_ value: ConfinedValue) throws -> LiveSet? {
@@ -121,7 +127,10 @@ extension LiveSet: ThreadConfined {
 extension LiveMap: ThreadConfined {
     /// The map.
     public var _confined: ConfinedValue {
-        get throws { ConfinedValue(context: try context, value: .map(try engine)) }
+        get throws {
+            let (map, context) = try content.stored
+            return ConfinedValue(context: context, value: .map(map))
+        }
     }
     /// Returns the map in another store.
     public static func _resolved(_ value: ConfinedValue) throws -> LiveMap? {

@@ -184,7 +184,7 @@ public final class Transaction {
         try check()
         try store.context.requireOwn(results.table.context.fileNumber, M.className)
         try store.engine.delete(
-            try results.engine().keys().array, of: results.table.currentClass)
+            try results.engineResults.keys().array, of: results.table.currentClass)
     }
 
     /// Deletes all objects of a model.
