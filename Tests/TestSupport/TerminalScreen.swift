@@ -32,6 +32,8 @@ public struct TerminalScreen: Sendable {
     private struct Cell {
         var character: Character = " "
         var color = ""
+        /// Whether the program has written the character.
+        var isWritten = false
     }
 
     /// Marks the right half of a wide character.
@@ -50,6 +52,22 @@ public struct TerminalScreen: Sendable {
             var text = String(row.map(\.character).filter { $0 != Self.filler })
             while text.last == " " { text.removeLast() }
             return text
+        }
+        while lines.last == "" { lines.removeLast() }
+        return lines
+    }
+
+    /// Returns the lines from a row on, in which a line that is wider than the window is one line.
+    public func unwrapped(from first: Int = 0) -> [String] {
+        var lines: [String] = []
+        var isContinued = false
+        for row in cells.dropFirst(first) {
+            let text = String(row.map(\.character).filter { $0 != Self.filler })
+            if isContinued { lines[lines.count - 1] += text } else { lines.append(text) }
+            isContinued = row.last?.isWritten == true
+        }
+        for index in lines.indices {
+            while lines[index].last == " " { lines[index].removeLast() }
         }
         while lines.last == "" { lines.removeLast() }
         return lines
@@ -204,8 +222,10 @@ public struct TerminalScreen: Sendable {
             lineFeed()
             column = 0
         }
-        cells[row][column] = Cell(character: Character(scalar), color: color)
-        if width == 2 { cells[row][column + 1] = Cell(character: Self.filler, color: color) }
+        cells[row][column] = Cell(character: Character(scalar), color: color, isWritten: true)
+        if width == 2 {
+            cells[row][column + 1] = Cell(character: Self.filler, color: color, isWritten: true)
+        }
         column += width
         isWrapping = column >= columns
         if isWrapping { column = columns - 1 }

@@ -33,7 +33,7 @@ final class FeatureTrial {
         for text in texts {
             try session.terminal.wait(for: "'\(text)' after \(entry)") { screen in
                 let start = max(0, first - screen.scrolledLines)
-                return screen.lines.dropFirst(start).contains { $0.contains(text) }
+                return screen.unwrapped(from: start).contains { $0.contains(text) }
             }
         }
         try session.prompt()
@@ -48,7 +48,7 @@ final class FeatureTrial {
         let what = "'\(text)' after \(keys.debugDescription)"
         func wait(_ seconds: Double) throws {
             try session.terminal.wait(for: what, seconds: seconds) { screen in
-                screen.lines.last?.contains(text) == true
+                screen.unwrapped().last?.contains(text) == true
             }
         }
         for _ in 0..<10 where keys.hasSuffix(Key.tab) {
