@@ -24,6 +24,13 @@
     !__has_include("api/errors.lua") || \
     !__has_include("prompt/commands.lua") || \
     !__has_include("prompt/history.lua") || \
+    !__has_include("prompt/completion.lua") || \
+    !__has_include("prompt/errors.lua") || \
+    !__has_include("prompt/frames.lua") || \
+    !__has_include("prompt/help.lua") || \
+    !__has_include("prompt/live.lua") || \
+    !__has_include("prompt/save.lua") || \
+    !__has_include("prompt/session.lua") || \
     !__has_include("prompt/looking.lua") || \
     !__has_include("prompt/observing.lua") || \
     !__has_include("prompt/schema.lua") || \
@@ -68,6 +75,13 @@ lua_files:
     FILE "api/errors.lua"
     FILE "prompt/commands.lua"
     FILE "prompt/history.lua"
+    FILE "prompt/completion.lua"
+    FILE "prompt/errors.lua"
+    FILE "prompt/frames.lua"
+    FILE "prompt/help.lua"
+    FILE "prompt/live.lua"
+    FILE "prompt/save.lua"
+    FILE "prompt/session.lua"
     FILE "prompt/looking.lua"
     FILE "prompt/observing.lua"
     FILE "prompt/schema.lua"

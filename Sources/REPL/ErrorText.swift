@@ -87,9 +87,14 @@ struct ErrorText {
     /// Returns the traceback if it has more calls than those already shown, which are the outermost ones.
     func way(_ traceback: String?, besides known: Int = 1) -> String {
         guard let traceback else { return "" }
-        var calls = traceback.split(separator: "\n").dropFirst().map { line in
+        let all = traceback.split(separator: "\n").dropFirst().map { line in
             String(line.drop { $0 == "\t" || $0 == " " })
-        }.filter { !$0.hasPrefix(Self.ownChunk) }
+        }
+        // Native functions that the program's own files call are not the user's either.
+        var calls = zip(all, all.dropFirst() + [""]).filter { call, caller in
+            !call.hasPrefix(Self.ownChunk)
+                && !(call.hasPrefix("[C]: ") && caller.hasPrefix(Self.ownChunk))
+        }.map(\.0)
         var others = framesBelow
         while others > 0, let last = calls.popLast() {
             if !last.hasPrefix("(...tail") { others -= 1 }

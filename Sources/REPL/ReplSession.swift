@@ -1,6 +1,7 @@
 import EventLoops
 import LineEditing
 import LuaHost
+import Reference
 import ScriptHost
 
 // The prompt at a terminal: `moonpool` and `moonpool STORE`.
@@ -100,7 +101,7 @@ extension Session {
         if let open = options.openStore {
             do {
                 try open(context)
-                if let code = options.openingCode { script.add(code: code) }
+                if let code = options.openingCode { steps.append(SessionStep("code", code)) }
             } catch {
                 context.exit(status: 1)
                 return
@@ -124,7 +125,8 @@ extension Session {
             }
             let open = try context.module.get("open")
             context.state.globals["store"] = try context.state.call(open, [argument]).first ?? .nil
-            script.open(path: path)
+            let text = path.map { LuaLiteral.string($0) } ?? "{ in_memory = \"store\" }"
+            steps.append(SessionStep("code", "store = moonpool.open(\(text))"))
         } catch {
             ProcessServices.writeError("moonpool: \(error.message)\n")
             context.exit(status: 1)

@@ -28,14 +28,11 @@ package final class Session {
     /// The output mode of results.
     var mode = OutputMode.table
     /// The panel that replaces the prompt after the entry.
-    var panel: (any Panel)?
+    var panel: LuaPanel?
     /// The earlier version that `store` shows; nil for the newest.
     var visited: VisitedVersion?
-    /// The expressions of `.live`.
-    var liveExpressions: [LiveExpression] = []
-    var lastLiveNumber = 0
-    /// The lines to redraw in place after the command, and the time between two updates.
-    var liveView: (interval: Duration, lines: LuaFunction)?
+    /// What a command does after its function has returned, such as running the entries of a file.
+    var afterCommand: (() throws -> Void)?
     /// The titles of all observers so far, by number and by name.
     var seenObservers: [String: String] = [:]
     /// Whether the session is about to end.
@@ -47,12 +44,11 @@ package final class Session {
     private var resultNumber = 0
     /// The global function `help` that the session has installed.
     var installedHelp = LuaValue.nil
-    /// The frames of the last error; nil without the `debug` library, and in a script that another process runs.
-    let errorFrames: ErrorFrames?
+    /// Returns the frames of the last error; nil in a script that another process runs.
+    let errorFrames: LuaFunction?
     let functionInfo: LuaFunction?
-    let parameterName: LuaFunction?
     /// The entries of the session, for `.save`.
-    var script = SessionScript()
+    var steps: [SessionStep] = []
     /// The recorder of the transcript; nil while nothing is recorded.
     private(set) var transcript: (any SessionRecorder)?
     /// Reloads changed modules automatically, if enabled.
@@ -66,8 +62,6 @@ package final class Session {
     private var promptRefresh: PromptRefresh?
     /// The number of stack frames of sleeping handlers below the entry.
     private var framesBelow = 0
-    /// The time that counting matches may take while a query is typed.
-    var countingBudget = CountingBudget()
     /// The function of the tutorial that receives each entry, while it is running.
     var afterEntry: LuaFunction?
     /// The last Lua entry, for `.edit`.
@@ -89,10 +83,12 @@ package final class Session {
         screenStyle = style
         screen = ResultScreen(output)
         evaluator = Evaluator(context.state)
-        let debug = context.state.globals["debug"].table
-        functionInfo = debug?["getinfo"].function
-        errorFrames = context.configuration.isInteractive ? ErrorFrames(context.state) : nil
-        parameterName = debug?["getlocal"].function
+        functionInfo = context.state.globals["debug"].table?["getinfo"].function
+        let errors =
+            context.configuration.isInteractive
+            ? try? context.state.runtimeFile("prompt/errors").table : nil
+        if let collect = errors?["collect"].function { context.state.observeErrors(collect) }
+        errorFrames = errors?["frames"].function
         observers = ObserverWatch(output, style)
         if watchesCalls { observers.watch(context) }
         modules = ModuleReloader(context, evaluator)
@@ -166,15 +162,6 @@ package final class Session {
         automaticReload?.entryHasEnded()
     }
 
-    /// Returns the completions at the end of a typed text, or nil if there are none.
-    ///
-    /// Runs no Lua code of the user except the completion function of a command that the user has added. Reads no
-    /// objects and begins no transaction: the cost depends on the schema and the named tables, never on the number of
-    /// objects.
-    package func completion(of text: String) -> Completion? {
-        module.using(self) { Completer(session: self).complete(text) }
-    }
-
     /// Runs Lua and prints its values or its error.
     ///
     /// Returns whether it succeeded.
@@ -188,17 +175,17 @@ package final class Session {
             let first = nextResult
             show(values)
             if name == nil {
-                script.add(
-                    hasConfirmedLoss ? SessionScript.forcing(entry) : entry,
-                    results: results(from: first))
+                steps.append(
+                    SessionStep(
+                        hasConfirmedLoss ? "forced" : "entry", entry,
+                        results: results(from: first)))
             }
-            if values == [.nil], let hint = NameHints(self).hint(forNil: entry) {
+            if values == [.nil], let hint = hint(forNil: entry) {
                 screen.writeToScreen(screenStyle.paint(hint, .dim) + "\n")
             }
             return true
         } catch {
-            if name == nil { script.add(failed: entry) }
-            errorFrames?.reset()
+            if name == nil { steps.append(SessionStep("failed", entry)) }
             fail(error)
             return false
         }
@@ -221,8 +208,7 @@ package final class Session {
         let value = context.state.globals[word]
         if word == "help" {
             guard value == installedHelp, value != .nil else { return false }
-            screen.beginPage()
-            writeHelp()
+            runCommand(".help")
         } else {
             guard value.isNil else { return false }
             end()
@@ -319,5 +305,40 @@ package final class Session {
         }
         _ = try context.entry { () throws in try function.call([]) }
         if let failure { throw failure }
+    }
+}
+
+/// An entry of a session, or Lua that the session ran itself, for `.save`.
+struct SessionStep {
+    /// `entry`, `forced` for one that the user has allowed to lose data, `failed`, `command`, `file`, `live` or `code`.
+    let kind: String
+    let text: String
+    /// The Lua code of a command, the text of a file, or the number of a live expression.
+    let detail: String?
+    /// The numbers of the results of an entry; nil if it had none.
+    let results: ClosedRange<Int>?
+
+    init(
+        _ kind: String, _ text: String, detail: String? = nil, results: ClosedRange<Int>? = nil
+    ) {
+        self.kind = kind
+        self.text = text
+        self.detail = detail
+        self.results = results
+    }
+}
+
+/// An error in the use of a command.
+struct CommandError: Error, CustomStringConvertible {
+    let description: String
+    init(_ description: String) { self.description = description }
+}
+
+extension StringProtocol {
+    /// The text without white space at both ends.
+    var trimmed: String {
+        var text = self[...].drop(while: \.isWhitespace)
+        while text.last?.isWhitespace == true { text.removeLast() }
+        return String(text)
     }
 }

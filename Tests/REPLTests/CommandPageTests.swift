@@ -19,8 +19,10 @@ import Testing
 
     private static func declarations() throws -> [Declaration] {
         try TestSession().with { session in
-            session.commands.all.map {
-                Declaration(name: $0.name, usage: $0.usage, summary: $0.summary)
+            session.commands.map {
+                Declaration(
+                    name: $0["name"].text ?? "", usage: $0["usage"].text ?? "",
+                    summary: $0["summary"].text ?? "")
             }
         }
     }

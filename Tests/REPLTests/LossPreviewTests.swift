@@ -65,13 +65,18 @@ private typealias Key = PseudoTerminal.Key
                 "the schema needs a migration"))
     }
 
-    @Test func `A saved session repeats the change without asking`() {
-        #expect(
-            SessionScript.forcing("store:define { Dog = {} }")
-                == "store:define ({ Dog = {} }, { force = true })")
-        #expect(
-            SessionScript.forcing("zoo:define({ Dog = {} })")
-                == "zoo:define({ Dog = {} }, { force = true })")
-        #expect(SessionScript.forcing("change()") == "change()")
+    @Test(arguments: [
+        ("store:define { Dog = {} }", "store:define ({ Dog = {} }, { force = true })"),
+        ("zoo:define({ Dog = {} })", "zoo:define({ Dog = {} }, { force = true })"),
+        ("change()", "change()"),
+    ]) func `A saved session repeats the change without asking`(
+        _ entry: String, _ code: String
+    ) throws {
+        let session = try TestSession()
+        let text = try session.with { session in
+            session.steps = [SessionStep("forced", entry)]
+            return session.savedScript
+        }
+        #expect(text == code + "\n")
     }
 }

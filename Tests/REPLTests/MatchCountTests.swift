@@ -31,13 +31,26 @@ private typealias Key = PseudoTerminal.Key
         #expect(try session.with { $0.matchHint(for: text) } == hint)
     }
 
-    @Test func `Slow counts are omitted`() {
-        var budget = CountingBudget()
-        #expect(budget.allows(100_000) && !budget.allows(10_000_000))
-        budget.note(100_000, .milliseconds(1))
-        #expect(budget.allows(1_000_000))
-        budget.note(100_000, .milliseconds(100))
-        #expect(!budget.allows(100_000) && budget.allows(10_000))
+    @Test func `Slow counts are omitted`() throws {
+        let session = try TestSession()
+        func allows(_ objects: Int64) throws -> Bool? {
+            try session.with {
+                let answer = try? $0.module.file("completion")["can_count"].function?
+                    .call([.integer(objects)])
+                return answer?.first?.isTruthy
+            }
+        }
+        func note(_ microseconds: Int64) throws {
+            try session.with {
+                _ = try? $0.module.file("completion")["note_count"].function?
+                    .call([.integer(100_000), .integer(microseconds)])
+            }
+        }
+        #expect(try allows(100_000) == true && allows(10_000_000) == false)
+        try note(1_000)
+        #expect(try allows(1_000_000) == true)
+        try note(100_000)
+        #expect(try allows(100_000) == false && allows(10_000) == true)
     }
 
     @Test func `The count follows the typed text and disappears`() throws {

@@ -3,6 +3,7 @@ import LineEditing
 import Reference
 import Testing
 
+@testable import LuaHost
 @testable import REPL
 
 /// The module `moonpool.prompt`, with commands as users write them.
@@ -41,8 +42,12 @@ import Testing
     }
 
     @Test func `The examples of the catalog run and print their output`() throws {
-        for entry in HelpCatalog.entries(of: HelpCatalog.promptModule) where !entry.example.isEmpty
-        {
+        let others = HelpCatalog.entries(of: HelpCatalog.moonpool).filter {
+            ["complete", "evaluate"].contains($0.name)
+        }
+        #expect(others.count == 2)
+        for entry in HelpCatalog.entries(of: HelpCatalog.promptModule) + others
+        where !entry.example.isEmpty {
             let wanted = entry.example.split(separator: "\n").compactMap { line in
                 line.firstRange(of: "--> ").map { String(line[$0.upperBound...]) }
             }
@@ -78,7 +83,7 @@ import Testing
         #expect(try session.complete(".x b") == ["b!"])
         try declare("function(text) error 'broken' end")
         #expect(try session.complete(".x b").isEmpty)
-        try declare("function(text) return moonpool.prompt.complete('.x ' .. text) end")
+        try declare("function(text) return moonpool.complete('.x ' .. text) end")
         #expect(try session.complete(".x b").isEmpty)
         #expect(
             try session.run("moonpool.prompt.command('x', 'Test.', print, { complete = 'x' })")
@@ -97,7 +102,7 @@ import Testing
             // Its own command is replaced without a question.
             #expect(try session.run(text + ")").isEmpty)
         }
-        #expect(try session.with { $0.commands.all.count { $0.name == "undo" } } == 1)
+        #expect(try session.with { $0.commands.count { $0["name"].text == "undo" } } == 1)
         for name in ["a b", "", "1a", "a\\n"] {
             #expect(
                 try session.run("moonpool.prompt.command('\(name)', 'Test.', print)").contains(
@@ -166,7 +171,7 @@ import Testing
         let session = try kennel()
         _ = try session.run(Self.dogs)
         _ = try session.run(".dogs 1")
-        let text = try session.with { $0.script.text(hasObservers: false) }
+        let text = try session.with { $0.savedScript }
         #expect(text.contains("\n-- .dogs 1\n"))
         _ = try session.run("moonpool.prompt = nil")
         let shown = try session.run(
@@ -211,16 +216,84 @@ import Testing
         let session = try kennel()
         _ = try session.run(
             """
-            for _, library in pairs { string, table, math, moonpool.prompt } do
+            local pairs, type = pairs, type
+            for _, library in pairs { string, table, math, utf8, coroutine, debug, moonpool.prompt } do
               for name in pairs(library) do library[name] = nil end
             end
-            moonpool.observers = nil
-            error, pcall, ipairs, tostring = nil
+            moonpool.observers, moonpool.complete, moonpool.evaluate, package.loaded.string = nil
+            for name, value in pairs(_G) do
+              if type(value) == "function" then _G[name] = nil end
+            end
             """)
-        #expect(try session.run(".classes").contains("Dog"))
-        #expect(try session.run(".stats").contains("observers       0"))
-        #expect(try session.run(".why 1").hasPrefix("there are no observers"))
-        #expect(try session.run(".observers") == "no observers")
+        let file = FileManager.default.temporaryDirectory.appending(path: "\(UUID()).lua").path
+        defer { try? FileManager.default.removeItem(atPath: file) }
+        for (entry, shown) in [
+            (".help", "Topics"), (".help string.format", "string.format("),
+            (".help .hlep", "did you mean 'help'?"), (".hlep", "did you mean .help?"),
+            (".timing on", "timing is on"), (".timing off", "timing is off"),
+            (".mode json", "output mode: json"), (".mode table", "output mode: table"),
+            (".last", "there is no result"), (".once", "expected a file name"),
+            (".output", ""), (".schema Dog --lua", "Dog = {"), (".schema", "Dog"),
+            (".classes", "Dog"), (".explain Dog", "objects of 'Dog'"),
+            (".stats", "observers       0"),
+            (".replication", "not replicated"), (".pins", "version"), (".versions", "version"),
+            (".watch Dog", "0 Dog"), (".observers", "no observers"),
+            (".why 1", "there are no observers"), (".whynot", ".whynot takes"),
+            (".live #store:objects 'Dog'", "[live 1]"), (".live", "1: #store"), (".live off", ""),
+            (".locals", "no error has occurred"), (".up", "no error"), (".down", "no error"),
+            (".history", "schema"), (".diff", "version"), (".goto 9", "9"), (".begin", ""),
+            (".commit", "committed"), (".undo 99", "99"), (".redo", "undo"),
+            (".rollback", "transaction"), (".migration", "expected a name"),
+            (".load", "expected a file name"), (".save \(file)", "run it with"),
+            (".transcript", "expected a file name"),
+            (".edit", "cannot run an editor"), (".reload", "no module has changed"),
+            (".tutorial", "1/10"), (".tutorial off", "ended"), ("stroe", "did you mean 'store'?"),
+        ] {
+            let text = try session.run(entry)
+            #expect(
+                (shown.isEmpty || text.contains(shown)) && !text.contains("[moonpool"),
+                "\(entry): \(text)")
+        }
+        #expect(try session.complete(".hist") == [".history"])
+        #expect(try session.complete("store:objects('D") == ["Dog"])
+        #expect(try session.complete("store:begin_w") == ["begin_write"])
+        #expect(try session.complete(".watch Dog where na") == ["name"])
+        #expect(try session.with { $0.matchHint(for: ".watch Dog where age > 9") } == "0 of 0 Dog")
+    }
+
+    @Test func `Every command has help and completion; its file is loaded when it first runs`()
+        throws
+    {
+        let session = try TestSession()
+        func files() throws -> Set<String> {
+            try session.with { Set($0.context.state.runtimeFiles.keys) }
+        }
+        #expect(try files() == ["prompt/errors"])
+        #expect(try session.complete(".tim") == [".timing"])
+        #expect(
+            try files() == ["prompt/errors", "prompt/completion", "prompt/commands", "prompt/text"])
+        _ = try session.run(".timing off")
+        #expect(try files().contains("prompt/session") && !files().contains("prompt/live"))
+        for name in try session.with({ $0.commands.compactMap { $0["name"].text } }) {
+            #expect(try session.run(".help .\(name)").hasPrefix(".\(name)"))
+            #expect(try session.complete(".\(name)").contains(".\(name)"))
+            #expect(try session.with { $0.completion(of: ".\(name) zzz") } == nil)
+        }
+    }
+
+    @Test(arguments: [
+        ".explain loop()", ".watch loop()", ".live loop()", ".whynot x loop()", "load",
+    ])
+    func `Ctrl-C stops the code that a command runs`(_ entry: String) throws {
+        let session = try kennel()
+        let file = FileManager.default.temporaryDirectory.appending(path: "\(UUID()).lua").path
+        defer { try? FileManager.default.removeItem(atPath: file) }
+        try "print 'begun' while true do end".write(toFile: file, atomically: true, encoding: .utf8)
+        _ = try session.run(
+            "x = store:observe(print, { name = 'x' }) function loop() dofile '\(file)' end")
+        let entry = entry == "load" ? ".load \(file)" : entry
+        #expect(try session.runAndInterrupt(entry).contains("interrupted"))
+        #expect(try session.run("6 * 7") == "42")
     }
 
     @Test func `Errors in the prompt's own files are not shown as errors of the user`() throws {

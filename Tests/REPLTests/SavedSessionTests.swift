@@ -6,11 +6,7 @@ import Testing
 
 @Suite struct SavedSessionTests {
     private static func saved(_ session: TestSession) throws -> String {
-        try session.with { session in
-            session.script.text(
-                hasObservers: !session.context.storeModule.activeTokens.isEmpty
-                    || !session.liveExpressions.isEmpty)
-        }
+        try session.with { $0.savedScript }
     }
 
     @Test func `A saved session prints the values of its expressions`() throws {

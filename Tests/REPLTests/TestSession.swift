@@ -139,3 +139,23 @@ final class TestSession: Sendable {
         try with { $0.completion(of: text)?.candidates ?? [] }
     }
 }
+
+extension Session {
+    /// The dot commands, as the prompt's files declare them.
+    var commands: [LuaTable] {
+        let all = try? module.file("commands")["all"].function?.call([]).first?.table
+        return all?.array.compactMap(\.table) ?? []
+    }
+
+    /// The script that `.save` writes.
+    var savedScript: String {
+        (try? module.file("save")["script"].function?.call([]).first?.text) ?? ""
+    }
+
+    /// Returns the texts of a list in one of the prompt's files.
+    func texts(_ name: String, of file: String) -> [String] {
+        let value = try? module.file(file)[name]
+        let list = (try? value?.function?.call([]).first?.table) ?? value?.table
+        return list?.array.compactMap { $0.text ?? $0.table?["name"].text } ?? []
+    }
+}

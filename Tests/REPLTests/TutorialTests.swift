@@ -16,8 +16,7 @@ import Testing
     /// The steps of the tutorial's file.
     private func steps(_ session: TestSession) throws -> [Step] {
         try session.with { session in
-            _ = session.commands
-            let steps = try? session.context.state.runtimeFile("prompt/tutorial").table?.array
+            let steps = try? session.module.file("tutorial")["steps"].table?.array
             return (steps ?? []).compactMap(\.table).map {
                 Step(title: $0["title"].text ?? "", entry: $0["entry"].text ?? "")
             }

@@ -192,6 +192,8 @@ import Testing
         "unmanaged object.is_frozen", "unmanaged object.project", "unmanaged object.thaw",
         "unmanaged object.get",
         "moonpool.on_error", "moonpool.default_configuration", "object change.error",
+        // They exist only at the prompt.
+        "moonpool.complete", "moonpool.evaluate",
         // The methods of a live store that a frozen store does not have.
         "frozen store.backup", "frozen store.export", "frozen store.import", "frozen store.pins",
         "frozen store.resolve", "frozen store.at", "frozen store.versions", "frozen store.diff",

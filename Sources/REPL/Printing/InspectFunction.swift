@@ -17,15 +17,18 @@ package enum InspectFunction {
         context.module["inspect"] = .function(
             context.state.makeFunction("inspect", of: "moonpool") { [weak module] call in
                 guard let module else { return .none }
-                let limits = try limits(call, columns: columns())
+                let limits = try limits(call, within: PrintLimits(columns: max(columns(), 20)))
                 let printer = ValuePrinter(
                     module, limits: limits, style: .plain, functionInfo: functionInfo)
                 return call.answer(.text(printer.print(call[1]).text))
             })
     }
 
-    private static func limits(_ call: borrowing LuaCall, columns: Int) throws -> PrintLimits {
-        var limits = PrintLimits(columns: max(columns, 20))
+    /// Returns limits with the options in argument 2.
+    static func limits(
+        _ call: borrowing LuaCall, within limits: PrintLimits
+    ) throws -> PrintLimits {
+        var limits = limits
         guard let table = try call.options(2) else { return limits }
         func number(_ name: String, _ range: ClosedRange<Int>) throws -> Int? {
             let value = table[name]

@@ -3,19 +3,26 @@ import LineEditing
 import LuaHost
 import ObjectStore
 
-/// A panel whose lines and keys are functions of Lua.
-final class LuaPanel: Panel {
+/// A view that temporarily replaces the prompt: lines that are redrawn in place, and commands of a single key, which are
+/// functions of Lua.
+///
+/// Thread: the script's thread.
+final class LuaPanel {
     private unowned let session: Session
     private let content: LuaFunction
     /// Receives the names of keys.
     var key: LuaFunction?
     /// Runs when the panel is closed.
     var closed: LuaFunction?
-    /// The store whose changes draw the panel again.
-    var follows: Store?
-    private var token: NotificationToken?
+    /// Runs after a change of a followed store, before the panel is drawn again.
+    var changed: LuaFunction?
+    /// The stores whose changes draw the panel again.
+    var follows: [Store] = []
+    private var tokens: [NotificationToken] = []
     private var show: (() -> Void)?
     private var redraw: LoopTimer?
+    private var laterRedraw: LoopTimer?
+    private var hasChanged = false
     /// The error that replaces the lines.
     private var failure: [String]?
 
@@ -27,15 +34,22 @@ final class LuaPanel: Panel {
         content = lines
     }
 
+    /// Calls a function whenever the lines may have changed; nil ends the calls.
     func whenChanged(_ show: (() -> Void)?) {
         self.show = show
         guard show == nil else {
-            // The error is ignored: without an observer, the panel only lacks automatic updates.
-            token = try? follows?.observeChanges { [weak self] _ in self?.refresh() }
+            tokens = follows.compactMap { store in
+                // The error is ignored: without an observer, the panel only lacks automatic updates.
+                try? store.observeChanges { [weak self] _ in
+                    self?.hasChanged = true
+                    self?.refresh()
+                }
+            }
             return
         }
-        token = nil
+        tokens = []
         redraw?.cancel()
+        laterRedraw?.cancel()
         guard let closed = closed.take() else { return }
         do {
             _ = try session.context.entry { () throws in try closed.call([]) }
@@ -44,16 +58,27 @@ final class LuaPanel: Panel {
         }
     }
 
-    /// Draws the lines again.
-    func refresh() {
-        guard redraw == nil, show != nil else { return }
+    /// Draws the lines again, soon or after a time.
+    func refresh(after delay: Duration? = nil) {
+        guard show != nil else { return }
+        if let delay {
+            laterRedraw?.cancel()
+            laterRedraw = session.context.loop.timer(after: delay, keepsAlive: false) {
+                [weak self] in self?.show?()
+            }
+            return
+        }
+        guard redraw == nil else { return }
         redraw = session.context.loop.timer(after: Self.pause, keepsAlive: false) { [weak self] in
             guard let self else { return }
             redraw = nil
+            if hasChanged, let changed { _ = protected { try changed.call([]) } }
+            hasChanged = false
             show?()
         }
     }
 
+    /// Returns the lines for a window of this size.
     func lines(columns: Int, rows: Int) -> [String] {
         if let failure { return failure }
         // Output that is not redrawn in place has no number of rows.
@@ -70,6 +95,7 @@ final class LuaPanel: Panel {
         } ?? failure ?? []
     }
 
+    /// Handles a key; returns true if it closes the panel.
     func press(_ key: PanelKey) -> Bool {
         if key == .interrupt { return true }
         guard let function = self.key, failure == nil else {
@@ -108,5 +134,53 @@ extension PanelKey {
         case .interrupt: "interrupt"
         case .character(let character): String(character)
         }
+    }
+}
+
+extension Session {
+    /// Replaces the prompt with a panel, once the entry has ended.
+    ///
+    /// If the output cannot be redrawn in place, prints the lines of the panel once.
+    func open(_ panel: LuaPanel) {
+        self.panel?.whenChanged(nil)
+        guard output.hasPanels else {
+            for line in panel.lines(columns: window.columns, rows: .max) { write(line + "\n") }
+            return panel.whenChanged(nil)
+        }
+        self.panel = panel
+    }
+
+    /// The content of the open panel; nil if none is open.
+    func panelFrame() -> PanelFrame? {
+        guard let panel else { return nil }
+        if let size = output.window() { window = size }
+        let lines = module.using(self) { panel.lines(columns: window.columns, rows: window.rows) }
+        return PanelFrame(lines: fittingPanel(lines))
+    }
+
+    /// Passes a key to the open panel and returns the new content.
+    func pressInPanel(_ key: PanelKey) -> PanelFrame {
+        guard let panel else { return PanelFrame(lines: [], isOver: true) }
+        let size = output.window() ?? window
+        window = size
+        let (isOver, shown) = module.using(self) {
+            (panel.press(key), panel.lines(columns: size.columns, rows: size.rows))
+        }
+        let lines = fittingPanel(shown)
+        if isOver {
+            panel.whenChanged(nil)
+            self.panel = nil
+        }
+        return PanelFrame(lines: lines, isOver: isOver)
+    }
+
+    /// Closes the panel if the terminal has ended it.
+    func closePanel() {
+        panel?.whenChanged(nil)
+        panel = nil
+    }
+
+    private func fittingPanel(_ lines: [String]) -> [String] {
+        lines.prefix(max(1, window.rows - 1)).map(fitting)
     }
 }

@@ -1,32 +1,254 @@
+import EventLoops
 import LineEditing
 import LuaHost
 import ObjectStore
 import Reference
+import Replication
+import ScriptHost
 import StoreBindings
 
-/// What only the prompt's own commands can use, as the table `session` of their files.
+/// What only the prompt's own files can use, as the table `session`.
 extension PromptModule {
     func sessionTable() -> LuaTable {
-        let table = context.state.makeTable(fields: 8)
-        func add(
-            _ name: String, _ body: @escaping (Session, borrowing LuaCall) throws -> LuaAnswer
-        ) {
-            table[name] = .function(function(name, body))
+        let functions = SessionFunctions(module: self, table: context.state.makeTable(fields: 80))
+        addState(functions)
+        addRunning(functions)
+        addShowing(functions)
+        addStores(functions)
+        addHelp(functions)
+        addCompletion(functions)
+        return functions.table
+    }
+
+    /// The session and its options.
+    private func addState(_ add: SessionFunctions) {
+        let start = ContinuousClock.now
+        add("clock") { _, _ in .number((ContinuousClock.now - start) / .seconds(1)) }
+        add("memory") { [context] _, _ in
+            let memory = context.state.memory
+            return .table(
+                context.state.makeTable([
+                    .integer(Int64(memory.used)), .integer(Int64(memory.peak)),
+                ]))
         }
-        add("store_name") { session, call in
-            call.answer(.text(try session.requireStore().name))
+        add("has_result") { session, _ in .boolean(!session.lastValues.isEmpty) }
+        add("newest_entry") { session, _ in .text(session.newestEntry) }
+        add("timing") { session, call in
+            if !call.isNil(1) { session.isTiming = try call.boolean(1) }
+            return .boolean(session.isTiming)
         }
-        add("write_schema") { session, call in
-            try session.writeSchema(call.text(1).split(separator: " ").map(String.init))
-            return .none
+        // Sets the output mode if there is one with the name; returns the mode or nil.
+        add("mode") { session, call in
+            if !call.isNil(1) {
+                guard let mode = OutputMode(rawValue: try call.text(1)) else { return .nil }
+                session.mode = mode
+            }
+            return .text(session.mode.rawValue)
         }
-        add("memory") { session, call in
-            let memory = session.context.state.memory
-            let result = call.state.makeTable(fields: 2)
-            result["used"] = .integer(Int64(memory.used))
-            result["peak"] = .integer(Int64(memory.peak))
-            return call.answer(.table(result))
+        add.action("quit") { session, _ in session.end() }
+        add.action("redirect") { session, call in
+            try session.screen.redirect(
+                to: call.isNil(1) ? nil : call.text(1), isOnce: call.boolean(2))
         }
+        // Ends the recording; returns whether there was one.
+        add("end_transcript") { session, _ in .boolean(try session.endTranscript()) }
+        add.action("begin_transcript") { session, call in
+            try session.beginTranscript(call.text(1))
+        }
+        // Opens the last entry in the editor after the command.
+        add.action("edit") { session, _ in
+            guard session.output.hasPrograms else {
+                throw CommandError("this terminal cannot run an editor")
+            }
+            session.textToEdit = session.newestEntry + "\n"
+        }
+    }
+
+    /// What runs code, and the record of the entries.
+    private func addRunning(_ add: SessionFunctions) {
+        let state = context.state
+        // Shows and runs an entry as if the user had typed it.
+        add.action("run_entry") { session, call in
+            let entry = try call.text(1)
+            session.screen.writeToScreen(session.style.paint("> \(entry)", .dim) + "\n")
+            session.evaluate(entry)
+        }
+        // Calls a function after each entry; nil ends the calls.
+        add.action("after_entry") { session, call in
+            session.afterEntry = call.isNil(1) ? nil : try call.function(1)
+        }
+        // Runs a file after the command.
+        add.action("load") { session, call in
+            let path = try call.text(1)
+            let full = FileNames.expanded(path)
+            let text = try SourceText.read(full, named: path)
+            session.afterCommand = {
+                session.modules.noteLoaded(file: full)
+                session.load(text, named: full, shownAs: path)
+            }
+        }
+        add.action("reload") { session, call in
+            let argument = try call.text(1)
+            session.afterCommand = { session.reload(argument) }
+        }
+        // Redraws lines in place until Ctrl-C, after the command.
+        add.action("live") { session, call in
+            let (interval, lines) = (Duration.seconds(try call.number(1)), try call.function(2))
+            session.afterCommand = {
+                try session.showLive(every: interval) {
+                    try lines.call([]).first?.table?.array.compactMap(\.text) ?? []
+                }
+            }
+        }
+        // Compiles an expression, or also a query, into a function.
+        add("prepare") { session, call in
+            let text = try call.text(1)
+            let evaluate =
+                try call.boolean(2)
+                ? session.prepareQuery(text) : session.evaluator.prepare("= " + text)
+            return .function(
+                state.makeFunction("evaluate") { call in try call.answer(evaluate()) })
+        }
+        // Runs a function whenever what it reads changes. Returns a function that ends it, and one that returns whether it
+        // is active.
+        add("effect") { session, call in
+            let (body, report) = (try call.function(1), try call.function(2))
+            let effect = try Effect(
+                in: session.context.storeModule.readScope,
+                report: { _ = try? report.call([.text("\($0)")]) }
+            ) { _ = try body.call([]) }
+            let dispose = state.makeFunction("dispose") { _ in
+                effect.dispose()
+                return .none
+            }
+            let isActive = state.makeFunction("is_active") { call in
+                call.answer(.boolean(!effect.isDisposed))
+            }
+            return .table(state.makeTable([.function(dispose), .function(isActive)]))
+        }
+        add.action("record") { session, call in
+            session.steps.append(
+                SessionStep(
+                    try call.text(1), try call.text(2),
+                    detail: call.isNil(3) ? nil : try call.text(3)))
+        }
+        add("recorded") { session, _ in
+            let steps = session.steps.map { step in
+                let table = state.makeTable(fields: 5)
+                table["kind"] = .text(step.kind)
+                table["text"] = .text(step.text)
+                table["detail"] = .optional(step.detail)
+                if let results = step.results {
+                    table["first"] = .integer(Int64(results.lowerBound))
+                    table["last"] = .integer(Int64(results.upperBound))
+                }
+                return LuaValue.table(table)
+            }
+            return .table(state.makeTable(steps))
+        }
+        // Splits statements that end in an expression before it; returns nil for other code.
+        add("split_entry") { [unowned self] _, call in
+            let parts = EntryCompiler().splittingLastExpression(of: try call.text(1))
+            return parts.map { list([$0.statements, $0.expression]) } ?? .nil
+        }
+        add.action("write_file") { _, call in
+            let path = try call.text(1)
+            let full = FileNames.expanded(path)
+            if let message = ProcessServices.write(try call.text(2), to: full) {
+                throw CommandError("cannot write '\(path)': \(message)")
+            }
+        }
+        add("write_migration") { [unowned self] session, call in
+            let migration = SessionMigration(
+                context.storeModule, try session.requireLiveStore(),
+                folder: FileNames.expanded(try call.text(2)))
+            let since = call.isNil(3) ? nil : UInt64(clamping: try call.integer(3))
+            return try migration.write(name: call.text(1), since: since).map { list($0.lines) }
+                ?? .nil
+        }
+    }
+
+    /// What writes to the screen.
+    private func addShowing(_ add: SessionFunctions) {
+        add.action("begin_page") { session, _ in session.screen.beginPage() }
+        add.action("write_last") { session, _ in
+            guard !session.lastValues.isEmpty else {
+                throw CommandError("there is no result; run an expression first")
+            }
+            session.print(session.lastValues, isGenerous: true)
+            session.screen.endOnce()
+        }
+        // Writes a text to the screen, even if results go to a file, without the label of an observer.
+        add.action("write_to_screen") { session, call in
+            let text = try call.text(1)
+            session.observers.unlabelled {
+                session.screen.finishLine()
+                session.screen.writeToScreen(text)
+            }
+        }
+        // Shows a step of the tutorial: its title, its text and the entry to type.
+        add.action("write_step") { session, call in
+            let columns = min(session.window.columns - 1, 90)
+            let wrap = TextWrap(columns: columns, width: TerminalText.width)
+            let code = wrap.lines(ofCode: try call.text(3), indent: "    ", hanging: "      ")
+            let lines =
+                [session.style.paint(try call.text(1), .strong)] + wrap.lines(try call.text(2))
+                + code.map { session.style.paint($0, .string) }
+            session.screen.writeToScreen("\n" + lines.map { $0 + "\n" }.joined())
+        }
+        // Writes the schema, or the class that the words name, in their form; or the class of an object.
+        add.action("write_schema") { session, call in
+            if case .object(let object)? = session.context.storeModule.inspect(call[1]) {
+                session.writeSchema(object.classSchema)
+            } else {
+                try session.writeSchema(call.text(1).split(separator: " ").map(String.init))
+            }
+        }
+        // Returns the first rows of Results: cells, keys, the number of all rows, and a function that renders rows with
+        // the style of each cell; nil for other values.
+        add("grid") { [unowned self] session, call in
+            let (module, state) = (context.storeModule, context.state)
+            let (rows, columns) = (Int(try call.integer(2)), Int(try call.integer(3)))
+            let limits = PrintLimits(items: rows, rows: rows, columns: max(20, columns - 1))
+            guard case .results(let results)? = module.inspect(call[1]),
+                case .grid(let grid)? = StoreValues(module: module).describe(
+                    call[1], limits: limits)
+            else { return .nil }
+            let keys = try results.limited(to: grid.rows.count).keys()
+            let result = state.makeTable(fields: 4)
+            result["rows"] = .table(state.makeTable(grid.rows.map { list($0) }))
+            result["keys"] = .table(state.makeTable(keys.map { .integer($0.rawValue) }))
+            result["count"] = .integer(Int64(grid.count))
+            result["render"] = .function(
+                function("render") { [unowned self] session, call in
+                    var shown = grid
+                    let styles = Self.cells(try call.table(2))
+                    shown.rows = Self.cells(try call.table(1))
+                    shown.count = Int(try call.integer(3))
+                    shown.paint = { row, column, text in
+                        session.style.paint(
+                            text, Style.Role(rawValue: styles[row][column]) ?? .plain)
+                    }
+                    let width = Int(try call.integer(4))
+                    return call.answer(list(shown.render(width: width, style: session.style)))
+                })
+            return .table(result)
+        }
+        // The source lines around a location.
+        add("excerpt") { session, call in .optional(session.errorText.excerpt(try call.text(1))) }
+        // The frames of the last error, innermost first.
+        add("frames") { session, call in
+            try session.errorFrames?.call([]).first ?? .table(call.state.makeTable())
+        }
+    }
+
+    private static func cells(_ rows: LuaTable) -> [[String]] {
+        rows.array.map { $0.table?.array.map { $0.text ?? "" } ?? [] }
+    }
+
+    /// Plans, versions and replication.
+    private func addStores(_ add: SessionFunctions) {
+        add("store_name") { session, _ in .text(try session.requireStore().name) }
         // The plan of a query, or of the objects of a collection; nil for other values.
         add("explain") { session, call in
             let results: Results? =
@@ -37,64 +259,110 @@ extension PromptModule {
                 case .map(let map): try Results(map)
                 default: nil
                 }
-            guard let results else { return .none }
-            return call.answer(.text(try results.explain()))
+            return .optional(try results?.explain())
         }
         // The title of an observer that has ended.
         add("ended_observer") { session, call in
-            call.answer(session.seenObservers[try call.text(1)].map(LuaValue.text) ?? .nil)
+            .optional(session.seenObservers[try call.text(1)])
         }
-        add("visit") { session, call in
+        add.action("visit") { session, call in
             try session.visit(UInt64(clamping: call.integer(1)))
-            return .none
         }
-        add("visited_version") { session, call in
-            call.answer(
-                session.visitedVersion.map { .integer(Int64(clamping: $0)) } ?? LuaValue.nil)
+        add("visited_version") { session, _ in
+            session.visited.map { .integer(Int64(clamping: $0.version)) } ?? .nil
         }
-        add("return_to_present") { session, _ in
-            try session.returnToPresent()
-            return .none
+        add.action("return_to_present") { session, _ in try session.returnToPresent() }
+        // What `store:versions()` returns for one version; nil if it is not recorded.
+        add("version") { session, call in
+            guard let handle = session.store,
+                let summary = try handle.store.summary(of: UInt64(clamping: call.integer(1)))
+            else { return .nil }
+            return .table(handle.table(of: summary))
         }
-        add("has_result") { session, call in call.answer(.boolean(!session.lastValues.isEmpty)) }
-        // Shows and runs an entry as if the user had typed it.
-        add("run_entry") { session, call in
-            let entry = try call.text(1)
-            session.screen.writeToScreen(session.style.paint("> \(entry)", .dim) + "\n")
-            session.evaluate(entry)
-            return .none
+        add("replication") { [unowned self] session, _ in
+            guard let report = try ReplicationReport.read(session.requireStore().store) else {
+                return .nil
+            }
+            return rows(report.rows.map { [$0.name, $0.value] })
         }
-        // Calls a function after each entry; nil ends the calls.
-        add("after_entry") { session, call in
-            session.afterEntry = call.isNil(1) ? nil : try call.function(1)
-            return .none
-        }
-        add("write_to_screen") { session, call in
-            session.screen.writeToScreen(try call.text(1))
-            return .none
-        }
-        // Shows a step of the tutorial: its title, its text and the entry to type.
-        add("write_step") { session, call in
-            let wrap = TextWrap(
-                columns: min(session.window.columns - 1, 90), width: TerminalText.width)
-            let lines =
-                [session.style.paint(try call.text(1), .strong)]
-                + wrap.lines(try call.text(2))
-                + wrap.lines(ofCode: try call.text(3), indent: "    ", hanging: "      ").map {
-                    session.style.paint($0, .string)
-                }
-            session.screen.writeToScreen("\n" + lines.map { $0 + "\n" }.joined())
-            return .none
-        }
-        // Redraws lines in place until Ctrl-C, after the command.
-        add("live") { session, call in
-            session.liveView = (.seconds(try call.number(1)), try call.function(2))
-            return .none
-        }
-        let start = ContinuousClock.now
-        add("clock") { _, call in
-            call.answer(.number((ContinuousClock.now - start) / .seconds(1)))
-        }
-        return table
     }
+
+    /// Pages of help.
+    private func addHelp(_ add: SessionFunctions) {
+        add("file_lines") { [unowned self] _, call in list(RuntimeFile.lines(try call.text(1))) }
+        // Returns terms and descriptions in two columns, the terms in a style.
+        add("definitions") { [unowned self] session, call in
+            let rows = Self.cells(try call.table(1)).map { (term: $0[0], text: $0[1]) }
+            let role = Style.Role(rawValue: try call.text(2)) ?? .plain
+            let indent = call.isNil(3) ? "" : try call.text(3)
+            return list(
+                session.wrap.definitions(rows, indent: indent) { session.style.paint($0, role) })
+        }
+        // The names and summaries of all types or errors of the API.
+        add("catalog") { [unowned self] _, call in
+            try call.text(1) == "api"
+                ? rows(HelpCatalog.types.map { [$0.name, $0.summary] })
+                : rows(HelpCatalog.errors.map { [$0.name, $0.summary] })
+        }
+        // The page of a name, or only of a type; nil if it is unknown.
+        add("help_page") { session, call in
+            let name = try call.text(1)
+            guard call.isNil(2) else {
+                return .optional(HelpCatalog.type(named: name).map(session.helpText.page))
+            }
+            return .optional(session.helpText.page(on: name))
+        }
+        add("help_names") { [unowned self] _, _ in list(HelpText.names) }
+        // The most similar name of a list, or also of the API.
+        add("nearest") { _, call in
+            let (name, others) = (try call.text(1), try call.table(2).array.compactMap(\.text))
+            return .optional(
+                call.isNil(3)
+                    ? nearestName(to: name, in: others)
+                    : HelpText.nearest(to: name, besides: others))
+        }
+        // The name of a function of the API; nil for others.
+        add("api_name") { session, call in
+            .optional(session.context.storeModule.name(of: try call.function(1)))
+        }
+        add("type_name") { _, call in .text(call.typeName(1)) }
+        // The text of an entry or a file by its name in messages.
+        add("source") { session, call in .optional(session.errorText.source(try call.text(1))) }
+    }
+
+    func list(_ texts: some Collection<String>) -> LuaValue {
+        .table(context.state.makeTable(texts.map(LuaValue.text)))
+    }
+
+    private func rows(_ rows: [[String]]) -> LuaValue {
+        .table(context.state.makeTable(rows.map { list($0) }))
+    }
+}
+
+/// Adds functions to the table `session`.
+struct SessionFunctions {
+    let module: PromptModule
+    let table: LuaTable
+
+    /// Adds a function that returns a value.
+    func callAsFunction(
+        _ name: String, _ body: @escaping (Session, borrowing LuaCall) throws -> LuaValue
+    ) {
+        table[name] = .function(
+            module.function(name) { session, call in call.answer(try body(session, call)) })
+    }
+
+    /// Adds a function without results.
+    func action(_ name: String, _ body: @escaping (Session, borrowing LuaCall) throws -> Void) {
+        table[name] = .function(
+            module.function(name) { session, call in
+                try body(session, call)
+                return .none
+            })
+    }
+}
+
+extension LuaValue {
+    /// Returns a text, or nil.
+    static func optional(_ text: String?) -> LuaValue { text.map(LuaValue.text) ?? .nil }
 }

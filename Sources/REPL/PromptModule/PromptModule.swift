@@ -13,15 +13,15 @@ import StoreBindings
 ///
 /// Thread: the script's thread.
 final class PromptModule {
+    typealias Body = (Session, borrowing LuaCall) throws -> LuaAnswer
+
     unowned let context: ScriptContext
     private weak var running: Session?
     private weak var newest: Session?
-    private var list: CommandList?
     private let table: LuaTable
     /// The module as the prompt's own files see it, which no script can change.
     private let own: LuaTable
-    /// The commands of the prompt itself by name, until all are declared.
-    private var declared: [String: MetaCommand] = [:]
+    private var hasFiles = false
 
     /// Returns the module of a script.
     static func attached(to context: ScriptContext) -> PromptModule {
@@ -39,14 +39,18 @@ final class PromptModule {
         addOutput()
         addCommands()
         addPanels()
-        makeOwn()
+        addToOwn()
     }
 
-    /// Makes `moonpool.prompt` available; a script that `moonpool attach` has opened keeps its own value.
+    /// Makes `moonpool.prompt`, `moonpool.complete` and `moonpool.evaluate` available; a script that `moonpool attach`
+    /// has opened keeps its own values.
     func install(for session: Session) {
         newest = session
-        if context.configuration.isInteractive || context.module["prompt"].isNil {
-            context.module["prompt"] = .table(table)
+        var values = [("prompt", LuaValue.table(table))]
+        for name in Self.ofModule { values.append((name, own[name])) }
+        for (name, value) in values
+        where context.configuration.isInteractive || context.module[name].isNil {
+            context.module[name] = value
         }
     }
 
@@ -67,138 +71,74 @@ final class PromptModule {
 
     // MARK: - Commands
 
-    /// Returns the dot commands, which are declared when they are first used.
-    func commands() throws -> CommandList {
-        if let list { return list }
-        for command in MetaCommand.written { declared[command.name] = command }
-        let state = context.state
-        state.runtime["prompt"] = .table(own)
-        state.runtime["session"] = .table(sessionTable())
-        let topics = try state.runtimeFile("prompt/commands").table?.array ?? []
-        var list = CommandList()
-        for topic in topics {
-            let names = topic.table?.array.compactMap(\.text) ?? []
-            for name in names.dropFirst() {
-                guard let command = declared[name] else {
-                    preconditionFailure("no file declares the command .\(name)")
-                }
-                list.add(command, to: names[0])
-            }
+    /// Returns what one of the prompt's own files returns; it runs when it is first used.
+    func file(_ name: String) throws(LuaError) -> LuaTable {
+        if !hasFiles {
+            hasFiles = true
+            context.state.runtime["prompt"] = .table(own)
+            context.state.runtime["session"] = .table(sessionTable())
         }
-        self.list = list
-        return list
-    }
-
-    /// Copies the module for the prompt's own files, whose commands are not those of a user.
-    private func makeOwn() {
-        for (key, value) in table.pairs { own.setRaw(key, value) }
-        own["command"] = .function(
-            context.state.makeFunction("command", of: "moonpool.prompt") { [weak self] call in
-                let command = try Self.command(call)
-                self?.declared[command.name] = command
-                return .none
-            })
+        guard let table = try context.state.runtimeFile("prompt/\(name)").table else {
+            preconditionFailure("the file \(name) returns no table")
+        }
+        return table
     }
 
     private func addCommands() {
         add("command") { [unowned self] _, call in
-            let name = try call.text(1)
-            guard Self.isName(name) else {
-                throw call.argumentError(
-                    1, "expected a name of letters, digits, '_' and '-', got '\(name)'")
+            let command = call.state.makeTable(fields: 8)
+            command["name"] = .text(try call.text(1))
+            command["summary"] = .text(try call.text(2))
+            command["run"] = .function(try call.function(3))
+            command["usage"] = .text("[...]")
+            let options = try call.options(
+                4, ["usage", "complete", "topic", "paged", "save", "replace"])
+            for (key, value) in options?.pairs ?? [] {
+                if key.text == "usage" || key.text == "topic", value.text == nil {
+                    throw call.argumentError(
+                        4,
+                        "option '\(key.text ?? "")': expected a string, got a \(value.typeName)")
+                }
+                command.setRaw(key, value)
             }
-            var command = try Self.command(call)
-            command.isOfUser = true
-            var list = try commands()
-            if list.find(name)?.isOfUser == false,
-                try call.options(4, Self.options)?["replace"].isTruthy != true
-            {
-                throw call.argumentError(
-                    1, "'.\(name)' is a command of the prompt; replace it with { replace = true }")
+            let replaces = options?["replace"].isTruthy == true
+            let fault = try file("commands")["declare"].function?.call([
+                .table(command), .boolean(replaces),
+            ])
+            if let fault, fault.count == 2, let index = fault[0].integer {
+                throw call.argumentError(Int(index), fault[1].text ?? "")
             }
-            list.add(command, to: command.topic)
-            self.list = list
             return .none
-        }
-        add("complete") { session, call in
-            let text = try call.string(1)
-            let end = call.isNil(2) ? Int64(text.bytes.count) : try call.integer(2)
-            guard 0...Int64(text.bytes.count) ~= end else {
-                throw call.argumentError(2, "the cursor must be from 0 to the length of the text")
-            }
-            let before = String(decoding: text.bytes.prefix(Int(end)), as: UTF8.self)
-            guard let found = session.completion(of: before) else {
-                return call.answer(.table(call.state.makeTable()), .integer(end + 1))
-            }
-            let start = before.utf8.count - before.suffix(found.replacing).utf8.count + 1
-            return call.answer(
-                .table(call.state.makeTable(found.candidates.map(LuaValue.text))),
-                .integer(Int64(start)))
         }
         add("store") { session, call in
             call.answer(session.store.map(session.context.storeModule.value(of:)) ?? .nil)
         }
-        add("evaluate") { session, call in
-            try call.answer(session.prepareQuery(call.text(1))())
-        }
     }
 
-    /// Returns the command that the arguments declare.
-    private static func command(_ call: borrowing LuaCall) throws -> MetaCommand {
-        let function = try call.function(3)
-        let options = try call.options(4, options)
-        var command = MetaCommand(
-            try call.text(1), try text(call, options, "usage") ?? "[...]", try call.text(2),
-            argument: try argument(call, options?["complete"] ?? .nil),
-            isPaged: options?["paged"].isTruthy == true,
-            code: options?["save"].text, isUnsaved: options?["save"] == .boolean(false)
-        ) { session, text in try session.call(function, text) }
-        command.topic = try text(call, options, "topic")
-        return command
-    }
+    /// The functions of the module `moonpool` that exist only at the prompt.
+    private static let ofModule = ["complete", "evaluate"]
 
-    private static let options = [
-        "usage", "complete", "topic", "paged", "save", "replace",
-    ]
-
-    private static func isName(_ text: String) -> Bool {
-        text.first?.isLetter == true
-            && text.allSatisfy { $0.isLetter || $0.isNumber || $0 == "_" || $0 == "-" }
-    }
-
-    private static func text(
-        _ call: borrowing LuaCall, _ options: LuaTable?, _ name: String
-    ) throws -> String? {
-        guard let value = options?[name], !value.isNil else { return nil }
-        guard let text = value.text else {
-            throw call.argumentError(
-                4, "option '\(name)': expected a string, got a \(value.typeName)")
-        }
-        return text
-    }
-
-    /// Returns the kind of completion that the option `complete` describes.
-    private static func argument(
-        _ call: borrowing LuaCall, _ value: LuaValue
-    ) throws -> MetaCommand.Argument {
-        let kinds: [String: MetaCommand.Argument] = [
-            "class": .className, "file": .file, "expression": .expression, "query": .query,
-            "observer": .number,
-        ]
-        switch value {
-        case .nil: return .none
-        case .function(let function): return .function(function)
-        case .table(let words): return .words(words.array.compactMap(\.text))
-        default:
-            if value.text == "schema" { return .schema }  // for the prompt's own command
-            guard let kind = value.text.flatMap({ kinds[$0] }) else {
-                throw call.argumentError(
-                    4,
-                    "option 'complete': expected \(kinds.keys.sorted().joined(separator: ", "))"
-                        + ", a list of words or a function")
-            }
-            return kind
-        }
+    private func addToOwn() {
+        for (key, value) in table.pairs { own.setRaw(key, value) }
+        own["complete"] = .function(
+            function("complete", of: "moonpool") { session, call in
+                let text = try call.string(1)
+                let end = call.isNil(2) ? Int64(text.bytes.count) : try call.integer(2)
+                guard 0...Int64(text.bytes.count) ~= end else {
+                    throw call.argumentError(
+                        2, "the cursor must be from 0 to the length of the text")
+                }
+                let before = String(decoding: text.bytes.prefix(Int(end)), as: UTF8.self)
+                let found = session.completion(of: before)
+                let replaced = before.suffix(found?.replacing ?? 0).utf8.count
+                return call.answer(
+                    session.module.list(found?.candidates ?? []),
+                    .integer(end - Int64(replaced) + 1))
+            })
+        own["evaluate"] = .function(
+            function("evaluate", of: "moonpool") { session, call in
+                try call.answer(session.prepareQuery(call.text(1))())
+            })
     }
 
     // MARK: - Output
@@ -211,13 +151,18 @@ final class PromptModule {
             session.write(text)
             return .none
         }
+        add("format") { session, call in
+            var printer = session.printer()
+            printer.remedy = ""
+            printer.limits = try InspectFunction.limits(call, within: printer.limits)
+            return call.answer(.text(printer.print(call[1]).text))
+        }
         add("columns") { session, call in
             for line in try Self.layout(session, call) { session.write(line + "\n") }
             return .none
         }
         add("layout") { session, call in
-            try call.answer(
-                .table(call.state.makeTable(Self.layout(session, call).map(LuaValue.text))))
+            try call.answer(session.module.list(Self.layout(session, call)))
         }
         add("paint") { session, call in
             let name = try call.text(2)
@@ -239,8 +184,9 @@ final class PromptModule {
         }
         add("wrap") { session, call in
             let indent = call.isNil(2) ? "" : try call.text(2)
-            let lines = session.wrap.lines(try call.text(1), indent: indent)
-            return call.answer(.table(call.state.makeTable(lines.map(LuaValue.text))))
+            let hanging = call.isNil(3) ? indent : try call.text(3)
+            let lines = session.wrap.lines(try call.text(1), indent: indent, hanging: hanging)
+            return call.answer(session.module.list(lines))
         }
         add("size") { session, call in
             let size = session.output.window() ?? session.window
@@ -302,28 +248,29 @@ final class PromptModule {
             let panel = LuaPanel(session, lines: lines)
             panel.key = options["key"].function
             panel.closed = options["closed"].function
+            panel.changed = options["changed"].function
             if case .store(let handle)? = session.context.storeModule.inspect(options["follows"]) {
-                panel.follows = handle.store
+                panel.follows = [handle.store]
+            } else if options["follows"].isTruthy {
+                panel.follows = session.context.openStores
             }
             session.open(panel)
             return .none
         }
-        add("refresh") { session, _ in
-            (session.panel as? LuaPanel)?.refresh()
+        add("refresh") { session, call in
+            session.panel?.refresh(after: call.isNil(1) ? nil : .seconds(try call.number(1)))
             return .none
         }
     }
 
-    private func add(
-        _ name: String, _ body: @escaping (Session, borrowing LuaCall) throws -> LuaAnswer
-    ) {
+    private func add(_ name: String, _ body: @escaping Body) {
         table[name] = .function(function(name, body))
     }
 
     func function(
-        _ name: String, _ body: @escaping (Session, borrowing LuaCall) throws -> LuaAnswer
+        _ name: String, of owner: String = "moonpool.prompt", _ body: @escaping Body
     ) -> LuaFunction {
-        context.state.makeFunction(name, of: "moonpool.prompt") { [weak self] call in
+        context.state.makeFunction(name, of: owner) { [weak self] call in
             guard let session = try self?.session() else {
                 throw CommandError("the script has ended")
             }

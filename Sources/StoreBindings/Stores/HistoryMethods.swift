@@ -39,7 +39,8 @@ extension StoreHandle {
         },
     ]
 
-    private func table(of version: VersionSummary) -> LuaTable {
+    /// Returns a version as an element of what `versions` returns.
+    package func table(of version: VersionSummary) -> LuaTable {
         let table = state.makeTable(fields: 8)
         addOrigin(of: version.version, to: table)
         table["version"] = .integer(Int64(clamping: version.version))

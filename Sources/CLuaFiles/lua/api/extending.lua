@@ -84,15 +84,29 @@ function moonpool.prompt.width(text) end
 ---@return string
 function moonpool.prompt.truncate(text, width) end
 
----Returns the lines of a text that is wrapped at the width of the window.
+---Returns the lines of a text that is wrapped at the width of the window. Other lines than the first begin with hanging,
+---by default also with indent.
 ---
 ---```lua
 ---print(#moonpool.prompt.wrap(("many words "):rep(20)))  --> 3
 ---```
 ---@param text string
 ---@param indent? string
+---@param hanging? string
 ---@return string[]
-function moonpool.prompt.wrap(text, indent) end
+function moonpool.prompt.wrap(text, indent, hanging) end
+
+---Returns the text of a value as the prompt shows it, in colors. The options are those of moonpool.inspect.
+---
+---Errors: invalid_argument
+---
+---```lua
+---moonpool.prompt.write(moonpool.prompt.format({ 1, "a" }), "\n")  --> { 1, "a" }
+---```
+---@param value any
+---@param options? {depth: integer?, items: integer?, rows: integer?, string: integer?, width: integer?}
+---@return string
+function moonpool.prompt.format(value, options) end
 
 ---Returns the number of columns and rows of the window.
 ---
@@ -126,12 +140,13 @@ function moonpool.prompt.ask(question, choices) end
 ---@param panel moonpool.PanelOptions
 function moonpool.prompt.panel(panel) end
 
----Draws the open panel again soon.
+---Draws the open panel again soon, or after so many seconds.
 ---
 ---```lua
 ---moonpool.prompt.refresh()
 ---```
-function moonpool.prompt.refresh() end
+---@param seconds? number
+function moonpool.prompt.refresh(seconds) end
 
 ---Returns the store of the prompt: the variable store, otherwise the store that was opened last.
 ---
@@ -140,28 +155,6 @@ function moonpool.prompt.refresh() end
 ---```
 ---@return moonpool.Store?
 function moonpool.prompt.store() end
-
----Evaluates an expression with the local variables of the entries, or a query such as "Dog where age > 3".
----
----```lua
----print(moonpool.prompt.evaluate "6 * 7")  --> 42
----```
----@param text string
----@return any
----@return any ...
-function moonpool.prompt.evaluate(text) end
-
----Returns the completions at the cursor, which is after so many bytes, and the position of the first replaced byte.
----
----```lua
----local found, start = moonpool.prompt.complete "x = moonpool.insp"
----print(found[1] .. ", " .. start)  --> inspect, 14
----```
----@param text string
----@param cursor? integer
----@return string[]
----@return integer
-function moonpool.prompt.complete(text, cursor) end
 
 ---The options of moonpool.prompt.command.
 ---@class moonpool.CommandOptions
@@ -184,5 +177,6 @@ function moonpool.prompt.complete(text, cursor) end
 ---@help panel options
 ---@field lines fun(columns: integer, rows: integer?): string[] Returns the lines for a window of this size; rows is nil if the lines are written once.
 ---@field key? fun(key: string): boolean Receives a key: a character, "up", "down", "left", "right", "page_up", "page_down", "home", "end", "enter" or "escape". Returns true to close the panel. Without the function, q and Escape close it; Ctrl-C always does.
----@field follows? moonpool.Store Draws the panel again after each change of this store.
+---@field follows? moonpool.Store|true Draws the panel again after each change of this store, or of any open store.
+---@field changed? fun() Runs after a change of a followed store, before the panel is drawn again.
 ---@field closed? fun() Runs when the panel is closed.

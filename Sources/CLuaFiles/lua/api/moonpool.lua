@@ -225,6 +225,30 @@ function moonpool.store_of(value) end
 ---@return string
 function moonpool.inspect(value, options) end
 
+---Evaluates an expression with the local variables of the entries of the prompt, or a query such as "Dog where age > 3".
+---It exists only at the prompt.
+---
+---```lua
+---print(moonpool.evaluate "6 * 7")  --> 42
+---```
+---@param text string
+---@return any
+---@return any ...
+function moonpool.evaluate(text) end
+
+---Returns the completions of an entry of the prompt at the cursor, which is after so many bytes, and the position of the
+---first replaced byte. It exists only at the prompt.
+---
+---```lua
+---local found, start = moonpool.complete "x = moonpool.insp"
+---print(found[1] .. ", " .. start)  --> inspect, 14
+---```
+---@param text string
+---@param cursor? integer
+---@return string[]
+---@return integer
+function moonpool.complete(text, cursor) end
+
 ---Applies a recording to a store. Returns the number of commits and of object changes. A step that is incomplete or
 ---does not apply is rolled back and stops the replay; the error names the file and line.
 ---

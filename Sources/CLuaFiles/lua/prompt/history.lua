@@ -7,14 +7,11 @@ local paint, count = prompt.paint, text.count
 -- Returns an object with its first values on one line: `Dog 3 { age = 7, name = "Rex" }`.
 local function summary(object)
   local values, seen = {}, 0
-  for _, property in ipairs(moonpool.store_of(object):schema(moonpool.class_of(object), { ordered = true })) do
-    local name, declaration = property[1], property[2]
-    if type(declaration) == "table" then declaration = declaration.type end
-    if seen < 6 and not string.find(declaration, "^backlinks ") and not string.find(declaration, "[%]>}]") then
+  for _, property in ipairs(text.properties(moonpool.store_of(object), moonpool.class_of(object))) do
+    if seen < 6 and property.is_single then
       seen = seen + 1
-      if not string.find(declaration, " primary", 1, true) then
-        values[#values + 1] = name .. " = " .. text.value(object[name])
-      end
+      local shown = not property.is_primary and property.name .. " = " .. text.value(object[property.name]) or nil
+      values[#values + 1] = shown
     end
   end
   local label = text.label(object)
@@ -53,35 +50,19 @@ local function differences(store, first, second, limit)
   return lines
 end
 
-prompt.command("diff", "Show the changes of the last commit, since version A, or between A and B.", function(args)
+local function diff(args)
   local store = text.store()
   if #args > 2 then error(".diff takes at most two versions", 0) end
   local first = args[1] and text.version(args[1]) or math.max(0, store.version - 1)
   local second = args[2] and text.version(args[2]) or store.version
   prompt.write(table.concat(differences(store, first, second), "\n"), "\n")
-end, { usage = "[A [B]]", complete = "observer", paged = true })
+end
 
 -- MARK: The list of versions
 
--- Returns the number of changes by class and property, in color: `+1 Dog ~2 Dog.age -1 Toy`.
-local function changes(version)
-  local parts = {}
-  local function add(sign, number, name, style)
-    if number > 0 then parts[#parts + 1] = paint(sign .. count(number) .. " " .. name, style) end
-  end
-  if version.restored then parts[1] = "= version " .. version.restored end
-  if version.changes_schema then parts[#parts + 1] = paint("schema", "word") end
-  for _, name in ipairs(text.sorted_keys(version.classes)) do
-    local class = version.classes[name]
-    add("+", class.inserted, name, "added")
-    for _, property in ipairs(class.properties) do add("~", property.count, name .. "." .. property.name, "changed") end
-    add("-", class.deleted, name, "removed")
-  end
-  return #parts == 0 and paint("no changes", "dim") or table.concat(parts, " ")
-end
-
 -- The list as a panel: arrows select, Enter shows the difference, g opens the version.
-local function open_list(store)
+local function history()
+  local store = text.store()
   local versions, loaded = {}, nil
   local selected, first = 1, 1
   local detail, remark = {}, ""
@@ -133,7 +114,7 @@ local function open_list(store)
       if origin_width > 0 then
         line = line .. paint(origins[i], "dim") .. string.rep(" ", origin_width - prompt.width(origins[i]) + 2)
       end
-      shown[#shown + 1] = line .. changes(version) .. (version.is_kept and "" or paint("  (values gone)", "dim"))
+      shown[#shown + 1] = line .. text.changes(version) .. (version.is_kept and "" or paint("  (values gone)", "dim"))
     end
     if #versions == 0 then shown[1] = "no versions are recorded" end
     if not rows then return shown end
@@ -173,20 +154,11 @@ local function open_list(store)
   }
 end
 
-prompt.command(
-  "history",
-  "List the versions with time, script, process and changes; arrows select, Enter shows the difference, g opens the "
-    .. "version.",
-  function() open_list(text.store()) end,
-  { usage = "", paged = true })
+local function visit(args)
+  if args.text == "" then return session.return_to_present() end
+  local version = text.version(args.text)
+  session.visit(version)
+  if session.visited_version() == version then prompt.write("store shows version ", version, "; .goto returns\n") end
+end
 
-prompt.command(
-  "goto",
-  "Show an earlier version: `store` reads that version. Without a version, return to the newest one.",
-  function(args)
-    if args.text == "" then return session.return_to_present() end
-    local version = text.version(args.text)
-    session.visit(version)
-    if session.visited_version() == version then prompt.write("store shows version ", version, "; .goto returns\n") end
-  end,
-  { usage = "[VERSION]", complete = "observer" })
+return { diff = diff, history = history, ["goto"] = visit }

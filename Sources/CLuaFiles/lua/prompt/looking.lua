@@ -1,7 +1,8 @@
 -- The commands that show a store and its file.
 local text = require "prompt/text"
+local looking = {}
 
-prompt.command("classes", "List the classes with their objects and bytes.", function()
+function looking.classes()
   local store = text.store()
   -- In a write transaction, statistics describe the last commit.
   local known = {}
@@ -21,9 +22,9 @@ prompt.command("classes", "List the classes with their objects and bytes.", func
     return prompt.write 'no classes yet; create one with store:define { Dog = { name = "string" } }\n'
   end
   prompt.columns(rows, { numeric = { 2, 3 } })
-end, { usage = "", paged = true })
+end
 
-prompt.command("explain", "Describe the plan of a query and the cost of observing it.", function(args)
+function looking.explain(args)
   if args.text == "" then
     error("expected a query, such as Dog where age > 3, or an expression, such as "
       .. 'store:objects "Dog":sorted "age"', 0)
@@ -32,9 +33,9 @@ prompt.command("explain", "Describe the plan of a query and the cost of observin
   local plan = session.explain(value)
     or error("expected a query, got " .. (value == nil and "nil" or "a " .. type(value)), 0)
   prompt.write(plan, "\n")
-end, { usage = "QUERY", complete = "query" })
+end
 
-prompt.command("stats", "Show statistics of the store and the session.", function()
+function looking.stats()
   local store = text.store()
   local found, memory = store:stats(), session.memory()
   local history = "none"
@@ -56,11 +57,11 @@ prompt.command("stats", "Show statistics of the store and the session.", functio
     { "history", history },
     { "version pins", text.count(found.pins) .. "; see .pins" },
     { "observers", text.count(#moonpool.observers()) },
-    { "Lua memory", text.count(memory.used >> 10) .. " KiB, at most " .. text.count(memory.peak >> 10) },
+    { "Lua memory", text.count(memory[1] >> 10) .. " KiB, at most " .. text.count(memory[2] >> 10) },
   }, { header = false })
-end, { usage = "" })
+end
 
-prompt.command("pins", "List the version pins and the space that each keeps in use.", function()
+function looking.pins()
   local rows = { { "version", "held by", "since", "keeps" } }
   for i, pin in ipairs(text.store():pins()) do
     rows[i + 1] = {
@@ -70,9 +71,9 @@ prompt.command("pins", "List the version pins and the space that each keeps in u
   end
   if #rows == 1 then return prompt.write "no version pins\n" end
   prompt.columns(rows, { numeric = { 1, 4 } })
-end, { usage = "" })
+end
 
-prompt.command("versions", "Show the version of the store and the extent of its history.", function()
+function looking.versions()
   local store = text.store()
   local found = store:stats()
   prompt.columns({
@@ -83,4 +84,12 @@ prompt.command("versions", "Show the version of the store and the extent of its 
       found.kept_versions == 0 and "none" or "the last " .. text.count(found.kept_versions, "version"),
     },
   }, { header = false })
-end, { usage = "" })
+end
+
+function looking.replication()
+  local rows = session.replication()
+  if not rows then return prompt.write "the store is not replicated; see .help publish\n" end
+  prompt.columns(rows, { header = false })
+end
+
+return looking

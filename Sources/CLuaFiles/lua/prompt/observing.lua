@@ -1,5 +1,6 @@
 -- The commands about observers: the list, the reason for a call, and the reason for its absence.
 local text = require "prompt/text"
+local observing = {}
 local paint, count, duration = prompt.paint, text.count, text.duration
 
 local function title(token)
@@ -113,30 +114,24 @@ local function list(marks)
   return lines
 end
 
-prompt.command(
-  "observers",
-  "List the observers with their cost and source location. live: update the list until Ctrl-C, and mark called "
-    .. "observers with ●. Columns: last, mean and longest are durations of the function (running: it has not "
-    .. "returned), and finding is the average time to compute a change.",
-  function(args)
-    if args.text == "" then return prompt.write(table.concat(list(), "\n"), "\n") end
-    if args.text ~= "live" then error("expected nothing or live, got '" .. args.text .. "'", 0) end
-    local calls, until_time
-    session.live(0.25, function()
-      local now, marks, next_calls = session.clock(), {}, {}
-      until_time = until_time or {}
-      for _, token in ipairs(moonpool.observers()) do
-        local number = token.number
-        next_calls[number] = token:stats().calls
-        -- An observer stays marked for a second after a call.
-        if calls and next_calls[number] > (calls[number] or 0) then until_time[number] = now + 1 end
-        marks[number] = until_time[number] and now < until_time[number]
-      end
-      calls = next_calls
-      return list(marks)
-    end)
-  end,
-  { usage = "[live]", complete = { "live" } })
+function observing.observers(args)
+  if args.text == "" then return prompt.write(table.concat(list(), "\n"), "\n") end
+  if args.text ~= "live" then error("expected nothing or live, got '" .. args.text .. "'", 0) end
+  local calls, until_time
+  session.live(0.25, function()
+    local now, marks, next_calls = session.clock(), {}, {}
+    until_time = until_time or {}
+    for _, token in ipairs(moonpool.observers()) do
+      local number = token.number
+      next_calls[number] = token:stats().calls
+      -- An observer stays marked for a second after a call.
+      if calls and next_calls[number] > (calls[number] or 0) then until_time[number] = now + 1 end
+      marks[number] = until_time[number] and now < until_time[number]
+    end
+    calls = next_calls
+    return list(marks)
+  end)
+end
 
 -- MARK: Why
 
@@ -189,46 +184,42 @@ local function causes(reason, store)
   return is_known and lines or cause_lines(reason, {})
 end
 
-prompt.command(
-  "why",
-  "Show the reason for an observer's last call, as a tree from the commit and the changed objects to the observer.",
-  function(args)
-    local token = find(args.text)
-    local reason, stats = token:why(), token:stats()
-    if not reason then return prompt.write(title(token), " has not been called for a change yet\n") end
-    local depth = 0
-    local function add(branch, line)
-      local indent = string.rep("   ", math.max(0, depth - 1))
-      branch = depth == 0 and "" or indent .. branch
-      -- A long line continues below its own text.
-      local hanging = string.rep(" ", math.max(prompt.width(branch), 3))
-      local width = prompt.width(branch .. line)
-      local parts = width < prompt.size() and { line } or prompt.wrap(line, hanging)
-      parts[1] = string.match(parts[1], "^ *(.*)$")
-      prompt.write(branch, table.concat(parts, "\n"), "\n")
-    end
-    local function down(line)
-      add("└─ ", line)
-      depth = depth + 1
-    end
-    local commits, origin = reason.version - reason.previous_version, text.origin(reason)
-    down(paint("version " .. reason.version, "strong")
-      .. (commits > 1 and paint("  " .. count(commits) .. " commits, after " .. reason.previous_version, "dim") or "")
-      .. (origin == "" and "" or paint("  " .. origin, "dim")))
-    local objects = causes(reason, text.store())
-    for i, line in ipairs(objects) do add(i == #objects and "└─ " or "├─ ", line) end
-    if #objects > 0 then depth = depth + 1 end
-    if reason.keypath then
-      down("key path " .. paint(reason.keypath, "key"))
-    elseif #reason.properties > 0 then
-      down("properties " .. paint(table.concat(reason.properties, ", "), "key"))
-    end
-    down(paint(title(token), "type") .. (stats.where == "" and "" or " (" .. stats.where .. ")") .. ", of "
-      .. token.subject)
-    down(count(reason.rows, "object") .. ", the call took " .. duration(stats.last_us))
-    if stats.cost ~= "" then down(paint("it " .. stats.cost, "dim")) end
-  end,
-  { usage = "N", complete = "observer", paged = true })
+function observing.why(args)
+  local token = find(args.text)
+  local reason, stats = token:why(), token:stats()
+  if not reason then return prompt.write(title(token), " has not been called for a change yet\n") end
+  local depth = 0
+  local function add(branch, line)
+    local indent = string.rep("   ", math.max(0, depth - 1))
+    branch = depth == 0 and "" or indent .. branch
+    -- A long line continues below its own text.
+    local hanging = string.rep(" ", math.max(prompt.width(branch), 3))
+    local width = prompt.width(branch .. line)
+    local parts = width < prompt.size() and { line } or prompt.wrap(line, hanging)
+    parts[1] = string.match(parts[1], "^ *(.*)$")
+    prompt.write(branch, table.concat(parts, "\n"), "\n")
+  end
+  local function down(line)
+    add("└─ ", line)
+    depth = depth + 1
+  end
+  local commits, origin = reason.version - reason.previous_version, text.origin(reason)
+  down(paint("version " .. reason.version, "strong")
+    .. (commits > 1 and paint("  " .. count(commits) .. " commits, after " .. reason.previous_version, "dim") or "")
+    .. (origin == "" and "" or paint("  " .. origin, "dim")))
+  local objects = causes(reason, text.store())
+  for i, line in ipairs(objects) do add(i == #objects and "└─ " or "├─ ", line) end
+  if #objects > 0 then depth = depth + 1 end
+  if reason.keypath then
+    down("key path " .. paint(reason.keypath, "key"))
+  elseif #reason.properties > 0 then
+    down("properties " .. paint(table.concat(reason.properties, ", "), "key"))
+  end
+  down(paint(title(token), "type") .. (stats.where == "" and "" or " (" .. stats.where .. ")") .. ", of "
+    .. token.subject)
+  down(count(reason.rows, "object") .. ", the call took " .. duration(stats.last_us))
+  if stats.cost ~= "" then down(paint("it " .. stats.cost, "dim")) end
+end
 
 -- MARK: Why not
 
@@ -286,73 +277,71 @@ local function dependencies(token, names, class, label)
   end
 end
 
-prompt.command(
-  "whynot",
-  "Explain why an observer was not called for an object, such as Dog 3, and which change would call it.",
-  function(args)
-    local name, expression = string.match(args.text, "^(%S+)%s+(.+)$")
-    if not name then
-      error(".whynot takes an observer and an object: .whynot 2 Dog 3, or .whynot kennel rex", 0)
-    end
-    local token, store = find(name), text.store()
-    local object = object_of(expression)
-    local class, label = moonpool.class_of(object), text.label(object)
-    local found = token:whynot(object)
-    if found.depends_on then return dependencies(token, found.depends_on, class, label) end
-    local remedies = {}
-    local function add(kind, holds, line, remark, remedy)
-      prompt.write("  ", holds and paint("✓", "added") or paint("✗", "removed"), " ", paint(kind, "dim"),
-        string.rep(" ", math.max(1, 10 - #kind)), line, remark and remark ~= "" and paint("   " .. remark, "dim") or "",
-        "\n")
-      if not holds and remedy then remedies[#remedies + 1] = remedy end
-    end
-    prompt.write(paint(title(token), "type"), " and ", paint(label, "strong"), ":\n")
-    if found.observed then
-      add("object", false, "it observes " .. text.label(found.observed) .. " only", nil, "observe " .. label)
-    end
-    if found.other_class then
-      add("class", false, "it observes objects of " .. found.other_class, nil, "observe " .. class)
-    end
-    for _, condition in ipairs(found.conditions) do
-      local values = {}
-      for i, pair in ipairs(condition.values) do values[i] = pair.path .. " is " .. text.value(pair.value) end
-      add("filter", condition.holds, condition.text, table.concat(values, ", "), condition.text .. " must be true")
-    end
-    if found.is_cut_off then
-      add("limit", false, "the object matches, but limit or distinct excludes it", nil, "it must come before the limit")
-    end
-    local changed = last_change(store, class, moonpool.id_of(object))
-    local paths = table.concat(found.keypaths, ", ")
-    if paths ~= "" then
-      local covered = #changed == 0
-      for _, property in ipairs(changed) do covered = covered or covers(found.keypaths, property) end
-      add("key paths", covered, paths,
-        #changed > 0 and "the last commit changed " .. table.concat(changed, ", "),
-        "a property on its key paths must change: " .. paths)
-    elseif #changed == 0 and not found.other_class then
-      add("change", false, "the last commit, version " .. store.version .. ", did not touch the object", nil,
-        #remedies == 0 and "the object must change")
-    end
-    if found.silenced then
-      add("silent", found.silenced ~= store.version,
-        "version " .. found.silenced .. " was written with without_notifying for this observer")
-    end
-    if found.debounce then
-      add("debounce", not found.is_pending,
-        "it waits for a time without changes: " .. duration(found.debounce * 1e6), nil, "a call is pending")
-    elseif found.throttle then
-      add("throttle", not found.is_pending, "at most one call in " .. duration(found.throttle * 1e6), nil,
-        "a call is pending")
-    end
-    if store.is_in_write then
-      add("write", false, "a write transaction is open; observers run after its commit", nil, "commit the open write")
-    end
-    if #remedies == 0 then
-      local reason = token:why()
-      prompt.write("It is called when the object changes; its last call was for version ",
-        reason and reason.version or "none yet", ".\n")
-    else
-      prompt.write("Required for a call: ", table.concat(remedies, "; "), ".\n")
-    end
-  end,
-  { usage = "OBSERVER OBJECT", complete = "expression", paged = true })
+function observing.whynot(args)
+  local name, expression = string.match(args.text, "^(%S+)%s+(.+)$")
+  if not name then
+    error(".whynot takes an observer and an object: .whynot 2 Dog 3, or .whynot kennel rex", 0)
+  end
+  local token, store = find(name), text.store()
+  local object = object_of(expression)
+  local class, label = moonpool.class_of(object), text.label(object)
+  local found = token:whynot(object)
+  if found.depends_on then return dependencies(token, found.depends_on, class, label) end
+  local remedies = {}
+  local function add(kind, holds, line, remark, remedy)
+    prompt.write("  ", holds and paint("✓", "added") or paint("✗", "removed"), " ", paint(kind, "dim"),
+      string.rep(" ", math.max(1, 10 - #kind)), line, remark and remark ~= "" and paint("   " .. remark, "dim") or "",
+      "\n")
+    if not holds and remedy then remedies[#remedies + 1] = remedy end
+  end
+  prompt.write(paint(title(token), "type"), " and ", paint(label, "strong"), ":\n")
+  if found.observed then
+    add("object", false, "it observes " .. text.label(found.observed) .. " only", nil, "observe " .. label)
+  end
+  if found.other_class then
+    add("class", false, "it observes objects of " .. found.other_class, nil, "observe " .. class)
+  end
+  for _, condition in ipairs(found.conditions) do
+    local values = {}
+    for i, pair in ipairs(condition.values) do values[i] = pair.path .. " is " .. text.value(pair.value) end
+    add("filter", condition.holds, condition.text, table.concat(values, ", "), condition.text .. " must be true")
+  end
+  if found.is_cut_off then
+    add("limit", false, "the object matches, but limit or distinct excludes it", nil, "it must come before the limit")
+  end
+  local changed = last_change(store, class, moonpool.id_of(object))
+  local paths = table.concat(found.keypaths, ", ")
+  if paths ~= "" then
+    local covered = #changed == 0
+    for _, property in ipairs(changed) do covered = covered or covers(found.keypaths, property) end
+    add("key paths", covered, paths,
+      #changed > 0 and "the last commit changed " .. table.concat(changed, ", "),
+      "a property on its key paths must change: " .. paths)
+  elseif #changed == 0 and not found.other_class then
+    add("change", false, "the last commit, version " .. store.version .. ", did not touch the object", nil,
+      #remedies == 0 and "the object must change")
+  end
+  if found.silenced then
+    add("silent", found.silenced ~= store.version,
+      "version " .. found.silenced .. " was written with without_notifying for this observer")
+  end
+  if found.debounce then
+    add("debounce", not found.is_pending,
+      "it waits for a time without changes: " .. duration(found.debounce * 1e6), nil, "a call is pending")
+  elseif found.throttle then
+    add("throttle", not found.is_pending, "at most one call in " .. duration(found.throttle * 1e6), nil,
+      "a call is pending")
+  end
+  if store.is_in_write then
+    add("write", false, "a write transaction is open; observers run after its commit", nil, "commit the open write")
+  end
+  if #remedies == 0 then
+    local reason = token:why()
+    prompt.write("It is called when the object changes; its last call was for version ",
+      reason and reason.version or "none yet", ".\n")
+  else
+    prompt.write("Required for a call: ", table.concat(remedies, "; "), ".\n")
+  end
+end
+
+return observing

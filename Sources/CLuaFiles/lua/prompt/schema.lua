@@ -88,10 +88,8 @@ local function write_boxes(store, schema, names)
   end
 end
 
-prompt.command(
-  "schema",
-  "Show the classes as boxes with their links, one class as a tree, or the schema in another form.",
-  function(args)
+return {
+  schema = function(args)
     local store = text.store()
     local schema = store:schema(nil, { ordered = true })
     local names = text.sorted_keys(schema)
@@ -99,8 +97,4 @@ prompt.command(
     if #names == 0 then return prompt.write(no_classes) end
     write_boxes(store, schema, names)
   end,
-  {
-    usage = "[class] [--tree | --lua | --mermaid | --dot]",
-    complete = "schema",
-    paged = true,
-  })
+}

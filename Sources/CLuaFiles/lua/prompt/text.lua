@@ -48,12 +48,36 @@ function text.with_difference(store, first, second, body)
   return result
 end
 
+-- Returns a property by its declaration, as `schema` returns it.
+local function property(name, declaration)
+  if type(declaration) == "table" then declaration = declaration.type end
+  local origin = string.match(declaration, "^backlinks (%S+)%.[^.]+$")
+  local kind = string.match(declaration, "^backlinks %S+") or string.match(declaration, "^%S+")
+  local element, mark = string.match(kind, "^([^?%[<{]*)%??([%[<{]?)")
+  return {
+    name = name,
+    type = kind,
+    target = origin or not session.property_types[element] and element or nil,
+    collection = mark ~= "" and mark or nil,
+    is_backlinks = origin ~= nil,
+    is_single = not origin and mark == "",
+    is_primary = string.find(declaration, " primary", 1, true) ~= nil,
+    is_full_text = string.find(declaration, " fulltext", 1, true) ~= nil,
+  }
+end
+
+-- Returns the properties of a class in the order of the schema; nil for an unknown class.
+function text.properties(store, class)
+  local is_known, schema = pcall(store.schema, store, class, { ordered = true })
+  if not is_known then return nil end
+  for i, pair in ipairs(schema) do schema[i] = property(pair[1], pair[2]) end
+  return schema
+end
+
 -- Returns the text of the primary key of an object; nil if its class has none.
 local function key(object, class)
-  for _, property in ipairs(moonpool.store_of(object):schema(class, { ordered = true })) do
-    local declaration = property[2]
-    if type(declaration) == "table" then declaration = declaration.type end
-    if string.find(declaration, " primary", 1, true) then return text.value(object[property[1]]) end
+  for _, found in ipairs(text.properties(moonpool.store_of(object), class)) do
+    if found.is_primary then return text.value(object[found.name]) end
   end
 end
 
@@ -77,6 +101,23 @@ function text.value(value)
   end
   if pcall(moonpool.class_of, value) then return text.label(value) end
   return prompt.truncate(moonpool.inspect(value), 60)
+end
+
+-- Returns the number of changes of a version by class and property, in color: `+1 Dog ~2 Dog.age -1 Toy`.
+function text.changes(version)
+  local paint, parts = prompt.paint, {}
+  local function add(sign, number, name, style)
+    if number > 0 then parts[#parts + 1] = paint(sign .. text.count(number) .. " " .. name, style) end
+  end
+  if version.restored then parts[1] = "= version " .. version.restored end
+  if version.changes_schema then parts[#parts + 1] = paint("schema", "word") end
+  for _, name in ipairs(text.sorted_keys(version.classes)) do
+    local class = version.classes[name]
+    add("+", class.inserted, name, "added")
+    for _, changed in ipairs(class.properties) do add("~", changed.count, name .. "." .. changed.name, "changed") end
+    add("-", class.deleted, name, "removed")
+  end
+  return #parts == 0 and paint("no changes", "dim") or table.concat(parts, " ")
 end
 
 -- Returns the time and the process of a commit, such as `14:02:11  repl (4711)`; with the date if the commit is from

@@ -106,32 +106,28 @@ local function advance(entry)
   session.write_to_screen(prompt.paint("You have finished the tutorial.", "strong") .. "\n")
 end
 
-prompt.command(
-  "tutorial",
-  "Learn the basics in ten steps. N starts at a step; off ends the tutorial.",
-  function(args)
-    if args.text == "off" then
-      current = nil
-      session.after_entry(nil)
-      return prompt.write "the tutorial has ended\n"
+local function tutorial(args)
+  if args.text == "off" then
+    current = nil
+    session.after_entry(nil)
+    return prompt.write "the tutorial has ended\n"
+  end
+  local number = args.text == "" and (current or 1) or math.tointeger(tonumber(args.text))
+  if not steps[number] then
+    local remark = number and "" or ", or off"
+    error("expected a step from 1 to " .. #steps .. remark .. ", got "
+      .. (number or "'" .. args.text .. "'"), 0)
+  end
+  -- The entries of earlier steps run, unless the store contains the user's own data.
+  if not text.store().path then
+    for i = 1, number - 1 do
+      local step = steps[i]
+      if step.is_preparation and not step.is_done "" then session.run_entry(step.entry) end
     end
-    local number = args.text == "" and (current or 1) or math.tointeger(tonumber(args.text))
-    if not steps[number] then
-      local remark = number and "" or ", or off"
-      error("expected a step from 1 to " .. #steps .. remark .. ", got "
-        .. (number or "'" .. args.text .. "'"), 0)
-    end
-    -- The entries of earlier steps run, unless the store contains the user's own data.
-    if not text.store().path then
-      for i = 1, number - 1 do
-        local step = steps[i]
-        if step.is_preparation and not step.is_done "" then session.run_entry(step.entry) end
-      end
-    end
-    current = number
-    session.after_entry(advance)
-    show()
-  end,
-  { usage = "[N | off]", complete = { "off" } })
+  end
+  current = number
+  session.after_entry(advance)
+  show()
+end
 
-return steps
+return { tutorial = tutorial, steps = steps }
