@@ -83,11 +83,15 @@ import Testing
         #expect(try session.complete(".x b") == ["b!"])
         try declare("function(text) error 'broken' end")
         #expect(try session.complete(".x b").isEmpty)
+        #expect(try session.run("moonpool.complete '.x b'").contains(": broken"))
         try declare("function(text) return moonpool.complete('.x ' .. text) end")
         #expect(try session.complete(".x b").isEmpty)
-        #expect(
-            try session.run("moonpool.prompt.command('x', 'Test.', print, { complete = 'x' })")
-                .contains("expected class, expression, file, observer, query, a list of words"))
+        for wrong in ["'x'", "5"] {
+            #expect(
+                try session.run(
+                    "moonpool.prompt.command('x', 'Test.', print, { complete = \(wrong) })"
+                ).contains("expected class, expression, file, observer, query, a list of words"))
+        }
     }
 
     @Test func `A command of the prompt is replaced only on demand`() throws {
@@ -304,7 +308,10 @@ import Testing
             #expect(!shown.contains("[moonpool") && !shown.isEmpty, "\(entry): \(shown)")
         }
         #expect(try session.run(".locals").contains("count = 7"))
-        let shown = try session.run(".explain error 'oh'")
-        #expect(shown.contains("oh") && !shown.contains("[moonpool"))
+        for entry in [".explain error 'oh'", ".watch error 'oh'", ".live error 'oh'"] {
+            let shown = try session.run(entry)
+            #expect(shown.contains("oh") && !shown.contains("[moonpool"), "\(entry): \(shown)")
+            #expect(!shown.contains("[C]"), "\(entry): \(shown)")
+        }
     }
 }

@@ -54,17 +54,12 @@ extension Session {
         callingCompletion("hint_for_nil", [.text(entry)])?.text
     }
 
-    /// Calls a function of `prompt/completion`; shows its error, which is that of a function of the user.
+    /// Calls a function of `prompt/completion`.
+    ///
+    /// An error, such as a lack of memory, has the effect of no result.
     private func callingCompletion(_ name: String, _ arguments: [LuaValue]) -> LuaValue? {
         module.using(self) {
-            do {
-                return try context.entry { () throws in
-                    try module.file("completion")[name].function?.call(arguments).first
-                }
-            } catch {
-                fail(error)
-                return nil
-            }
+            try? module.file("completion")[name].function?.call(arguments).first
         }
     }
 }
@@ -158,6 +153,18 @@ extension PromptModule {
                 .filter { $0.hasSuffix("Options") }
                 .compactMap { name in HelpCatalog.types.first { $0.annotation == name } }
             return list(types.flatMap { HelpCatalog.entries(of: $0).map(\.name) })
+        }
+        // What the completion function of a command returns for an argument; shows its error.
+        add("candidates") { session, call in
+            let (function, argument) = (try call.function(1), call[2])
+            do {
+                return try session.context.entry { () throws in
+                    try function.call([argument]).first ?? .nil
+                }
+            } catch {
+                session.fail(error)
+                return .nil
+            }
         }
         // A name as it is written in a predicate.
         add("written") { _, call in

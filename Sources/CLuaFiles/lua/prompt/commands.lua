@@ -197,7 +197,8 @@ function commands.declare(command, replaces)
     return 1, "expected a name of letters, digits, '_' and '-', got '" .. command.name .. "'"
   end
   local kinds = { class = true, expression = true, file = true, observer = true, query = true }
-  if type(command.complete) == "string" and not kinds[command.complete] then
+  local complete, kind = command.complete, type(command.complete)
+  if kind ~= "nil" and kind ~= "table" and kind ~= "function" and not kinds[complete] then
     return 4, "option 'complete': expected " .. table.concat(text.sorted_keys(kinds), ", ")
       .. ", a list of words or a function"
   end

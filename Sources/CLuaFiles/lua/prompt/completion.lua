@@ -486,7 +486,7 @@ local function command(before)
   local complete = known and known.complete
   if type(complete) == "table" then return { last_word(argument), complete } end
   if type(complete) == "function" then
-    local candidates = complete(argument)
+    local candidates = session.candidates(complete, argument)
     return { last_word(argument), type(candidates) == "table" and candidates or {} }
   end
   return complete and completion.kinds[complete](argument)
