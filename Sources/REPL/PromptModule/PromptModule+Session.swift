@@ -196,13 +196,43 @@ extension PromptModule {
                 + code.map { session.style.paint($0, .string) }
             session.screen.writeToScreen("\n" + lines.map { $0 + "\n" }.joined())
         }
-        // Writes the schema, or the class that the words name, in their form; or the class of an object.
-        add.action("write_schema") { session, call in
-            if case .object(let object)? = session.context.storeModule.inspect(call[1]) {
-                session.writeSchema(object.classSchema)
-            } else {
-                try session.writeSchema(call.text(1).split(separator: " ").map(String.init))
+        // The properties of a class, or of the class of an object, with the texts of their attributes.
+        add("class_rows") { session, call in
+            let found =
+                if case .object(let object)? = session.context.storeModule.inspect(call[1]) {
+                    object.classSchema
+                } else {
+                    try session.requireStore().store.schema.require(call.text(1))
+                }
+            let schema = session.store?.store.schema
+            let rows = found.properties.map { property in
+                let table = call.state.makeTable(fields: 8)
+                let name = property.name
+                table["name"] = .text(name)
+                table["key"] = .text(ValueText.isName(name) ? name : "[\"\(name)\"]")
+                table["type"] = .text(PropertySyntax.text(of: property))
+                table["default"] = .optional(property.defaultValue?.summary)
+                table["stored"] = .optional(property.storedName == name ? nil : property.storedName)
+                table["rules"] = .optional(property.rules.isEmpty ? nil : property.rules.summary)
+                table["code"] = .text(LuaSchemaText.rules(of: property))
+                let target = property.isBacklinks ? nil : schema?.target(of: property)
+                table["target"] = .optional(target?.name)
+                return LuaValue.table(table)
             }
+            let result = call.state.makeTable(rows)
+            result["name"] = .text(found.name)
+            result["embedded"] = .boolean(found.isEmbedded)
+            return .table(result)
+        }
+        // The schema, or a class, as a document such as a diagram.
+        add("schema_document") { session, call in
+            let schema = try session.requireStore().store.schema
+            guard let format = SchemaFormat(rawValue: try call.text(1)) else { return .nil }
+            let document =
+                call.isNil(2)
+                ? SchemaDocument(schema)
+                : try SchemaDocument(schema, className: try call.text(2))
+            return .text(document.text(as: format))
         }
         // Returns the first rows of Results: cells, keys, the number of all rows, and a function that renders rows with
         // the style of each cell; nil for other values.

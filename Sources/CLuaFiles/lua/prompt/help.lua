@@ -171,7 +171,7 @@ local function write_name(given)
   end
   local store, others = prompt.store(), concat(topics(), library_names())
   local schema = store and store:schema() or {}
-  if schema[name] then return session.write_schema(name .. " --lua") end
+  if schema[name] then return require("prompt/schema").write_code(session.class_rows(name)) end
   for _, known in ipairs(commands.all()) do others[#others + 1] = known.name end
   local near = session.nearest(name, concat(others, text.sorted_keys(schema)), true)
   error("no help on '" .. name .. "'" .. (near and "; did you mean '" .. near .. "'?" or ""), 0)
@@ -230,7 +230,7 @@ local function help(...)
   if type(value) == "function" then return write_function(value) end
   local subject = session.classify(value)
   if subject and subject.type == "object" then
-    session.write_schema(value)
+    require("prompt/schema").write_code(session.class_rows(value))
     return prompt.write("\n", session.help_page "object")
   end
   local name = library_name(value)

@@ -88,13 +88,77 @@ local function write_boxes(store, schema, names)
   end
 end
 
-return {
-  schema = function(args)
-    local store = text.store()
-    local schema = store:schema(nil, { ordered = true })
-    local names = text.sorted_keys(schema)
-    if #args > 0 or #names > most_classes then return session.write_schema(args.text) end
-    if #names == 0 then return prompt.write(no_classes) end
-    write_boxes(store, schema, names)
-  end,
-}
+-- Writes a class as a tree: links name their class, and embedded classes are below the property that contains them.
+local function write_tree(store, class)
+  local path, depth = {}, 0
+  local function add(found, indent)
+    local name_width = 0
+    for _, property in ipairs(found) do name_width = math.max(name_width, width(property.name)) end
+    path[found.name], depth = true, depth + 1
+    for i, property in ipairs(found) do
+      local is_last = i == #found
+      prompt.write(
+        paint(indent .. (is_last and "└─ " or "├─ "), "dim"), paint(property.name, "key"),
+        string.rep(" ", name_width - width(property.name)), "  ", paint(property.type, "string"),
+        property.default and " = " .. property.default or "",
+        property.stored and paint("  in the file: " .. property.stored, "dim") or "",
+        property.rules and paint("  " .. property.rules, "dim") or "",
+        property.target and paint("  → " .. property.target, "dim") or "", "\n")
+      local target = property.target and not path[property.target] and depth < 6 and session.class_rows(property.target)
+      if target and target.embedded then add(target, indent .. (is_last and "   " or "│  ")) end
+    end
+    path[found.name], depth = nil, depth - 1
+  end
+  local remark = (class.embedded and "embedded, " or "") .. text.count(#store:objects(class.name), "object")
+  prompt.write(paint(class.name, "type"), " ", paint("(" .. remark .. ")", "dim"), "\n")
+  add(class, "")
+end
+
+-- Writes a class in the form that `define` takes.
+local function write_code(class)
+  local key_width = 0
+  for _, property in ipairs(class) do key_width = math.max(key_width, width(property.key)) end
+  prompt.write(paint(class.name, "type"), " = {\n")
+  if class.embedded then prompt.write("  ", paint("embedded", "key"), " = true,\n") end
+  for _, property in ipairs(class) do
+    local kind = paint('"' .. property.type .. '"', "string")
+    local more = (property.default and ", default = " .. property.default or "")
+      .. (property.stored and ", map_to = " .. paint('"' .. property.stored .. '"', "string") or "") .. property.code
+    prompt.write("  ", paint(property.key, "key"), string.rep(" ", key_width - width(property.key)), " = ",
+      more == "" and kind or "{ type = " .. kind .. more .. " }", ",\n")
+  end
+  prompt.write "}\n"
+end
+
+local formats = { ["--tree"] = "tree", ["--lua"] = "lua", ["--mermaid"] = "mermaid", ["--dot"] = "dot" }
+
+local function schema(args)
+  local store = text.store()
+  local classes = store:schema(nil, { ordered = true })
+  local names, format, class = text.sorted_keys(classes), nil, nil
+  for _, word in ipairs(args) do
+    if string.sub(word, 1, 1) ~= "-" then
+      class = session.class_rows(word)
+    elseif formats[word] then
+      format = formats[word] ~= "tree" and formats[word] or format
+    else
+      error("expected --tree, --lua, --mermaid or --dot, got '" .. word .. "'", 0)
+    end
+  end
+  if #names == 0 then return prompt.write(no_classes) end
+  if #args == 0 and #names <= most_classes then return write_boxes(store, classes, names) end
+  if format == "mermaid" or format == "dot" then
+    return prompt.write(session.schema_document(format, class and class.name))
+  end
+  for _, name in ipairs(class and { class.name } or names) do
+    local found = class or session.class_rows(name)
+    if format then
+      write_code(found)
+    -- Embedded classes appear inside the classes that use them.
+    elseif class or not found.embedded then
+      write_tree(store, found)
+    end
+  end
+end
+
+return { schema = schema, write_code = write_code }
