@@ -9,6 +9,8 @@ files["Sources/CLuaFiles/lua/api"] = {
 files["Sources/CLuaFiles/lua/api/prompt.lua"] = { globals = { "help" } }
 -- The module moonpool.prompt, and what only the prompt's own commands may use.
 files["Sources/CLuaFiles/lua/prompt"] = { read_globals = { "prompt", "session" } }
+-- The primitives of the host.
+files["Sources/CLuaFiles/lua/migrate"] = { read_globals = { host = { other_fields = true, fields = { globals = { read_only = false, other_fields = true } } } } }
 files["Sources/CLuaFiles/lua/library.lua"] = { max_line_length = false }
 -- The examples that follow these lines use their variables.
 files["Sources/CLuaFiles/lua/example.lua"] = { ignore = { "211" } }

@@ -128,8 +128,9 @@ let package = Package(
         .target(
             name: "ScriptHost",
             dependencies: [
-                "Reference", "StoreBindings", "ObjectStore", "LuaHost", "EventLoops", "Charts",
-                "MemoryAccounts", "Replication", .product(name: "Logging", package: "swift-log"),
+                "Reference", "StoreBindings", "ObjectStore", "LuaHost", "EventLoops",
+                "DataFormats", "MemoryAccounts", "Replication",
+                .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: safe),
 

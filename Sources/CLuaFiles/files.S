@@ -22,6 +22,26 @@
     !__has_include("api/prompt.lua") || \
     !__has_include("api/extending.lua") || \
     !__has_include("api/errors.lua") || \
+    !__has_include("migrate/api.lua") || \
+    !__has_include("migrate/back.lua") || \
+    !__has_include("migrate/check.lua") || \
+    !__has_include("migrate/commands.lua") || \
+    !__has_include("migrate/edits.lua") || \
+    !__has_include("migrate/findings.lua") || \
+    !__has_include("migrate/fleet.lua") || \
+    !__has_include("migrate/folder.lua") || \
+    !__has_include("migrate/history.lua") || \
+    !__has_include("migrate/merge.lua") || \
+    !__has_include("migrate/plan.lua") || \
+    !__has_include("migrate/repair.lua") || \
+    !__has_include("migrate/reports.lua") || \
+    !__has_include("migrate/run.lua") || \
+    !__has_include("migrate/script.lua") || \
+    !__has_include("migrate/session.lua") || \
+    !__has_include("migrate/squash.lua") || \
+    !__has_include("migrate/test.lua") || \
+    !__has_include("migrate/text.lua") || \
+    !__has_include("migrate/up.lua") || \
     !__has_include("prompt/commands.lua") || \
     !__has_include("prompt/history.lua") || \
     !__has_include("prompt/completion.lua") || \
@@ -73,6 +93,26 @@ lua_files:
     FILE "api/prompt.lua"
     FILE "api/extending.lua"
     FILE "api/errors.lua"
+    FILE "migrate/api.lua"
+    FILE "migrate/back.lua"
+    FILE "migrate/check.lua"
+    FILE "migrate/commands.lua"
+    FILE "migrate/edits.lua"
+    FILE "migrate/findings.lua"
+    FILE "migrate/fleet.lua"
+    FILE "migrate/folder.lua"
+    FILE "migrate/history.lua"
+    FILE "migrate/merge.lua"
+    FILE "migrate/plan.lua"
+    FILE "migrate/repair.lua"
+    FILE "migrate/reports.lua"
+    FILE "migrate/run.lua"
+    FILE "migrate/script.lua"
+    FILE "migrate/session.lua"
+    FILE "migrate/squash.lua"
+    FILE "migrate/test.lua"
+    FILE "migrate/text.lua"
+    FILE "migrate/up.lua"
     FILE "prompt/commands.lua"
     FILE "prompt/history.lua"
     FILE "prompt/completion.lua"

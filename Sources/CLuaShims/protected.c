@@ -248,6 +248,11 @@ void shim_where(lua_State *L, int32_t level) {
         lua_pop(L, 1);
     }
     luaL_where(L, level);
+    // A location in one of the program's own files is not the user's.
+    if (strncmp(lua_tostring(L, -1), "[moonpool ", 10) == 0) {
+        lua_pop(L, 1);
+        lua_pushliteral(L, "");
+    }
 }
 
 bool shim_stack_frame(lua_State *L, int32_t level, shim_frame *out) {

@@ -1,7 +1,5 @@
 import ArgumentParser
-import EventLoops
-import ObjectStore
-import ScriptHost
+import LuaHost
 
 /// The command `moonpool migrate`: changes of schema and data as numbered scripts.
 struct MigrateCommand: ParsableCommand {
@@ -51,19 +49,6 @@ struct LockTimeout: ParsableArguments {
     }
 }
 
-extension MigrationLocation {
-    /// Returns the runner for a store, by default the given one, and the folder.
-    func runner(
-        _ context: ScriptContext, for store: String? = nil, timeout: LockTimeout? = nil
-    ) throws -> MigrationRunner {
-        let runner = MigrationRunner(
-            context.storeModule, store: store ?? self.store,
-            directory: try MigrationDirectory(folder, context.storeModule))
-        if let timeout { runner.lockTimeout = timeout.seconds }
-        return runner
-    }
-}
-
 /// The option `--fail-on drops,rewrites`: the findings that fail a check.
 struct MigrationGate: ParsableArguments {
     @Option(
@@ -72,13 +57,8 @@ struct MigrationGate: ParsableArguments {
             valueName: "kinds"))
     var failOn: String?
 
-    /// The kinds of findings that fail the check; empty without the option.
-    var kinds: Set<MigrationFinding.Kind> {
-        Set(
-            (failOn ?? "").split(separator: ",").compactMap {
-                MigrationFinding.Kind(rawValue: String($0))
-            })
-    }
+    /// The kinds for the command.
+    var kinds: LuaValue { .text(failOn ?? "") }
 
     func validate() throws {
         for name in (failOn ?? "").split(separator: ",") where name != "drops" && name != "rewrites"
@@ -91,8 +71,11 @@ struct MigrationGate: ParsableArguments {
 
 /// The output format of findings.
 struct FindingOptions: ParsableArguments {
-    @Option(help: "The format of the findings: text, json, github or junit.")
-    var format: FindingFormat?
-}
+    /// The formats.
+    enum Format: String, CaseIterable, ExpressibleByArgument {
+        case text, json, github, junit
+    }
 
-extension FindingFormat: ExpressibleByArgument {}
+    @Option(help: "The format of the findings: text, json, github or junit.")
+    var format: Format?
+}

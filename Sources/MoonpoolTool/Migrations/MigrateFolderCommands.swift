@@ -1,8 +1,6 @@
 import ArgumentParser
-import EventLoops
-import ObjectStore
+import LuaHost
 import ScriptHost
-import StoreBindings
 
 /// The command `moonpool migrate init STORE --dir DIR`.
 struct MigrateInitCommand: ParsableCommand {
@@ -16,35 +14,7 @@ struct MigrateInitCommand: ParsableCommand {
 
     @OptionGroup var location: MigrationLocation
 
-    func run() throws {
-        let location = location
-        MigrationSession.perform(json: location.json) { context in
-            if ProcessServices.size(of: location.folder) == nil,
-                let reason = ProcessServices.makeFolder(location.folder)
-            {
-                throw StoreError(
-                    .invalidArgument, "the folder '\(location.folder)' cannot be created: \(reason)"
-                )
-            }
-            guard try MigrationListing(location.folder, context.storeModule).files.isEmpty else {
-                throw StoreError(
-                    .invalidArgument,
-                    "the folder '\(location.folder)' already contains migrations; record the applied ones with "
-                        + "moonpool migrate baseline")
-            }
-            let planning = MigrationPlanning(context.storeModule)
-            let (text, version) = try planning.initialScript(ofStore: location.store)
-            let number = max(version, 1)
-            let digits = String(number)
-            let padded = String(repeating: "0", count: max(0, 4 - digits.count)) + digits
-            let path = "\(location.folder)/\(padded)_start.lua"
-            try MigrationFolderEdit.create(path, text)
-            let report = try location.runner(context).baseline(to: Int(clamping: number))
-            return .init(
-                report: .members(["file": .text(path), "recorded": report.recordedValue]),
-                lines: ["wrote \(path)"] + MigrationText.baseline(report))
-        }
-    }
+    func run() throws { MigrationSession.perform("init", .init(location)) }
 }
 
 /// The command `moonpool migrate baseline STORE --dir DIR`.
@@ -65,12 +35,7 @@ struct MigrateBaselineCommand: ParsableCommand {
     var to: Int?
 
     func run() throws {
-        let (location, to) = (location, to)
-        MigrationSession.perform(json: location.json) { context in
-            let runner = try location.runner(context)
-            let report = try runner.baseline(to: to)
-            return .init(report: report.value, lines: MigrationText.baseline(report))
-        }
+        MigrationSession.perform("baseline", .init(location, ["to": .optional(to)]))
     }
 }
 
@@ -102,48 +67,13 @@ struct MigrateMergeCommand: ParsableCommand {
     var json = false
 
     func run() throws {
-        let command = self
-        MigrationSession.perform(json: json) { context in
-            if let result = try FolderEditing.resume(command.folder) { return result }
-            let merge = try MigrationMerge(context.storeModule, folder: command.folder)
-            if let edit = merge.unfinished {
-                return try FolderEditing.confirm(
-                    edit, isConfirmed: true, json: command.json, context)
-            }
-            guard let files = try command.choose(merge, context) else {
-                return .init(
-                    report: .members(["steps": .array([])]), lines: ["nothing to merge"])
-            }
-            let edit = try merge.edit(moving: files)
-            return try FolderEditing.confirm(
-                edit, isConfirmed: command.yes || !command.files.isEmpty || command.store != nil,
-                json: command.json, context)
-        }
-    }
-
-    private func choose(
-        _ merge: MigrationMerge, _ context: ScriptContext
-    ) throws -> [MigrationFile]? {
-        if !files.isEmpty { return try merge.files(named: files) }
-        let candidates = merge.candidates
-        guard !candidates.isEmpty else {
-            let renumbered = merge.renumbered
-            return renumbered.isEmpty ? nil : renumbered
-        }
-        if let store, let found = try merge.unapplied(inStore: store) { return found }
-        guard FolderEditing.canAsk(json: json) else {
-            throw StoreError(
-                .invalidArgument,
-                "several migrations have the same number ("
-                    + candidates.map(\.fileName).joined(separator: ", ")
-                    + "); name the files to move, or use --store with a store that has applied the other branch"
-            )
-        }
-        for candidate in candidates
-        where try FolderEditing.ask("Move '\(candidate.fileName)' after the others?", context) {
-            return merge.branch(from: candidate)
-        }
-        return nil
+        MigrationSession.perform(
+            "merge",
+            .init(
+                [
+                    "dir": .text(folder), "store": .optional(store), "yes": .boolean(yes),
+                    "json": .boolean(json),
+                ], list: files))
     }
 }
 
@@ -164,13 +94,7 @@ struct MigrateRepairCommand: ParsableCommand {
     var yes = false
 
     func run() throws {
-        let (location, yes) = (location, yes)
-        MigrationSession.perform(json: location.json) { context in
-            _ = try MigrationFolderEdit.resume(location.folder)
-            let edit = try location.runner(context).repair()
-            return try FolderEditing.confirm(
-                edit, isConfirmed: yes, json: location.json, context)
-        }
+        MigrationSession.perform("repair", .init(location, ["yes": .boolean(yes)]))
     }
 }
 
@@ -194,71 +118,8 @@ struct MigrateSquashCommand: ParsableCommand {
     var json = false
 
     func run() throws {
-        let (to, folder, json) = (to, folder, json)
-        MigrationSession.perform(json: json) { context in
-            if let result = try FolderEditing.resume(folder) { return result }
-            if let edit = try MigrationSquash.unfinished(context.storeModule, folder: folder) {
-                return try FolderEditing.confirm(edit, isConfirmed: true, json: json, context)
-            }
-            let squash = MigrationSquash(
-                context.storeModule, directory: try MigrationDirectory(folder, context.storeModule))
-            return try FolderEditing.confirm(
-                try squash.edit(to: to), isConfirmed: true, json: json, context)
-        }
-    }
-}
-
-/// Asks for confirmation at a terminal before files of a folder change.
-enum FolderEditing {
-    /// Returns whether the command can ask a question.
-    static func canAsk(json: Bool) -> Bool {
-        !json && ProcessServices.isTerminal(0) && ProcessServices.isTerminal(2)
-    }
-
-    /// Finishes an interrupted change of a folder; nil if there is none.
-    static func resume(_ folder: String) throws -> MigrationSession.Result? {
-        guard let steps = try MigrationFolderEdit.resume(folder) else { return nil }
-        return .init(
-            report: .members(["steps": .texts(steps), "difference": .array([])]),
-            lines: ["finished an interrupted change of '\(folder)':"] + steps.map { "  \($0)" })
-    }
-
-    /// Shows a change and applies it if the user confirms it.
-    static func confirm(
-        _ edit: MigrationFolderEdit, isConfirmed: Bool, json: Bool, _ context: ScriptContext
-    ) throws -> MigrationSession.Result {
-        guard !edit.isEmpty else { return .init(report: edit.value, lines: ["nothing to do"]) }
-        let lines = edit.steps + edit.difference.map { "  \($0)" }
-        if isConfirmed {
-            try edit.apply()
-            return .init(report: edit.value, lines: lines)
-        }
-        guard canAsk(json: json) else {
-            return .init(
-                report: edit.value, lines: lines + ["nothing was changed; confirm with --yes"],
-                exitCode: 1)
-        }
-        ProcessServices.writeError(lines.joined(separator: "\n") + "\n")
-        guard try ask("Make this change?", context) else {
-            return .init(report: edit.value, lines: ["nothing was changed"], exitCode: 1)
-        }
-        try edit.apply()
-        return .init(report: edit.value, lines: ["done"])
-    }
-
-    /// Asks until the answer is valid; the end of the input means no.
-    static func ask(_ question: String, _ context: ScriptContext) throws -> Bool {
-        while true {
-            ProcessServices.writeError("\(question) [y/n] ")
-            guard let line = try context.state.run("return io.read 'l'").first?.text else {
-                ProcessServices.writeError("\n")
-                return false
-            }
-            switch line.lowercased() {
-            case "y", "yes": return true
-            case "n", "no": return false
-            default: continue
-            }
-        }
+        MigrationSession.perform(
+            "squash",
+            .init(["to": .count(to), "dir": .text(folder), "json": .boolean(json)]))
     }
 }

@@ -1,8 +1,6 @@
 import ArgumentParser
-import EventLoops
-import ObjectStore
+import LuaHost
 import ScriptHost
-import StoreBindings
 
 /// The command `moonpool migrate lint STORE schema.lua`, or `moonpool migrate lint STORE --dir DIR`.
 struct MigrateLintCommand: ParsableCommand {
@@ -41,46 +39,13 @@ struct MigrateLintCommand: ParsableCommand {
     }
 
     func run() throws {
-        let command = self
-        MigrationSession.perform(json: json, failure: 2, format: output.format) { context in
-            if let folder = command.folder { return try command.lint(folder, context) }
-            return try command.lint(context)
-        }
-    }
-
-    private func lint(_ context: ScriptContext) throws -> MigrationSession.Result {
-        let planning = MigrationPlanning(context.storeModule)
-        let schema = try planning.schema(inFile: self.schema ?? "")
-        let findings = try planning.findings(store: store, schema: schema)
-        let code: Int32 = findings.isEmpty ? 0 : 1
-        if let format = output.format {
-            let list = findings.map { MigrationFinding(data: $0, schemaPath: self.schema) }
-            return .init(
-                report: .null,
-                lines: [format.text(list, suite: "migrate lint \(store)", passed: [])],
-                exitCode: code, isFormatted: true)
-        }
-        return .init(
-            report: .members(["findings": MigrationPlanning.value(findings)]),
-            lines: MigrationText.findings(findings),
-            exitCode: code)
-    }
-
-    private func lint(
-        _ folder: String, _ context: ScriptContext
-    ) throws -> MigrationSession.Result {
-        let runner = MigrationRunner(
-            context.storeModule, store: store,
-            directory: try MigrationDirectory(folder, context.storeModule))
-        let (state, found, rehearsal) = try runner.check()
-        let gated = rehearsal.map { MigrationFinding.gated($0, gate.kinds) } ?? []
-        let findings = found + gated
-        let code: Int32 = state.problems.isEmpty ? gated.isEmpty ? 0 : 3 : 1
-        let format = output.format ?? .text
-        return .init(
-            report: .members(["findings": .array(findings.map(\.value))]),
-            lines: [format.text(findings, suite: "migrate lint \(store)", passed: [])],
-            exitCode: code, isFormatted: output.format != nil)
+        MigrationSession.perform(
+            "lint",
+            .init([
+                "store": .text(store), "schema": .optional(schema), "dir": .optional(folder),
+                "fail_on": gate.kinds, "format": .optional(output.format?.rawValue),
+                "json": .boolean(json),
+            ]), failure: 2)
     }
 }
 
@@ -105,25 +70,11 @@ struct MigrateTestCommand: ParsableCommand {
     var json = false
 
     func run() throws {
-        let (folder, format) = (folder, output.format)
-        MigrationSession.perform(json: json, format: format) { context in
-            let run = MigrationTestRun(
-                context.storeModule, directory: try MigrationDirectory(folder, context.storeModule))
-            let outcomes = try run.outcomes()
-            let code: Int32 = outcomes.allSatisfy { $0.message == nil } ? 0 : 1
-            if let format, format != .text {
-                return .init(
-                    report: .null,
-                    lines: [
-                        format.text(
-                            outcomes.compactMap(\.finding), suite: "migrate test \(folder)",
-                            passed: outcomes.filter { $0.message == nil && $0.skipped == nil }
-                                .map(\.title))
-                    ], exitCode: code, isFormatted: true)
-            }
-            return .init(
-                report: MigrationTestRun.report(outcomes),
-                lines: MigrationTestRun.lines(outcomes), exitCode: code)
-        }
+        MigrationSession.perform(
+            "test",
+            .init([
+                "dir": .text(folder), "format": .optional(output.format?.rawValue),
+                "json": .boolean(json),
+            ]))
     }
 }

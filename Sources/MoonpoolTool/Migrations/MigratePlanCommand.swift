@@ -1,8 +1,6 @@
 import ArgumentParser
-import EventLoops
-import ObjectStore
+import LuaHost
 import ScriptHost
-import StoreBindings
 
 /// The command `moonpool migrate plan [STORE] schema.lua`.
 struct MigratePlanCommand: ParsableCommand {
@@ -59,69 +57,19 @@ struct MigratePlanCommand: ParsableCommand {
     }
 
     func run() throws {
-        let command = self
-        let asks = !json && ProcessServices.isTerminal(0) && ProcessServices.isTerminal(2)
-        MigrationSession.perform(json: json) { context in
-            if try command.realm.isRealm(command.arguments[0]), let folder = command.folder {
-                let file = command.arguments[0]
-                let path = try RealmMigration.write(file, command.realm.options, in: folder)
-                return .init(
-                    report: .members(["file": .text(path)]), lines: ["\(file) → \(path)"])
-            }
-            let planning = MigrationPlanning(context.storeModule)
-            func answer(_ candidate: SchemaPlan.Candidate) throws -> SchemaPlan.Answer {
-                asks ? try Self.ask(candidate.question, context) : .unasked
-            }
-            if let folder = command.folder {
-                let schema = try planning.schema(inFile: command.arguments[0])
-                let next = try planning.plan(
-                    directory: folder, schema: schema, name: command.name, answer: answer)
-                guard !next.isEmpty else {
-                    return .init(
-                        report: .members(["script": .null, "file": .null]),
-                        lines: ["the folder already leads to this schema"])
-                }
-                return try command.write(
-                    next.text, to: command.output ?? "\(folder)/\(next.fileName)")
-            }
-            let script = try planning.plan(
-                store: command.arguments[0], schema: planning.schema(inFile: command.arguments[1]),
-                answer: answer)
-            return try command.write(script, to: command.output)
-        }
-    }
-
-    private func write(_ script: String, to output: String?) throws -> MigrationSession.Result {
-        if let output {
-            guard ProcessServices.size(of: output) == nil else {
-                throw StoreError(.invalidArgument, "'\(output)' already exists")
-            }
-            try MigrationFolderEdit.create(output, script)
-        }
-        return .init(
-            report: .members([
-                "script": .text(script), "file": output.map(ReportValue.text) ?? .null,
-            ]),
-            lines: [
-                output.map { "\(arguments.joined(separator: ", ")) → \($0)" }
-                    ?? String(script.dropLast())
-            ])
-    }
-
-    /// Asks until the answer is valid; asks no more questions after the end of the input.
-    private static func ask(
-        _ question: String, _ context: ScriptContext
-    ) throws -> SchemaPlan.Answer {
-        while true {
-            ProcessServices.writeError("\(question) [y/n] ")
-            guard let line = try context.state.run("return io.read 'l'").first?.text else {
-                ProcessServices.writeError("\n")
-                return .unasked
-            }
-            switch line.lowercased() {
-            case "y", "yes": return .yes
-            case "n", "no": return .no
-            default: continue
+        let (file, folder, realm) = (arguments[0], folder, realm)
+        MigrationSession.perform(
+            "plan",
+            .init(
+                [
+                    "dir": .optional(folder), "name": .optional(name), "output": .optional(output),
+                    "json": .boolean(json),
+                ], list: arguments)
+        ) { host in
+            // Writes the schema of a Realm file as the first migration; returns nil for another file.
+            host.add("write_realm") { _, _ in
+                guard try realm.isRealm(file), let folder else { return .nil }
+                return .text(try RealmMigration.write(file, realm.options, in: folder))
             }
         }
     }

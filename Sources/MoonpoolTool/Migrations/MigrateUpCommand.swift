@@ -1,8 +1,6 @@
 import ArgumentParser
-import EventLoops
-import ObjectStore
+import LuaHost
 import ScriptHost
-import StoreBindings
 
 /// The command `moonpool migrate up STORE --dir DIR`.
 struct MigrateUpCommand: ParsableCommand {
@@ -77,106 +75,40 @@ struct MigrateUpCommand: ParsableCommand {
     }
 
     func run() throws {
-        let command = self
-        let pattern = StorePattern(location.store)
-        MigrationSession.perform(json: location.json) { context in
-            guard pattern.isPattern else {
-                return try command.migrateStore(command.location.store, context)
-            }
-            let stores = try pattern.requirePaths()
-            _ = try MigrationDirectory(command.location.folder, context.storeModule)
-            guard command.dryRun else { return try command.fleet(stores).migrateStores(context) }
-            guard command.report == nil && command.format == nil || stores.count == 1 else {
-                throw StoreError(
-                    .invalidArgument,
-                    "--report and --format need a single store; '\(command.location.store)' matches \(stores.count)"
-                )
-            }
-            return try MigrationSession.each(stores) { store in
-                try command.migrateStore(store, context)
-            }
-        }
+        MigrationSession.perform(
+            "up",
+            .init(
+                location,
+                [
+                    "lock_timeout": .number(timeout.seconds), "fail_on": gate.kinds,
+                    "to": .optional(to), "dry_run": .boolean(dryRun), "sample": .optional(sample),
+                    "report": .optional(report), "report_format": .optional(format?.rawValue),
+                    "backup": .optional(backup), "continue": .boolean(continuesEdited),
+                    "keep": .optional(keep), "jobs": .count(jobs), "canary": .count(canary),
+                    "most_failures": .optional(stopAfterFailures),
+                ], list: argumentsOfMembers, allowsPattern: true), showsProgress: true)
     }
 
-    private func migrateStore(
-        _ store: String, _ context: ScriptContext
-    ) throws -> MigrationSession.Result {
-        let runner = try location.runner(context, for: store, timeout: timeout)
-        runner.continuesEdited = continuesEdited
-        let progress = runner.showProgress()
-        defer { progress.end() }
-        if dryRun { return try rehearse(runner, progress) }
-        if !gate.kinds.isEmpty {
-            let rehearsal = try runner.rehearse(to: to)
-            let findings = MigrationFinding.gated(rehearsal, gate.kinds)
-            guard findings.isEmpty else {
-                progress.end()
-                return .init(
-                    report: .members(["findings": .array(findings.map(\.value))]),
-                    lines: [FindingFormat.text.text(findings, suite: store, passed: [])]
-                        + ["nothing was applied"], exitCode: 3)
-            }
-        }
-        var count = 0
-        if !location.json {
-            runner.didApply = { applied in
-                count += 1
-                progress.end()
-                ProcessServices.writeOutput(
-                    MigrationText.migration(applied).joined(separator: "\n") + "\n")
-            }
-        }
-        runner.keptBackups = keep
-        let report = try runner.up(to: to, backup: .init(backup))
-        return .init(report: report.value, lines: count == 0 ? MigrationText.lines(report) : [])
-    }
-
-    private func rehearse(
-        _ runner: MigrationRunner, _ progress: ProgressLine
-    ) throws -> MigrationSession.Result {
-        let rehearsal = try runner.rehearse(to: to, sample: sample)
-        progress.end()
-        let findings = MigrationFinding.gated(rehearsal, gate.kinds)
-        let code: Int32 = rehearsal.hasFailures ? 1 : findings.isEmpty ? 0 : 3
-        if let report {
-            let text = try RehearsalFormat(path: report).text(rehearsal)
-            if let reason = ProcessServices.write(text, to: report) {
-                throw StoreError(.invalidArgument, "'\(report)' cannot be written: \(reason)")
-            }
-        }
-        if let format {
-            let text = format.text(rehearsal)
-            return .init(
-                report: .null, lines: [text.hasSuffix("\n") ? String(text.dropLast()) : text],
-                exitCode: code, isFormatted: true)
-        }
-        var lines = MigrationText.lines(rehearsal)
-        lines.append(
-            "dry run on a copy: '\(rehearsal.store)' is unchanged; " + MigrationText.cost(rehearsal)
-        )
-        lines += findings.map(\.message)
-        return .init(report: rehearsal.value, lines: lines, exitCode: code)
-    }
-
-    private func fleet(_ stores: [String]) -> MigrationFleet {
+    /// The arguments that the process of each store of a pattern receives.
+    private var argumentsOfMembers: [String] {
         var arguments = ["--dir", location.folder, "--lock-timeout", "\(timeout.seconds)"]
         if let to { arguments += ["--to", "\(to)"] }
         if let backup { arguments.append(backup ? "--backup" : "--no-backup") }
         if let keep { arguments += ["--keep", "\(keep)"] }
         if let failOn = gate.failOn { arguments += ["--fail-on", failOn] }
-        return MigrationFleet(
-            stores, arguments: arguments,
-            .init(
-                jobs: jobs, canaries: canary, mostFailures: stopAfterFailures,
-                showsProgress: !location.json))
+        return arguments
     }
 }
 
-extension RehearsalFormat: ExpressibleByArgument {
+/// The formats of a rehearsal report for reviewers.
+enum RehearsalFormat: String, CaseIterable, ExpressibleByArgument {
+    /// Lines of text.
+    case text = "txt"
+    /// The documented JSON format, version 1.
+    case json
+
     /// Creates the format from a file extension or from its full name.
-    public init?(argument: String) {
-        self.init(rawValue: argument == "text" ? "txt" : argument)
-    }
+    init?(argument: String) { self.init(rawValue: argument == "text" ? "txt" : argument) }
 }
 
 /// The command `moonpool migrate down STORE --dir DIR`.
@@ -199,15 +131,14 @@ struct MigrateDownCommand: ParsableCommand {
     var backup: Bool?
 
     func run() throws {
-        let (location, to, backup, timeout) = (location, to, backup, timeout)
-        MigrationSession.perform(json: location.json) { context in
-            let runner = try location.runner(context, timeout: timeout)
-            let progress = runner.showProgress()
-            defer { progress.end() }
-            let report = try runner.down(to: to, backup: .init(backup))
-            progress.end()
-            return .init(report: report.value, lines: MigrationText.down(report))
-        }
+        MigrationSession.perform(
+            "down",
+            .init(
+                location,
+                [
+                    "lock_timeout": .number(timeout.seconds), "to": .optional(to),
+                    "backup": .optional(backup),
+                ]), showsProgress: true)
     }
 }
 
@@ -230,19 +161,14 @@ struct MigrateUndoCommand: ParsableCommand {
     var discardLaterWrites = false
 
     func run() throws {
-        let (location, isDiscarding) = (location, discardLaterWrites)
-        MigrationSession.perform(json: location.json) { context in
-            let report = try location.runner(context).undo(discardingLaterWrites: isDiscarding)
-            return .init(report: report.value, lines: MigrationText.undo(report))
-        }
+        MigrationSession.perform(
+            "undo", .init(location, ["discard_later_writes": .boolean(discardLaterWrites)]))
     }
 }
 
-extension MigrationRunner {
-    /// Shows the progress of each loop over objects on a terminal.
-    fileprivate func showProgress() -> ProgressLine {
-        let line = ProgressLine("migrated")
-        progress = { _, _, done, total in line.update(done, Double(done) / Double(max(total, 1))) }
-        return line
-    }
+extension LuaValue {
+    /// Creates an integer; nil without a number.
+    static func optional(_ number: Int?) -> LuaValue { number.map { .count($0) } ?? .nil }
+    /// Creates a boolean; nil without a choice.
+    static func optional(_ flag: Bool?) -> LuaValue { flag.map { .boolean($0) } ?? .nil }
 }

@@ -1,5 +1,4 @@
 import EventLoops
-import ObjectStore
 
 /// An argument that selects stores: one path, or a pattern such as `tenants/*.moonpool` for several files.
 struct StorePattern {
@@ -7,10 +6,8 @@ struct StorePattern {
     let paths: [String]
     /// Whether the argument is a pattern.
     let isPattern: Bool
-    private let text: String
 
     init(_ argument: String) {
-        text = argument
         let (folder, pattern) = Self.split(argument)
         isPattern = pattern.contains { $0 == "*" || $0 == "?" }
         guard isPattern else {
@@ -23,14 +20,6 @@ struct StorePattern {
                 && Self.matches(Array(name), Array(pattern))
         }
         paths = names.sorted().map { prefix + $0 }
-    }
-
-    /// Returns the paths; throws `invalid_argument` if no file matches the pattern.
-    func requirePaths() throws -> [String] {
-        guard !paths.isEmpty else {
-            throw StoreError(.invalidArgument, "no store matches '\(text)'")
-        }
-        return paths
     }
 
     private static func split(_ argument: String) -> (folder: String?, pattern: String) {

@@ -44,31 +44,15 @@ package struct MigrationLog: Hashable, Sendable {
     /// The applied migrations in ascending order of their numbers.
     package private(set) var entries: [Entry] = []
     /// The copy of the file created before the last `down`; nil after another migration was applied.
-    package private(set) var backupOfDown: String?
+    package var backupOfDown: String?
     /// The version that committed the last `down`; 0 if unknown.
-    package private(set) var versionOfDown: UInt64 = 0
+    package var versionOfDown: UInt64 = 0
 
     /// The copy of the file created before a migration that is not finished yet; nil if none was created.
     package var backupOfInterrupted: String?
 
     /// Creates a log without entries.
     package init() {}
-
-    /// Adds entries for migrations that were applied, or that are recorded without being run.
-    package mutating func apply(_ applied: [Entry]) {
-        replaceEntries(entries + applied)
-        backupOfDown = nil
-        backupOfInterrupted = nil
-    }
-
-    /// Records that the last migration was reverted by the commit with the given version.
-    ///
-    /// If `backup` is nil, the earlier backup remains the newest one.
-    package mutating func revertLast(backup: String?, version: UInt64) {
-        _ = entries.popLast()
-        backupOfDown = backup ?? backupOfDown
-        versionOfDown = version
-    }
 
     /// Replaces the entries, for example after migrations were renumbered or squashed.
     package mutating func replaceEntries(_ new: [Entry]) {

@@ -159,12 +159,11 @@ extension PromptModule {
             }
         }
         add("write_migration") { [unowned self] session, call in
-            let migration = SessionMigration(
-                context.storeModule, try session.requireLiveStore(),
-                folder: FileNames.expanded(try call.text(2)))
             let since = call.isNil(3) ? nil : UInt64(clamping: try call.integer(3))
-            return try migration.write(name: call.text(1), since: since).map { list($0.lines) }
-                ?? .nil
+            return try context.storeModule.sessionMigrator?(
+                session.requireLiveStore(), since, call.text(1),
+                FileNames.expanded(try call.text(2))
+            ).table?["lines"] ?? .nil
         }
     }
 

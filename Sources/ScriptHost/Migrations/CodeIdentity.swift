@@ -4,37 +4,13 @@ import Reference
 /// The identity of the code of a migration, or of a file that it loads: a checksum of what the compiler makes of it.
 ///
 /// Comments, layout, the path and the names of local variables do not count. Another release of Lua can compile to another
-/// form, so a record also has the checksum of the tokens, which is then compared.
-struct CodeIdentity: Sendable {
-    /// The checksum as sixteen hexadecimal digits.
-    let checksum: String
-    private let source: [UInt8]
-
-    /// Compiles a source; the checksum of a source with an error is that of its tokens.
-    init(_ source: [UInt8], _ state: LuaState) {
-        self.source = source
+/// form, so a record also has the checksum of the tokens, which is then compared. A checksum has sixteen hexadecimal
+/// digits.
+enum CodeIdentity {
+    /// Returns the checksum of the compiled source; the checksum of a source with an error is that of its tokens.
+    static func checksum(of source: [UInt8], _ state: LuaState) -> String {
         let chunk = try? state.load(LuaString(bytes: source), name: "=migration")
-        checksum =
-            chunk.map { Self.checksum([CompiledCode.bytes(of: $0)]) } ?? Self.ofTokens(source)
-    }
-
-    /// The checksums of the compiled code and of the tokens.
-    ///
-    /// A record of an earlier build has only the second one.
-    var checksums: [String] { [checksum, Self.ofTokens(source)] }
-
-    /// The checksums as a store records them.
-    var record: String { checksums.joined(separator: "+") }
-
-    /// Returns whether a record is one of this code.
-    func matches(_ record: String) -> Bool {
-        let recorded = Self.checksums(in: record)
-        return recorded.contains(checksum) || recorded.contains(Self.ofTokens(source))
-    }
-
-    /// Returns the checksums of a record, that of the compiled code first.
-    static func checksums(in record: String) -> [String] {
-        record.split(separator: "+").map(String.init)
+        return chunk.map { checksum([CompiledCode.bytes(of: $0)]) } ?? checksum(ofTokens: source)
     }
 
     /// Returns the checksum of functions and of the functions and plain values that they use from outside.
@@ -65,8 +41,8 @@ struct CodeIdentity: Sendable {
         return String(repeating: "0", count: 16 - digits.count) + digits
     }
 
-    /// Returns the checksum of the tokens; two words have a space between them.
-    private static func ofTokens(_ source: [UInt8]) -> String {
+    /// Returns the checksum of the tokens of a source; two words have a space between them.
+    static func checksum(ofTokens source: [UInt8]) -> String {
         let text = String(decoding: source, as: UTF8.self)
         let bytes = Array(text.utf8)
         var result: [UInt8] = []

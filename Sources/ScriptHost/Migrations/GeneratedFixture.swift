@@ -7,7 +7,7 @@ import Reference
 /// so that unique indexes hold; every third optional value is nil.
 struct GeneratedFixture {
     /// The kind of the generated values; a migration can expect either kind of text.
-    enum Kind {
+    enum Kind: String {
         /// Small numbers, and texts of letters.
         case words
         /// Small numbers, and texts of digits.

@@ -12,27 +12,28 @@ extension StoreError {
 /// The error of a failed migration, which has been rolled back.
 package struct MigrationFailure: ScriptError {
     /// The original error.
-    package let cause: any Error
-    /// The migration.
-    package let file: MigrationFile
+    let cause: any Error
+    /// The number of the migration.
+    let number: Int
+    /// The name of its file.
+    let fileName: String
+    /// The path of its file.
+    let path: String
     /// The object that was being migrated, such as `Person id = 17`.
-    package let object: String?
+    let object: String?
     /// Whether batches of the migration were committed, so that the next run continues after them.
-    package let isResumable: Bool
+    let isResumable: Bool
     /// The earlier migrations that were applied.
-    package internal(set) var applied: [AppliedMigration] = []
+    let applied: LuaTable?
 
     /// The error code of the cause.
-    package var scriptCode: String { MigrationFailure.code(of: cause) }
-
-    /// Whether the migration was interrupted.
-    package var isInterrupt: Bool { scriptCode == "interrupted" }
+    package var scriptCode: String { Self.code(of: cause) }
 
     /// The line of the migration file where it failed; nil if the message does not contain it.
-    package var line: Int? {
-        let message = MigrationFailure.message(of: cause)
-        guard message.hasPrefix(file.path + ":") else { return nil }
-        return Int(message.dropFirst(file.path.count + 1).prefix { $0.isNumber })
+    var line: Int? {
+        let message = Self.message(of: cause)
+        guard message.hasPrefix(path + ":") else { return nil }
+        return Int(message.dropFirst(path.count + 1).prefix { $0.isNumber })
     }
 
     /// The error, its location, and the state of the store.
@@ -40,13 +41,10 @@ package struct MigrationFailure: ScriptError {
         let location = object.map { ", at \($0)" } ?? ""
         let outcome =
             isResumable ? "the next run continues after its last batch" : "it was rolled back"
-        if isInterrupt { return "'\(file.fileName)' was interrupted\(location); \(outcome)" }
-        return "\(MigrationFailure.message(of: cause)) ('\(file.fileName)'\(location); \(outcome))"
-    }
-
-    /// Returns the code and the message of any error.
-    package static func describe(_ error: any Error) -> (code: String, message: String) {
-        (code(of: error), message(of: error))
+        if scriptCode == "interrupted" {
+            return "'\(fileName)' was interrupted\(location); \(outcome)"
+        }
+        return "\(Self.message(of: cause)) ('\(fileName)'\(location); \(outcome))"
     }
 
     static func code(of error: any Error) -> String {

@@ -110,13 +110,8 @@ struct SchemaDelta {
         indexes.contains { $0.properties == index.properties && $0.isUnique == index.isUnique }
     }
 
-    /// Returns whether two properties have the same declaration, regardless of their storage.
-    static func isSame(_ left: Property, _ right: Property) -> Bool {
-        unplaced(left) == unplaced(right)
-    }
-
     /// Returns whether two classes have the same declaration.
-    static func isSame(_ left: ClassSchema, _ right: ClassSchema) -> Bool {
+    private static func isSame(_ left: ClassSchema, _ right: ClassSchema) -> Bool {
         left.isEmbedded == right.isEmbedded
             && Set(left.properties.map(unplaced)) == Set(right.properties.map(unplaced))
             && left.indexes.count == right.indexes.count
@@ -161,5 +156,29 @@ extension SchemaDelta {
         }
         for added in changes where find(added.name, base) == nil { result.append(added) }
         return result.sorted { $0.name < $1.name }
+    }
+
+    /// Returns the classes of a schema that differ from another one, with the properties that differ.
+    ///
+    /// `oldName` returns the name of a class in the other schema; a renamed class is complete.
+    static func changes(
+        from before: [ClassSchema], to wanted: [ClassSchema], oldName: (String) -> String
+    ) -> [ClassSchema] {
+        wanted.compactMap { new in
+            guard let old = find(oldName(new.name), before), old.name == new.name else {
+                return new
+            }
+            let properties = new.properties.filter {
+                old.property(named: $0.name).map(unplaced) != unplaced($0)
+            }
+            let sameIndexes =
+                old.indexes.map(\.summary).sorted() == new.indexes.map(\.summary).sorted()
+            guard !properties.isEmpty || !sameIndexes || old.isEmbedded != new.isEmbedded else {
+                return nil
+            }
+            return ClassSchema(
+                new.name, properties, isEmbedded: new.isEmbedded,
+                indexes: sameIndexes ? [] : new.indexes)
+        }
     }
 }

@@ -140,9 +140,9 @@ extension StoreHandle {
                 throw call.typeError(2, "version")
             }
             let options = try call.options(3)
-            let report = try write(
+            let written = try write(
                 handle, version, options?["name"].text, options?["dir"].text ?? "migrations")
-            return call.answer(report?.lua(call.state) ?? .nil)
+            return call.answer(written.table?["report"] ?? .nil)
         },
         LuaMethod("refresh") { handle, call in
             call.answer(.boolean(try handle.store.refresh()))

@@ -125,10 +125,12 @@ package final class StoreModule {
     /// version.
     package var migrator: ((_ store: String, _ folder: String, _ version: UInt64?) throws -> Void)?
     /// Writes the changes of a store's schema since a version as migrations of a folder; see `store:migration_since`.
+    ///
+    /// Returns a table with the `report` and its `lines`, or nil if the schema has not changed.
     package var sessionMigrator:
         (
-            (_ store: StoreHandle, _ version: UInt64, _ name: String?, _ folder: String) throws ->
-                ReportValue?
+            (_ store: StoreHandle, _ version: UInt64?, _ name: String?, _ folder: String) throws ->
+                LuaValue
         )?
     /// Returns the source of a chunk by its name in messages; nil if it is not known.
     package var chunkSource: ((_ chunk: String) -> String?)?

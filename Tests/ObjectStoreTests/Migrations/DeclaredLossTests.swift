@@ -204,7 +204,8 @@ import Testing
         let store = try world.open(nil)
         let transaction = try store.beginMigration()
         var log = transaction.log
-        log.apply([.init(number: 1, name: "first", checksum: "a", appliedAt: .now)])
+        log.replaceEntries(
+            log.entries + [.init(number: 1, name: "first", checksum: "a", appliedAt: .now)])
         let change = try transaction.change(to: [person(Property("n", .int))], version: 1)
         try change.apply()
         try change.commit(recording: log)

@@ -51,7 +51,8 @@ import Testing
                 }
             }
             var log = transaction.log
-            log.apply([.init(number: 2, name: "x", checksum: key, appliedAt: .now)])
+            log.replaceEntries(
+                log.entries + [.init(number: 2, name: "x", checksum: key, appliedAt: .now)])
             try change.commit(recording: log)
         } catch is Killed {}
         return seen

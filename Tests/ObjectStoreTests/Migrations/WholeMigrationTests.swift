@@ -15,11 +15,12 @@ import Testing
         guard !log.entries.contains(where: { $0.number == Int(version) }) else { return nil }
         let change = try transaction.change(to: classes, version: version, dropping: dropping)
         try change.apply(running: body)
-        log.apply([
-            .init(
-                number: Int(version), name: "step", checksum: "abc",
-                appliedAt: Timestamp(microseconds: 5), backup: "copy")
-        ])
+        log.replaceEntries(
+            log.entries + [
+                .init(
+                    number: Int(version), name: "step", checksum: "abc",
+                    appliedAt: Timestamp(microseconds: 5), backup: "copy")
+            ])
         return try change.commit(recording: log)
     }
 

@@ -1,0 +1,122 @@
+-- `moonpool migrate up`: applies the pending migrations.
+--
+-- Each migration is one write transaction, which also records it in the store's file, so that it is applied completely
+-- or not at all. Two processes that migrate the same store run one after the other: the second one finds the migrations
+-- of the first.
+local text = require "migrate/text"
+local folder = require "migrate/folder"
+local history = require "migrate/history"
+local runs = require "migrate/run"
+local fail = text.fail
+
+local function check_target(run, target, compared)
+  if not folder.with_number(run.dir, target) then folder.missing(run.dir, target) end
+  if target < compared.last_number then
+    fail("invalid_argument", "'" .. run.store .. "' is already at migration " .. compared.last_number
+      .. "; down --to reverts migrations, undo restores the last backup")
+  end
+end
+
+-- Records the current numbers of applied migrations.
+local function record_numbers(run, store, compared)
+  if not compared.last then return end
+  local schema = folder.schema_after(run.dir, compared.last)
+  local write <close> = store:begin()
+  local log = write:log()
+  log.entries = history.recorded(history.of(log, run.dir, run.store))
+  runs.record(write, schema, compared.last.number, log)
+end
+
+-- Returns the schema and the version after a migration. One that precedes applied ones changes the current schema of
+-- the store instead, and keeps the number of the last migration as the version.
+local function target_of(run, script, store)
+  local last = history.of(store:log(), run.dir, run.store).last
+  if not last or last.number <= script.file.number then return script.schema, script.file.number end
+  return folder.changed(run.dir, script.file, store.schema), last.number
+end
+
+-- Applies one migration; returns nil if another process has applied it in the meantime.
+local function apply(run, script, store, backup, earlier)
+  local file, start = script.file, host.clock()
+  local attempt = {
+    file = file, applied = earlier,
+    key = file.number .. " " .. folder.record(file) .. " " .. file.name,  -- by which an interrupted run is recognized
+  }
+  local schema, version = target_of(run, script, store)
+  return host.attempt(store, attempt, function()
+    -- 1. Wait for the write lock, and compare again.
+    local write <close> = store:begin()
+    local log = write:log()
+    local compared = history.of(log, run.dir, run.store)
+    if text.find(compared.applied, function(item) return item.file and item.file.number == file.number end) then
+      return nil
+    end
+    if not compared.last or compared.last.number < file.number then
+      runs.check_version(run, store.schema_version, file)
+    end
+    -- 2. Continue an interrupted run; the backup from before its first batch is the one to restore.
+    local interrupted = store:interrupted()
+    local is_resumed = interrupted and history.continues(run, interrupted, file)
+    if is_resumed then
+      attempt.key = interrupted.key
+      -- A rehearsal has no backup beside its copy.
+      local name = not run.is_trial and log.backup_of_interrupted
+      attempt.backup = name and runs.beside(run, name) or nil
+    end
+    -- 3. Change the schema; what batches do before the end is not known when they are committed.
+    write:change(schema, version, script.drops, attempt.key)
+    write:before_first_batch(function()
+      if backup ~= "never" then runs.make_backup(run, store, log, attempt) end
+      log.backup_of_interrupted = attempt.backup and text.file_name(attempt.backup)
+      write:record(log)
+    end)
+    -- 4. Run the migration.
+    folder.call(run.dir, write, script, script.up, run.is_trial)
+    -- 5. Make a backup of the version before, if values were overwritten or removed.
+    local is_due = backup == "always" or backup ~= "never" and write:needs_backup()
+    if is_due and not is_resumed and not attempt.backup then runs.make_backup(run, store, log, attempt) end
+    -- 6. Commit with the record.
+    local entry = history.entry(file)
+    entry.backup = attempt.backup and text.file_name(attempt.backup)
+    entry.helpers = run.dir.helpers[file.path] or {}
+    entry.version, entry.added = store.version + 1, write:additions()
+    log.entries = text.append(history.recorded(compared), { entry })
+    log.backup_of_down, log.backup_of_interrupted = nil, nil
+    return runs.applied(file, attempt, start, write:commit(log))
+  end)
+end
+
+-- Applies pending migrations up to a number; creates the store if it does not exist. `backup` is "always", "never" or
+-- "when_losing".
+--
+-- After a failure, the earlier migrations have been applied.
+return function(run, target, backup)
+  local start, applied = host.clock(), {}
+  -- 1. Open the store, and compare its record with the folder.
+  local store <close> = runs.open(run)
+  local compared = history.compare(run, store)
+  history.require_sound(compared.problems)
+  if target then check_target(run, target, compared) end
+  -- 2. Read all files before the first one is applied, so that an invalid file prevents all changes.
+  local due = text.map(compared.pending, function(file)
+    return file.number <= (target or math.huge) and folder.script(run.dir, file) or nil
+  end)
+  if #due == 0 and history.is_outdated(compared) then record_numbers(run, store, compared) end
+  -- 3. The objects that the migrations of this run create need no backup, and one backup is enough for all of them.
+  if backup == "when_losing" and store:object_count() == 0 then backup = "never" end
+  for _, script in ipairs(due) do
+    local item = apply(run, script, store, backup, applied)
+    if item then
+      applied[#applied + 1] = item
+      if item.backup then backup = "never" end
+      if run.did_apply then run.did_apply(item) end
+      if run.is_trial and item.report.failure_count > 0 then break end
+    end
+  end
+  -- 4. Remove old backups.
+  if run.keep and #applied > 0 then runs.prune_backups(run) end
+  return {
+    store = run.store, applied = applied, is_rehearsal = run.is_trial, seconds = host.clock() - start,
+    peak_memory = host.peak_memory(),
+  }
+end

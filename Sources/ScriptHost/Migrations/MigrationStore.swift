@@ -1,0 +1,477 @@
+import EventLoops
+import LuaHost
+import ObjectStore
+import StoreBindings
+
+/// An open store with its record of migrations, as a value of the Lua files.
+final class MigrationStore {
+    fileprivate let host: MigrationHost
+    private let borrowed: BorrowedStore
+    /// The migration that runs or has failed.
+    fileprivate var migration: Migration?
+    private var isEnded = false
+    fileprivate var handle: StoreHandle { borrowed.handle }
+    fileprivate var store: Store { borrowed.store }
+
+    /// Opens a store: `path`, or `in_memory`; `read_only`; `is_trial` for a copy that need not be durable; `timeout` for
+    /// the seconds that a write waits for the write lock.
+    init(_ host: MigrationHost, _ options: LuaTable) throws {
+        self.host = host
+        let path = options["path"].text
+        var configuration = StoreConfiguration(
+            path.map { .file($0) } ?? .memory(options["in_memory"].text ?? ""),
+            isReadOnly: options["read_only"].isTruthy)
+        if options["is_trial"].isTruthy { configuration.durability = .memory }
+        borrowed = try host.module.borrow(
+            configuration, whileWaiting: Self.limit(options["timeout"].number))
+    }
+
+    /// Returns a function that throws `limit_exceeded` if a wait for the write lock takes too long; nil without a limit.
+    private static func limit(_ timeout: Double?) -> ((Store) throws -> Void)? {
+        guard let timeout else { return nil }
+        var start: ContinuousClock.Instant?
+        var last = ContinuousClock.now
+        return { store in
+            let now = ContinuousClock.now
+            // The function is called about fifty times a second, so a longer pause means that another wait has started.
+            if start == nil || last.duration(to: now) > .seconds(1) { start = now }
+            last = now
+            guard let start, start.duration(to: now) >= .seconds(timeout) else { return }
+            throw StoreError(
+                .limitExceeded,
+                "\(store.writerDescription) is writing to \(store.title), and the lock was not free within "
+                    + "\(timeout == timeout.rounded() ? "\(Int(timeout))" : "\(timeout)") seconds",
+                advice: "try again, or wait longer with --lock-timeout")
+        }
+    }
+
+    private func end() {
+        guard !isEnded else { return }
+        isEnded = true
+        borrowed.end()
+    }
+
+    /// Returns the error of an attempt that was rolled back, and removes the backup that it has made.
+    func failure(_ error: any Error, _ attempt: LuaTable) -> MigrationFailure {
+        // A store that cannot be read cannot be resumed.
+        let interrupted = try? store.interruptedMigration()
+        let isResumable = interrupted != nil && interrupted?.key == attempt["key"].text
+        // A backup of an unchanged store would only take space.
+        if let backup = attempt["made_backup"].text, !isResumable {
+            for name in ["", "-lock", "-log"] { ProcessServices.remove(backup + name) }
+        }
+        let file = attempt["file"].table
+        return MigrationFailure(
+            cause: error, number: Int(clamping: file?["number"].integer ?? 0),
+            fileName: file?["file_name"].text ?? "", path: file?["path"].text ?? "",
+            object: migration?.currentObject, isResumable: isResumable,
+            applied: attempt["applied"].table)
+    }
+
+    /// Returns the number of values that were written since a version, for each property and class that a schema does
+    /// not contain; nil if the history is incomplete.
+    private func writtenValues(since version: UInt64, missingIn schema: SchemaBox) throws
+        -> LuaValue
+    {
+        guard let changes = try store.changes(since: version) else { return .nil }
+        let counts = host.state.makeTable()
+        for difference in try SchemaDifference.between(store.schema, and: schema.classes) {
+            let name: String
+            switch difference.loss {
+            case .objects(let className): name = className
+            case .values(let property, let className, _): name = "\(className).\(property.name)"
+            case nil: continue
+            }
+            counts[name] = .count(try store.writtenCount(name, in: changes))
+        }
+        return .table(counts)
+    }
+
+    private func objectCount() throws -> Int {
+        try store.schema.classes.reduce(0) { try $0 + store.view.count(of: $1) }
+    }
+
+    private var findings: (SchemaBox) throws -> LuaValue {
+        { [self] schema in
+            let state = host.state
+            return state.list(
+                try SchemaLint.findings(in: store, for: schema.classes).map { finding in
+                    state.record([
+                        "rule": .text(finding.rule.rawValue), "name": .text(finding.qualifiedName),
+                        "message": .text(finding.message), "advice": .text(finding.advice),
+                        "count": .count(finding.count), "objects": state.texts(finding.objects),
+                    ])
+                })
+        }
+    }
+
+    static let type: LuaClass<MigrationStore> = LuaClass(
+        name: "migration store",
+        methods: [
+            LuaMethod("log") { store, call in
+                call.answer(try store.store.migrationLog().lua(call.state))
+            },
+            // The progress of a migration that was interrupted between two batches; nil if there is none.
+            LuaMethod("interrupted") { store, call in
+                guard let found = try store.store.interruptedMigration() else { return .none }
+                return call.answer(
+                    call.state.record([
+                        "key": .text(found.key), "done": .count(found.done),
+                        "total": .count(found.total),
+                        "version": .integer(Int64(clamping: found.version)),
+                        "number": found.number.map { .count($0) } ?? .nil,
+                        "checksum": .optional(found.checksum), "name": .optional(found.name),
+                    ]))
+            },
+            LuaMethod("object_count") { store, call in
+                call.answer(.count(try store.objectCount()))
+            },
+            // Copies the version before the open write transaction.
+            LuaMethod("backup") { store, call in
+                try store.store.backup(to: call.text(2))
+                return .none
+            },
+            LuaMethod("copy_sample") { store, call in
+                try store.store.copySample(
+                    of: Int(clamping: call.integer(2)), to: call.text(3))
+                return .none
+            },
+            // apply_writes(since, path): applies later writes to a copy; nil if the history is incomplete.
+            LuaMethod("apply_writes") { store, call in
+                let since = UInt64(clamping: try call.integer(2))
+                guard
+                    let writes = try store.store.applyWrites(
+                        since: since, toCopyAt: call.text(3))
+                else { return .none }
+                return call.answer(writes.lua(call.state))
+            },
+            LuaMethod("written_values") { store, call in
+                call.answer(
+                    try store.writtenValues(
+                        since: UInt64(clamping: call.integer(2)),
+                        missingIn: call.object(3, SchemaBox.type)))
+            },
+            LuaMethod("findings") { store, call in
+                call.answer(try store.findings(call.object(2, SchemaBox.type)))
+            },
+            // fill(kind): creates generated objects; returns the reason if the store rejects them.
+            LuaMethod("fill") { store, call in
+                do {
+                    let kind = GeneratedFixture.Kind(rawValue: try call.text(2)) ?? .words
+                    try GeneratedFixture(store.store, kind).fill()
+                    return .none
+                } catch let error as StoreError {
+                    return call.answer(.text(error.message))
+                }
+            },
+            LuaMethod("contents") { store, call in
+                call.answer(ContentsBox(try StoreContents(store.store)), ContentsBox.type)
+            },
+            // The lines of code that create the objects of the store.
+            LuaMethod("creating_lines") { store, call in
+                var data = SquashedData(store.store)
+                return call.answer(call.state.texts(try data.lines()))
+            },
+            LuaMethod("begin") { store, call in
+                store.migration = nil
+                return call.answer(
+                    MigrationWrite(store, try store.store.beginMigration()), MigrationWrite.type)
+            },
+        ],
+        properties: [
+            LuaProperty("version") { store, result in
+                result.set(Int64(clamping: store.store.version))
+            },
+            LuaProperty("schema_version") { store, result in
+                result.set(Int64(clamping: store.store.schema.version))
+            },
+            LuaProperty("schema") { store, result in
+                let schema = store.store.schema
+                result.set(SchemaBox(schema.classes, stored: schema), SchemaBox.type)
+            },
+            LuaProperty("has_file") { $1.set($0.store.path != nil) },
+            // The store for the functions of scripts.
+            LuaProperty("value") { store, result in
+                result.set(store.host.module.value(of: store.handle))
+            },
+        ],
+        metamethods: [
+            LuaMethod("__close") { store, _ in
+                store.end()
+                return .none
+            }
+        ])
+}
+
+/// A write transaction that migrates a store, as a value of the Lua files.
+private final class MigrationWrite {
+    private let store: MigrationStore
+    private let transaction: MigrationTransaction
+    private var change: SchemaMigration?
+    private var failures: [LuaValue] = []
+    private var failureCount = 0
+    private static let failureLimit = 20
+
+    init(_ store: MigrationStore, _ transaction: MigrationTransaction) {
+        self.store = store
+        self.transaction = transaction
+    }
+
+    private func end() {
+        change?.willCommitFirstBatch = nil
+        change = nil
+        transaction.end()
+    }
+
+    private func requireChange() throws -> SchemaMigration {
+        guard let change else { throw StoreError(.closed, "the transaction has ended") }
+        return change
+    }
+
+    /// Runs the function of a migration, whose file has declared a schema with default functions.
+    ///
+    /// A trial continues after objects that the function cannot migrate.
+    private func apply(_ declared: LuaTable, _ function: LuaFunction?, isTrial: Bool) throws {
+        try requireChange().apply { [self] migration in
+            let host = store.host
+            store.migration = migration
+            migration.progressHandler = { _, done, total in host.progress?(done, total) }
+            if isTrial {
+                migration.failureHandler = { [self] message, object in
+                    failureCount += 1
+                    guard failures.count < Self.failureLimit else { return }
+                    failures.append(
+                        host.state.record(["object": .text(object), "message": .text(message)]))
+                }
+            }
+            try MigrationHandle.call(
+                function, with: migration, on: store.handle, defaults: declared)
+            try host.state.checkStopping()
+        }
+    }
+
+    private func commit(_ log: LuaTable?) throws -> LuaValue {
+        let state = store.host.state
+        let report = try requireChange().commit(
+            recording: log.map { MigrationLog($0) } ?? transaction.log)
+        return state.record([
+            "differences": state.list(report.differences.map { $0.lua(state) }),
+            "classes": state.list(report.classes.map { $0.lua(state) }),
+            "dropped": state.list(
+                report.dropped.map {
+                    state.record([
+                        "name": .text($0.qualifiedName), "is_class": .boolean($0.isClass),
+                        "count": .count($0.count),
+                    ])
+                }),
+            "failure_count": .count(failureCount), "failures": state.list(failures),
+        ])
+    }
+
+    static let type: LuaClass<MigrationWrite> = LuaClass(
+        name: "migration write",
+        methods: [
+            // The record, which no other process can change before the transaction ends.
+            LuaMethod("log") { write, call in
+                call.answer(write.transaction.log.lua(call.state))
+            },
+            // change(schema, version [, drops [, key]]): begins a change to a schema.
+            LuaMethod("change") { write, call in
+                let drops = try call.isNil(4) ? [] : call.texts(4)
+                write.change = try write.transaction.change(
+                    to: call.object(2, SchemaBox.type).classes,
+                    version: UInt64(clamping: call.integer(3)), dropping: Set(drops),
+                    resumingAs: call[5].text)
+                return .none
+            },
+            // before_first_batch(f): calls f before a resumable loop commits.
+            LuaMethod("before_first_batch") { write, call in
+                let function = try call.function(2)
+                try write.requireChange().willCommitFirstBatch = { _ = try function.call([]) }
+                return .none
+            },
+            // apply([declared, f, is_trial]): changes the schema, and runs the function of a migration.
+            LuaMethod("apply") { write, call in
+                if let declared = call[2].table {
+                    try write.apply(declared, call[3].function, isTrial: call[4].isTruthy)
+                } else {
+                    try write.requireChange().apply()
+                }
+                return .none
+            },
+            // Whether values or objects were overwritten or removed.
+            LuaMethod("needs_backup") { write, call in
+                call.answer(.boolean(try write.requireChange().needsBackup()))
+            },
+            LuaMethod("additions") { write, call in
+                call.answer(
+                    call.state.texts(
+                        try write.requireChange().differences.compactMap(\.addition)))
+            },
+            // record(log): a batch of a resumable loop commits this record.
+            LuaMethod("record") { write, call in
+                try write.transaction.record(MigrationLog(call.table(2)))
+                return .none
+            },
+            // commit([log]): commits with a new record, and reports what has changed.
+            LuaMethod("commit") { write, call in call.answer(try write.commit(call[2].table)) },
+        ],
+        metamethods: [
+            LuaMethod("__close") { write, _ in
+                write.end()
+                return .none
+            }
+        ])
+}
+
+/// The values of a store's objects, as a value of the Lua files.
+private final class ContentsBox {
+    private let contents: StoreContents
+
+    init(_ contents: StoreContents) { self.contents = contents }
+
+    static let type: LuaClass<ContentsBox> = LuaClass(
+        name: "contents",
+        methods: [
+            // difference(other, except): the first value that differs, as text; nil if there is none.
+            LuaMethod("difference") { box, call in
+                call.answer(
+                    .optional(
+                        box.contents.difference(
+                            to: try call.object(2, type).contents,
+                            except: Set(try call.texts(3)))))
+            }
+        ])
+}
+
+extension MigrationLog {
+    /// Returns the record as a table.
+    fileprivate func lua(_ state: LuaState) -> LuaValue {
+        state.record([
+            "entries": state.list(entries.map { $0.lua(state) }),
+            "backup_of_down": .optional(backupOfDown),
+            "version_of_down": .integer(Int64(clamping: versionOfDown)),
+            "backup_of_interrupted": .optional(backupOfInterrupted),
+        ])
+    }
+
+    /// Reads the record from a table.
+    fileprivate init(_ table: LuaTable) {
+        self.init()
+        replaceEntries((table["entries"].table?.array ?? []).compactMap(\.table).map(Entry.init))
+        backupOfDown = table["backup_of_down"].text
+        versionOfDown = UInt64(clamping: table["version_of_down"].integer ?? 0)
+        backupOfInterrupted = table["backup_of_interrupted"].text
+    }
+}
+
+extension MigrationLog.Entry {
+    fileprivate func lua(_ state: LuaState) -> LuaValue {
+        let names = state.makeTable()
+        for (name, checksum) in helpers { names[name] = .text(checksum) }
+        return state.record([
+            "number": .count(number), "name": .text(name), "checksum": .text(checksum),
+            "applied_at": .text(appliedAt.description),
+            "microseconds": .integer(appliedAt.microseconds), "backup": .optional(backup),
+            "added": added.map { state.texts($0) } ?? .nil, "code_checksum": .text(codeChecksum),
+            "helpers": .table(names), "version": .integer(Int64(clamping: version)),
+        ])
+    }
+
+    /// Reads an entry from a table; an entry without a time is applied now.
+    fileprivate init(_ table: LuaTable) {
+        self.init(
+            number: Int(clamping: table["number"].integer ?? 0), name: table["name"].text ?? "",
+            checksum: table["checksum"].text ?? "",
+            appliedAt: table["microseconds"].integer.map { Timestamp(microseconds: $0) } ?? .now,
+            backup: table["backup"].text)
+        added = table["added"].table?.array.compactMap(\.text)
+        codeChecksum = table["code_checksum"].text ?? ""
+        for (name, checksum) in table["helpers"].table?.pairs ?? [] {
+            if let name = name.text { helpers[name] = checksum.text }
+        }
+        version = UInt64(clamping: table["version"].integer ?? 0)
+    }
+}
+
+extension MigrationReport.ClassReport {
+    fileprivate func lua(_ state: LuaState) -> LuaValue {
+        state.record([
+            "name": .text(name), "before": .count(before), "after": .count(after),
+            "created": .count(created), "deleted": .count(deleted), "changed": .count(changed),
+            "rewritten": .count(rewrittenValues),
+            "samples": state.list(
+                samples.map { sample in
+                    state.record([
+                        "key": .text(sample.key),
+                        "changes": state.list(
+                            sample.changes.map {
+                                state.record([
+                                    "property": .text($0.property), "old": .optional($0.old),
+                                    "new": .optional($0.new),
+                                ])
+                            }), "before": Self.values(sample.before, state),
+                        "after": Self.values(sample.after, state),
+                    ])
+                }),
+        ])
+    }
+
+    private static func values(
+        _ values: [(name: String, value: Value)], _ state: LuaState
+    ) -> LuaValue {
+        state.list(
+            values.map {
+                state.record(["name": .text($0.name), "value": lua($0.value, state)])
+            })
+    }
+
+    /// Returns a value as Lua shows it; a list has its length in the field `n`, because it can contain nil.
+    private static func lua(_ value: Value, _ state: LuaState) -> LuaValue {
+        switch value {
+        case .null: return .nil
+        case .bool(let flag): return .boolean(flag)
+        case .int(let number): return .integer(number)
+        case .double(let number): return .number(number)
+        case .string(let text): return .text(text)
+        case .list(let values):
+            let table = state.makeTable(values.prefix(20).map { lua($0, state) })
+            table["n"] = .count(min(values.count, 20))
+            return .table(table)
+        default: return .text(value.summary)
+        }
+    }
+}
+
+extension LaterWrites {
+    fileprivate func lua(_ state: LuaState) -> LuaValue {
+        state.record([
+            "commits": .count(commits), "base_version": .integer(Int64(clamping: baseVersion)),
+            "created": .count(created), "changed": .count(changed), "deleted": .count(deleted),
+            "losses": state.list(
+                losses.map { loss in
+                    let (kind, reason) = loss.reason.text
+                    return state.record([
+                        "name": .text(loss.qualifiedName), "count": .count(loss.count),
+                        "kind": .text(kind), "reason": .text(reason),
+                    ])
+                }),
+        ])
+    }
+}
+
+extension LaterWrites.Reason {
+    /// The kind of the reason, and the reason as text.
+    fileprivate var text: (kind: String, reason: String) {
+        switch self {
+        case .noSuchProperty:
+            ("no_such_property", "the schema before the migration does not have it")
+        case .notConvertible:
+            ("not_convertible", "the value does not convert exactly to the earlier type")
+        case .createdByMigration: ("created", "the migration created the object")
+        case .missingValue:
+            ("missing_value", "new objects have no value for it, so they have the default or zero")
+        case .refused(let message): ("refused", message)
+        }
+    }
+}
