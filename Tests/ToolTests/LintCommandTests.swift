@@ -64,15 +64,16 @@ import Testing
     }
 
     @Test func `the project's own scripts have no findings`() throws {
-        let files = ["examples", "Sources/CLuaFiles/lua", "Sources/CLuaFiles/lua/api"].flatMap {
-            name in
+        let own = "Sources/CLuaFiles/lua"
+        let files = ["examples", own, own + "/api", own + "/migrate"].flatMap { name in
             let folder = "\(Tool.root)/\(name)"
             return TemporaryFolder.names(in: folder).map { "\(folder)/\($0)" }
         }
         let outcome = try Tool.run(["lint"] + files.filter { $0.hasSuffix(".lua") })
-        // One example shows the result of a misspelled name.
+        // One example shows the result of a misspelled name, and `host` exists only for the files of the program.
         let found = outcome.lines.filter {
             !$0.hasSuffix("has no property 'poeple'; did you mean 'people'?")
+                && !$0.hasSuffix("unknown global 'host'; did you mean 'os'?")
         }
         #expect(found == [])
         #expect(outcome.error == "")

@@ -31,6 +31,11 @@ struct MigrationLocation: ParsableArguments {
 
     @Flag(help: "Report as JSON, including errors.")
     var json = false
+
+    /// Whether the store is a pattern such as `tenants/*.moonpool`.
+    var isPattern: Bool {
+        store.split(separator: "/").last?.contains { $0 == "*" || $0 == "?" } == true
+    }
 }
 
 /// The maximum time that a command waits for other writers.

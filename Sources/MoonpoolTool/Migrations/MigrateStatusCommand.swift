@@ -15,7 +15,7 @@ struct MigrateStatusCommand: ParsableCommand {
     @OptionGroup var location: MigrationLocation
 
     func run() throws {
-        MigrationSession.perform("status", .init(location, allowsPattern: true))
+        MigrationSession.perform("status", .init(location))
     }
 }
 
@@ -42,7 +42,6 @@ struct MigrateCheckCommand: ParsableCommand {
             "check",
             .init(
                 location,
-                ["fail_on": gate.kinds, "format": .optional(output.format?.rawValue)],
-                allowsPattern: true), failure: 2)
+                ["fail_on": gate.kinds, "format": .optional(output.format?.rawValue)]), failure: 2)
     }
 }

@@ -66,7 +66,7 @@ struct MigrateUpCommand: ParsableCommand {
             throw ValidationError("\(name): expected a number, 0 or more")
         }
         guard jobs > 0 else { throw ValidationError("--jobs: expected a number, 1 or more") }
-        guard !continuesEdited || !StorePattern(location.store).isPattern else {
+        guard !continuesEdited || !location.isPattern else {
             throw ValidationError("--continue needs a single store")
         }
         guard dryRun || (sample == nil && report == nil && format == nil) else {
@@ -86,7 +86,7 @@ struct MigrateUpCommand: ParsableCommand {
                     "backup": .optional(backup), "continue": .boolean(continuesEdited),
                     "keep": .optional(keep), "jobs": .count(jobs), "canary": .count(canary),
                     "most_failures": .optional(stopAfterFailures),
-                ], list: argumentsOfMembers, allowsPattern: true), showsProgress: true)
+                ], list: argumentsOfMembers), showsProgress: true)
     }
 
     /// The arguments that the process of each store of a pattern receives.

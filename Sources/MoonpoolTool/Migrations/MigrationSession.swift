@@ -16,8 +16,6 @@ enum MigrationSession {
         var fields: [String: LuaValue] = [:]
         /// The positional arguments.
         var list: [String] = []
-        /// The paths that match a pattern of stores.
-        var stores: [String]?
 
         /// Creates named arguments.
         init(_ fields: KeyValuePairs<String, LuaValue>, list: [String] = []) {
@@ -25,26 +23,20 @@ enum MigrationSession {
             self.list = list
         }
 
-        /// Creates the arguments of a command about a store, or a pattern of stores, and a folder.
+        /// Creates the arguments of a command about a store and a folder.
         init(
             _ location: MigrationLocation, _ fields: KeyValuePairs<String, LuaValue> = [:],
-            list: [String] = [], allowsPattern: Bool = false
+            list: [String] = []
         ) {
             self.init(fields, list: list)
             self.fields["store"] = .text(location.store)
             self.fields["dir"] = .text(location.folder)
             self.fields["json"] = .boolean(location.json)
-            let pattern = StorePattern(location.store)
-            if allowsPattern, pattern.isPattern { stores = pattern.paths }
         }
 
         fileprivate func table(_ state: LuaState) -> LuaTable {
-            func texts(_ values: [String]) -> LuaTable {
-                state.makeTable(values.map { .text($0) })
-            }
-            let table = texts(list)
+            let table = state.makeTable(list.map { .text($0) })
             for (name, value) in fields { table[name] = value }
-            if let stores { table["stores"] = .table(texts(stores)) }
             return table
         }
     }

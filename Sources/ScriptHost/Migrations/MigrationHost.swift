@@ -67,11 +67,17 @@ package final class MigrationHost {
         do {
             return try function.call(arguments).first ?? .nil
         } catch {
+            var error = error
+            guard error.kind != .interrupted else { throw error }
             // A Swift error without a location is thrown itself, so that it gets the location of the calling script.
-            guard let cause = error.underlying as? any ScriptError, error.kind != .interrupted,
+            if let cause = error.underlying as? any ScriptError,
                 cause.scriptMessage == error.message
-            else { throw error }
-            throw cause
+            {
+                throw cause
+            }
+            // The calls of these files are not those of the script.
+            error.traceback = nil
+            throw error
         }
     }
 
@@ -164,10 +170,6 @@ package final class MigrationHost {
         add("make_folder") { _, call in .optional(ProcessServices.makeFolder(try call.text(1))) }
         add("remove") { _, call in
             ProcessServices.remove(try call.text(1))
-            return .nil
-        }
-        add("remove_folder") { _, call in
-            ProcessServices.removeFolder(try call.text(1))
             return .nil
         }
         add("exists") { _, call in .boolean(ProcessServices.exists(try call.text(1))) }

@@ -91,18 +91,17 @@ final class MigrationStore {
         try store.schema.classes.reduce(0) { try $0 + store.view.count(of: $1) }
     }
 
-    private var findings: (SchemaBox) throws -> LuaValue {
-        { [self] schema in
-            let state = host.state
-            return state.list(
-                try SchemaLint.findings(in: store, for: schema.classes).map { finding in
-                    state.record([
-                        "rule": .text(finding.rule.rawValue), "name": .text(finding.qualifiedName),
-                        "message": .text(finding.message), "advice": .text(finding.advice),
-                        "count": .count(finding.count), "objects": state.texts(finding.objects),
-                    ])
-                })
-        }
+    /// Returns the losses and errors that a change to a schema would cause.
+    private func findings(_ schema: SchemaBox) throws -> LuaValue {
+        let state = host.state
+        return state.list(
+            try SchemaLint.findings(in: store, for: schema.classes).map { finding in
+                state.record([
+                    "rule": .text(finding.rule.rawValue), "name": .text(finding.qualifiedName),
+                    "message": .text(finding.message), "advice": .text(finding.advice),
+                    "count": .count(finding.count), "objects": state.texts(finding.objects),
+                ])
+            })
     }
 
     static let type: LuaClass<MigrationStore> = LuaClass(

@@ -48,7 +48,7 @@ local function confirm(args, edit, is_confirmed)
     result.lines = { "nothing to do" }
     return result
   end
-  result.lines = text.append(table.move(edit.steps, 1, #edit.steps, 1, {}), text.indented(edit.difference or {}))
+  result.lines = text.append(text.copy(edit.steps), text.indented(edit.difference or {}))
   if is_confirmed then
     edits.apply(edit)
   elseif not can_ask(args) then
@@ -74,18 +74,18 @@ local function resume(args)
   return { report = edits.report { steps = steps }, lines = text.append(lines, text.indented(steps)) }
 end
 
--- Calls work with each store of a pattern, and f with the store and its result, or with nil, the description of the
--- error and the error.
-local function each(args, work, f)
-  for _, store in ipairs(args.stores) do
+-- Calls work with each store, and f with the store and its result, or with nil, the description of the error and the
+-- error.
+local function each(stores, work, f)
+  for _, store in ipairs(stores) do
     local is_done, result = text.try(work, store)
     f(store, is_done and result or nil, not is_done and host.describe(result) or nil, result)
   end
 end
 
--- Raises an error if no store matches the pattern.
-local function require_stores(args)
-  if #args.stores == 0 then fail("invalid_argument", "no store matches '" .. args.store .. "'") end
+-- Raises an error if a pattern selects no store.
+local function require_stores(args, stores)
+  if #stores == 0 then fail("invalid_argument", "no store matches '" .. args.store .. "'") end
 end
 
 local function error_report(found) return object("code", found.code, "message", found.message) end
@@ -230,19 +230,19 @@ end
 
 -- States.
 
-local function status_of_many(args)
-  local states, stores, problems, errors = {}, {}, {}, 0
+local function status_of_many(args, stores)
+  local states, list, problems, errors = {}, {}, {}, 0
   folder.open(args.dir)  -- an error in the folder is reported once, not for each store
-  require_stores(args)
-  each(args, function(store) return check.state(run(args, store)) end, function(store, state, found)
+  require_stores(args, stores)
+  each(stores, function(store) return check.state(run(args, store)) end, function(store, state, found)
     if state then
       states[#states + 1] = { store = store, state = state }
       for _, problem in ipairs(state.problems) do problems[#problems + 1] = store .. ": " .. problem end
-      stores[#stores + 1] = object("store", store, "report", reports.state(state))
+      list[#list + 1] = object("store", store, "report", reports.state(state))
     else
       errors = errors + 1
       problems[#problems + 1] = store .. ": " .. found.message
-      stores[#stores + 1] = object("store", store, "error", error_report(found))
+      list[#list + 1] = object("store", store, "error", error_report(found))
     end
   end)
   local counts = { error = errors }
@@ -258,13 +258,14 @@ local function status_of_many(args)
   local lines = text.append(reports.table(states), problems)
   lines[#lines + 1] = text.count(#states + errors, "stores") .. ": " .. table.concat(summary, ", ")
   return {
-    report = object("stores", stores, "summary", text.named(names, function(name) return counts[name] or 0 end)),
+    report = object("stores", list, "summary", text.named(names, function(name) return counts[name] or 0 end)),
     lines = lines, exit_code = errors == 0 and 0 or 1,
   }
 end
 
 function commands.status(args)
-  if args.stores then return status_of_many(args) end
+  local stores = fleet.stores(args.store)
+  if stores then return status_of_many(args, stores) end
   local state = check.state(run(args))
   return { report = reports.state(state), lines = reports.state_lines(state) }
 end
@@ -281,22 +282,22 @@ local function outcome(args, store)
   }
 end
 
-local function check_many(args)
-  local list, passed, lines, stores, codes = {}, {}, {}, {}, {}
+local function check_many(args, stores)
+  local list, passed, lines, states, codes = {}, {}, {}, {}, {}
   folder.open(args.dir)
-  require_stores(args)
-  each(args, function(store) return outcome(args, store) end, function(store, found, failure, reason)
+  require_stores(args, stores)
+  each(stores, function(store) return outcome(args, store) end, function(store, found, failure, reason)
     lines[#lines + 1] = store .. ":"
     local added
     if found then
       added = found.findings
       if #added == 0 then passed[#passed + 1] = store .. ": " .. reports.summary(found.state) end
       text.append(lines, text.indented(found.lines))
-      stores[#stores + 1] = object("store", store, "report", reports.state(found.state))
+      states[#states + 1] = object("store", store, "report", reports.state(found.state))
     else
       added = { findings.of_error(reason, {}) }
       lines[#lines + 1] = "  error: " .. failure.message
-      stores[#stores + 1] = object("store", store, "error", error_report(failure))
+      states[#states + 1] = object("store", store, "error", error_report(failure))
     end
     for _, finding in ipairs(added) do finding.store = store end
     text.append(list, added)
@@ -305,11 +306,12 @@ local function check_many(args)
   -- An error takes precedence over a failed gate, and a failed gate over pending migrations.
   local code = codes[2] and 2 or codes[3] and 3 or codes[1] and 1 or 0
   if args.format then return formatted(args, list, "migrate check " .. args.store, passed, code) end
-  return { report = object("stores", stores), lines = lines, exit_code = code }
+  return { report = object("stores", states), lines = lines, exit_code = code }
 end
 
 function commands.check(args)
-  if args.stores then return check_many(args) end
+  local stores = fleet.stores(args.store)
+  if stores then return check_many(args, stores) end
   local found = outcome(args, args.store)
   if args.format then
     local passed = #found.findings == 0 and { reports.summary(found.state) } or {}
@@ -364,30 +366,31 @@ local function up_one(args, store)
 end
 
 -- Rehearses the migrations of each store; the exit code is the highest one.
-local function dry_run_each(args)
-  local lines, stores, code = {}, {}, 0
-  each(args, function(store) return up_one(args, store) end, function(store, result, found)
+local function dry_run_each(args, stores)
+  local lines, list, code = {}, {}, 0
+  each(stores, function(store) return up_one(args, store) end, function(store, result, found)
     result = result or {
       report = object("error", error_report(found)), lines = { "error: " .. found.message }, exit_code = 1,
     }
     lines[#lines + 1] = store .. ":"
     text.append(lines, text.indented(result.lines))
-    stores[#stores + 1] = object("store", store, "report", result.report)
+    list[#list + 1] = object("store", store, "report", result.report)
     code = math.max(code, result.exit_code or 0)
   end)
-  return { report = object("stores", stores), lines = lines, exit_code = code }
+  return { report = object("stores", list), lines = lines, exit_code = code }
 end
 
 function commands.up(args)
-  if not args.stores then return up_one(args, args.store) end
-  require_stores(args)
+  local stores = fleet.stores(args.store)
+  if not stores then return up_one(args, args.store) end
+  require_stores(args, stores)
   folder.open(args.dir)
-  if args.dry_run and (args.report or args.report_format) and #args.stores ~= 1 then
+  if args.dry_run and (args.report or args.report_format) and #stores ~= 1 then
     fail("invalid_argument", "--report and --format need a single store; '" .. args.store .. "' matches "
-      .. #args.stores)
+      .. #stores)
   end
-  if args.dry_run then return dry_run_each(args) end
-  args.fleet = fleet.new(args.stores)
+  if args.dry_run then return dry_run_each(args, stores) end
+  args.fleet = fleet.new(stores)
   fleet.run(args.fleet, args, args)
   return fleet.result(args.fleet)
 end

@@ -6,6 +6,20 @@ local fail = text.fail
 
 local fleet = {}
 
+-- Returns the paths that a pattern such as `tenants/*.moonpool` selects, in order; nil for an argument that has no `*`
+-- or `?` in its last part.
+function fleet.stores(argument)
+  local prefix, name = string.match(argument, "^(.*/)([^/]*)$")
+  local pattern = name or argument
+  if not string.find(pattern, "[*?]") then return nil end
+  local forms = { ["*"] = ".*", ["?"] = utf8.charpattern }
+  local form = "^" .. string.gsub(string.gsub(pattern, "[^%w*?\128-\255]", "%%%0"), "[*?]", forms) .. "$"
+  return text.map(host.names(prefix or ".") or {}, function(store)
+    local is_shown = string.sub(store, 1, 1) ~= "." or string.sub(pattern, 1, 1) == "."
+    return is_shown and string.find(store, form) and (prefix or "") .. store or nil
+  end)
+end
+
 local function words(state) return (string.gsub(state, "_", " ")) end
 
 local function count(members, state)

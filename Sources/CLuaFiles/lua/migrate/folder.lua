@@ -239,6 +239,11 @@ function folder.require_squashed(self)
     "finish the squash with moonpool migrate squash --to " .. squash.file.number .. " --dir " .. self.path)
 end
 
+-- Returns whether a merge has copied a file.
+function folder.is_merged(file, copy)
+  return text.find(copy.former, function(origin) return folder.matches(file, origin) end) ~= nil
+end
+
 -- Returns a migration and its copy with another number, if both are in the folder; only one of them may run.
 function folder.unfinished_move(self)
   for _, copy in ipairs(self.files) do
@@ -248,7 +253,7 @@ function folder.unfinished_move(self)
         if file.checksum == copy.checksum and file.name == copy.name and file.number < copy.number and file.has_up then
           return file, copy
         end
-        local is_origin = text.find(copy.former, function(origin) return folder.matches(file, origin) end) ~= nil
+        local is_origin = folder.is_merged(file, copy)
         if is_origin or text.find(copy.former, function(origin) return text.contains(file.former, origin) end) then
           if is_origin or file.number < copy.number then return file, copy end
           return copy, file
@@ -256,11 +261,6 @@ function folder.unfinished_move(self)
       end
     end
   end
-end
-
--- Returns whether a merge has copied a file.
-function folder.is_merged(file, copy)
-  return text.find(copy.former, function(origin) return folder.matches(file, origin) end) ~= nil
 end
 
 -- Returns a folder whose files can be applied; raises an error if they are not numbered without gaps.
@@ -337,7 +337,7 @@ local function qualified_names(result, name, invalid)
   if type(list) ~= "table" or count ~= #list then
     invalid("expected '" .. name .. "' to be an array of names such as { \"Person.phone\", \"Toy\" }")
   end
-  return table.move(list, 1, #list, 1, {})
+  return text.copy(list)
 end
 
 local function schema_of(self, file, result, drops)
@@ -426,7 +426,7 @@ function folder.down_losses(script, schema, added)
   if not added then
     added = text.map(host.differences(schema, script.schema), function(difference) return difference.addition end)
   end
-  return text.append(table.move(script.down_drops, 1, #script.down_drops, 1, {}), added)
+  return text.append(text.copy(script.down_drops), added)
 end
 
 return folder

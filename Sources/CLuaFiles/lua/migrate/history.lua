@@ -227,7 +227,7 @@ function history.compare(run, store)
   local log, interrupted = store:log(), store:interrupted()
   local self = history.of(log, run.dir, run.store)
   self.own_problems = self.problems
-  self.problems = table.move(self.problems, 1, #self.problems, 1, {})
+  self.problems = text.copy(self.problems)
   local following = self.pending[1]
   if interrupted and following and history.continues(run, interrupted, following) then self.resumable = interrupted end
   if interrupted and not self.resumable and interrupted.number then

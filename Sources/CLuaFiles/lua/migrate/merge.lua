@@ -129,7 +129,7 @@ local function rewritten(dir, file, number, schema, present)
   end
   if not file.is_delta then set("schema", schema:text()) end
   set("parent", host.quote(folder.identity(present)))
-  set("merged_from", text.literal(text.append(table.move(file.former, 1, #file.former, 1, {}), folder.checksums(file))))
+  set("merged_from", text.literal(text.append(text.copy(file.former), folder.checksums(file))))
   local name = text.number(number) .. "_" .. file.name .. ".lua"
   return folder.file(number, file.name, text.path(name, dir.path), source)
 end
@@ -152,7 +152,7 @@ function merge.edit(dir, files)
   local branch = folder.subset(dir, text.append(base, files))
   local latest = folder.schema_after(folder.subset(dir, others), last)
   local edit = { folder = dir.path, steps = {}, difference = {}, writes = {}, removals = {} }
-  local present = table.move(others, 1, #others, 1, {})
+  local present = text.copy(others)
   for index, file in ipairs(files) do
     latest = folder.changed(branch, file, latest)
     local new = rewritten(dir, file, last.number + index, latest, present)

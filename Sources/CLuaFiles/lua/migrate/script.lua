@@ -89,7 +89,7 @@ local function class_candidates(differences, before, wanted)
     for _, added in ipairs(removed.kind == "class_removed" and differences or {}) do
       if added.kind == "class_added" then
         local present = properties(before, removed.class)
-        local left, unmatched = table.move(properties(wanted, added.class), 1, 1000, 1, {}), {}
+        local left, unmatched = text.copy(properties(wanted, added.class)), {}
         for _, property in ipairs(present) do
           if not take(left, function(other) return other.name == property.name end) then
             unmatched[#unmatched + 1] = property
@@ -138,7 +138,7 @@ local function property_candidates(differences, renamed)
       and new.target == (old.target and (renamed[old.target] or old.target))
   end
   local function joined(list, changed, key)
-    return text.append(table.move(list, 1, #list, 1, {}), text.map(changed, function(item) return item[key] end))
+    return text.append(text.copy(list), text.map(changed, function(item) return item[key] end))
   end
   local candidates = {}
   for name, class in pairs(classes) do
@@ -184,7 +184,7 @@ end
 
 -- Returns the renames in an order in which no new name is taken; a ring of names is opened with a temporary name.
 local function rename_steps(plan)
-  local left, steps = table.move(plan.renames, 1, #plan.renames, 1, {}), {}
+  local left, steps = text.copy(plan.renames), {}
   while #left > 0 do
     local _, free = text.find(left, function(following)
       return not text.find(left, function(other)

@@ -96,7 +96,7 @@ local function test_generated(dir, file, script, kind)
   local is_applied, report = text.try(apply, dir, file, store)
   if not is_applied then return "up rejects them: " .. host.describe(report).message end
   revert(dir, file, store)
-  local lost = text.append(table.move(script.drops, 1, #script.drops, 1, {}), script.down_drops)
+  local lost = text.append(text.copy(script.drops), script.down_drops)
   text.append(lost, text.map(report.dropped, function(dropped) return dropped.name end))
   for _, difference in ipairs(report.differences) do
     local prefix = difference.renamed and difference.class .. "."

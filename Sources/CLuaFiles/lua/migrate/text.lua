@@ -32,6 +32,8 @@ function text.contains(list, value)
   return text.find(list, function(item) return item == value end) ~= nil
 end
 
+function text.copy(list) return table.move(list, 1, #list, 1, {}) end
+
 function text.append(list, more) return table.move(more, 1, #more, #list + 1, list) end
 
 -- Returns the names of a map in order.

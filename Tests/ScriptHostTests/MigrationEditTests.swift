@@ -1,0 +1,180 @@
+import EventLoops
+import LuaHost
+import ScriptHost
+import Synchronization
+import TestThreads
+import Testing
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// A change of a folder that ends after any of its steps is finished when the command runs again.
+@Suite struct MigrationEditTests {
+    private struct Killed: Error {}
+
+    /// The primitives that change files.
+    private static let steps = ["write", "rename", "remove", "make_folder"]
+
+    /// Runs a command of `moonpool migrate` in a folder, which ends after this number of changes of files; returns
+    /// whether it has finished.
+    private func run(
+        _ command: String, _ list: [String], _ fields: [String: LuaValue], in folder: String,
+        steps: Int = .max
+    ) throws -> Bool {
+        let outcome = Mutex<Result<Void, any Error>?>(nil)
+        let script = try Script(ScriptConfiguration(name: "edit")) { context in
+            let state = context.state
+            let host = MigrationHost.attached(to: context)
+            guard let primitives = state.runtime["host"].table else { return 1 }
+            var left = steps
+            for name in Self.steps {
+                guard let original = primitives[name].function else { return 1 }
+                primitives[name] = .function(
+                    state.makeFunction(name) { call in
+                        guard left > 0 else { throw Killed() }
+                        left -= 1
+                        return try call.answer(original.call(call.rest(from: 1)))
+                    })
+            }
+            let arguments = state.makeTable(list.map { .text($0) })
+            arguments["dir"] = .text(folder + "/m")
+            arguments["store"] = .text(folder + "/s")
+            for (name, value) in fields { arguments[name] = value }
+            let result = Result {
+                _ = try host.call("run", of: "commands", [.text(command), .table(arguments)])
+            }
+            outcome.withLock { $0 = result }
+            return 0
+        }
+        _ = script.wait()
+        switch outcome.withLock({ $0 }) {
+        case .success?: return true
+        case .failure(let error)?:
+            guard error is Killed || (error as? LuaError)?.underlying is Killed else {
+                throw error
+            }
+            return false
+        case nil: throw Killed()
+        }
+    }
+
+    /// The texts of the files in a folder and its subfolder `squashed`, by name.
+    private func content(_ folder: String) throws -> [String: String] {
+        var result: [String: String] = [:]
+        for part in ["m/", "m/squashed/"] {
+            for name in ProcessServices.names(in: "\(folder)/\(part)") ?? []
+            where name != "squashed" {
+                let bytes = try ProcessServices.readWhole("\(folder)/\(part)\(name)")
+                result[part + name] = String(decoding: bytes, as: UTF8.self)
+            }
+        }
+        return result
+    }
+
+    /// Makes a folder with these migrations, the first `applied` of which were applied to a store.
+    private func make(_ files: KeyValuePairs<String, String>, applied: Int) throws
+        -> TemporaryFolder
+    {
+        let folder = try TemporaryFolder()
+        try folder.make("m")
+        for (index, (name, text)) in files.enumerated() {
+            if index == applied, applied > 0 { try up(folder) }
+            try folder.write(text, to: "m/" + name)
+        }
+        if applied == files.count { try up(folder) }
+        return folder
+    }
+
+    private func up(_ folder: TemporaryFolder) throws {
+        let script = try ScriptFixture(
+            "moonpool.migrate.up('\(folder.path)/s', { dir = '\(folder.path)/m' })")
+        #expect(script.finish() == 0, "\(script.log)")
+    }
+
+    /// Compares the end of a command with its end after it was killed after every change of a file.
+    private func killEverywhere(
+        _ command: String, _ list: [String] = [], _ fields: [String: LuaValue] = [:],
+        _ make: () throws -> TemporaryFolder
+    ) throws {
+        let done = try make()
+        #expect(try run(command, list, fields, in: done.path))
+        let after = try content(done.path)
+        var steps = 0
+        var isFinished = false
+        while !isFinished {
+            let folder = try make()
+            isFinished = try run(command, list, fields, in: folder.path, steps: steps)
+            if !isFinished {
+                #expect(
+                    try run(command, list, fields, in: folder.path), "killed after \(steps) steps")
+            }
+            // A file under its temporary name is written again by the next change.
+            let left = try content(folder.path).filter { !$0.key.hasSuffix(".new") }
+            #expect(left == after, "killed after \(steps) steps")
+            steps += 1
+        }
+        #expect(steps > 3)
+    }
+
+    private static let person = "return { schema = { P = { id = 'int primary' } } }"
+    private static let mail = "return { changes = { P = { mail = 'string?' } } }"
+    private static let phone = "return { changes = { P = { phone = 'string?' } } }"
+
+    @Test func `a merge of several files`() throws {
+        try killEverywhere("merge", ["0002_phone.lua", "0003_fax.lua"]) {
+            try make(
+                [
+                    "0001_person.lua": Self.person, "0002_mail.lua": Self.mail,
+                    "0002_phone.lua": Self.phone,
+                    "0002_phone_test.lua": "return { after = function() end }",
+                    "0003_fax.lua": "return { changes = { P = { fax = 'string?' } } }",
+                ], applied: 0)
+        }
+    }
+
+    @Test func `a squash`() throws {
+        try killEverywhere("squash", [], ["to": 2]) {
+            try make(
+                [
+                    "0001_person.lua": Self.person, "0002_phone.lua": Self.phone,
+                    "0002_phone_test.lua": "return { after = function() end }",
+                ], applied: 0)
+        }
+    }
+
+    @Test func `a repair that adopts the schema of a store`() throws {
+        try killEverywhere("repair", [], ["yes": true]) {
+            let folder = try make(
+                ["0001_person.lua": Self.person, "0002_phone.lua": Self.phone], applied: 2)
+            let script = try ScriptFixture(
+                """
+                local store <close> = moonpool.open '\(folder.path)/s'
+                store:define { Extra = { x = "int" } }
+                """)
+            #expect(script.finish() == 0, "\(script.log)")
+            return folder
+        }
+    }
+
+    @Test func `migrations do not see the functions that run them`() throws {
+        let folder = try make(
+            [
+                "0001_person.lua": """
+                assert(host == nil and _G.host == nil and not pcall(require, "migrate/up"))
+                string.format, string.match, table.concat, select = nil, nil, nil, nil
+                \(Self.person)
+                """
+            ], applied: 0)
+        let script = try ScriptFixture(
+            """
+            local options = { dir = '\(folder.path)/m' }
+            moonpool.migrate.up('\(folder.path)/s', options)
+            log(moonpool.migrate.check('\(folder.path)/s', options))
+            """)
+        #expect(script.finish() == 0)
+        #expect(script.log == ["0"])
+    }
+}
