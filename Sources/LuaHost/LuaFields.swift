@@ -168,6 +168,13 @@ private func kind(_ tag: Int32) -> LuaFieldKind {
         let pointer = UnsafeRawPointer(bitPattern: Int(value.pointee.u.i))!
         return Unmanaged<Object>.fromOpaque(pointer).takeUnretainedValue()
     }
+    /// The Swift object, if the kind is `.box`; nil otherwise.
+    package var swiftObject: AnyObject? {
+        guard value.pointee.tag == SHIM_BOX else { return nil }
+        // because the kind of an empty box is not `.box`
+        let pointer = UnsafeRawPointer(bitPattern: Int(value.pointee.u.i))!
+        return Unmanaged<AnyObject>.fromOpaque(pointer).takeUnretainedValue()
+    }
     /// Returns the keys of an array of live objects of one class, in order; nil for an empty array and for other
     /// values.
     ///

@@ -15,6 +15,18 @@ package struct LuaUserdata: Hashable, Sendable {
         return state.object(at: -1, of: type, on: L)
     }
 
+    /// The Swift object in the userdata; nil for other userdata, or if the object was released.
+    package var swiftObject: AnyObject? {
+        guard let state = reference.home.state else { return nil }
+        let L = state.stack
+        state.push(reference, on: L)
+        defer { shim_settop(L, shim_top(L) - 1) }
+        var cls: OpaquePointer?
+        return shim_to_box(L, -1, &cls).map {
+            Unmanaged<AnyObject>.fromOpaque($0).takeUnretainedValue()
+        }
+    }
+
     /// The live object of the userdata: its class and key.
     package var liveObject: LuaLiveObject? {
         guard let state = reference.home.state else { return nil }

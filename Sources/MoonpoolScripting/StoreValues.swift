@@ -38,14 +38,7 @@ extension StoredType {
     fileprivate var scriptName: String { type.rawValue }
 
     var scriptAnnotation: String {
-        switch type {
-        case .date: "moonpool.Date"
-        case .uuid: "moonpool.UUID"
-        case .objectID: "moonpool.ObjectID"
-        case .decimal: "moonpool.Decimal|number"
-        case .data: "string"
-        default: "any"
-        }
+        type == .decimal ? "moonpool.Decimal|number" : type.traits.luaType
     }
 
     /// Converts text to data if this is the type.

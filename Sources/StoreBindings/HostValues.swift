@@ -26,48 +26,13 @@ extension StoreModule {
         case .integer(let number): return .int(number)
         case .number(let number): return .double(number)
         case .string(let string): return string.text.map(Value.string) ?? .data(string.bytes)
-        case .userdata(let userdata):
-            if let live = userdata.liveObject {
-                return live.type === dates
-                    ? .date(Timestamp(microseconds: live.key)) : nil
-            }
-            if let box = userdata.object(as: UUIDBox.type) { return .uuid(box.identifier) }
-            if let box = userdata.object(as: ObjectIDBox.type) { return .objectID(box.identifier) }
-            if let box = userdata.object(as: DecimalBox.type) { return .decimal(box.number) }
-            if let box = userdata.object(as: DataBox.type) { return .data(box.bytes) }
-            return userdata.object(as: NullMarker.type) != nil ? .null : nil
+        case .userdata(let userdata): return json.value(userdata)
         default: return nil
         }
     }
 
     /// Returns the Lua value of a value that contains no objects.
-    package func luaValue(plain value: Value) -> LuaValue {
-        switch value {
-        case .null, .object: .nil
-        case .bool(let flag): .boolean(flag)
-        case .int(let number): .integer(number)
-        case .float(let number): .number(Double(number))
-        case .double(let number): .number(number)
-        case .string(let text): .text(text)
-        case .data(let bytes): .string(LuaString(bytes: bytes))
-        case .date(let moment): dates.userdata(moment, state)
-        case .uuid(let identifier): state.userdata(UUIDBox(identifier), UUIDBox.type)
-        case .objectID(let identifier): state.userdata(ObjectIDBox(identifier), ObjectIDBox.type)
-        case .decimal(let number): state.userdata(DecimalBox(number), DecimalBox.type)
-        case .list(let values): .table(state.makeTable(values.map(copied)))
-        case .dictionary(let values): .table(table(plain: values))
-        }
-    }
-
-    private func table(plain values: ValueMap) -> LuaTable {
-        let table = json.makeMap(ofCount: values.count)
-        for (name, value) in values { table[name] = copied(value) }
-        return table
-    }
-
-    private func copied(_ value: Value) -> LuaValue {
-        value == .null ? null : luaValue(plain: value)
-    }
+    package func luaValue(plain value: Value) -> LuaValue { json.lua(value) }
 
     private func handle(of source: ObjectSource) throws -> StoreHandle {
         guard case .store(let store) = source else {

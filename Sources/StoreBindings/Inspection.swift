@@ -42,9 +42,9 @@ extension StoreModule {
     /// Returns the contents of a value, or nil if it is not a Moonpool value.
     package func inspect(_ value: LuaValue) -> Inspection? {
         guard let userdata = value.userdata else { return nil }
-        if let live = userdata.liveObject {
-            if let (_, object) = live.stored { return .object(object) }
-            return live.type === dates ? .text(Timestamp(microseconds: live.key).description) : nil
+        if let (_, object) = userdata.liveObject?.stored { return .object(object) }
+        if let value = json.value(userdata) {
+            return .text(value == .null ? "null" : value.summary)
         }
         if let results = userdata.object(as: ResultsHandle.type) {
             return .results(results.results)
@@ -69,15 +69,7 @@ extension StoreModule {
         }
         if let handle = userdata.object(as: StoreHandle.type) { return .store(handle) }
         if let token = userdata.object(as: TokenHandle.type) { return .token(token) }
-        if let box = userdata.object(as: UUIDBox.type) { return .text(box.identifier.description) }
-        if let box = userdata.object(as: ObjectIDBox.type) {
-            return .text(box.identifier.description)
-        }
-        if let box = userdata.object(as: DecimalBox.type) { return .text(box.number.description) }
-        if let box = userdata.object(as: FloatBox.type) { return .text(box.number.description) }
-        if let box = userdata.object(as: DataBox.type) { return .text("\(box.bytes.count) bytes") }
         if let frozen = userdata.object(as: FrozenSpace.type) { return .text(frozen.summary) }
-        if userdata.object(as: NullMarker.type) != nil { return .text("null") }
         if let box = userdata.object(as: ReferenceBox.type) { return .text(box.text) }
         return host?.inspect(userdata).map { .text($0.text) }
     }

@@ -30,8 +30,7 @@ struct ModuleFunctions {
             call.answer(try weak.module().defaultStore(open), StoreHandle.type)
         }
         add("date") { try dates.make($0) }
-        add("uuid", UUIDBox.make)
-        add("object_id", ObjectIDBox.make)
+        for type in FixedType.all { add(type.traits.name) { try FixedBox.make(type, $0) } }
         add("decimal", DecimalBox.make)
         add("data") { call in call.answer(DataBox(try call.string(1).bytes), DataBox.type) }
         add("float", FloatBox.make)
@@ -88,7 +87,7 @@ struct ModuleFunctions {
         EffectFunctions(module).install()
         add("reference") { call in try weak.module().makeReference(call) }
         table["null"] = module.null
-        TransferModule(state: state, json: module.json, dates: module.dates).install(in: table)
+        TransferModule(state: state, json: module.json).install(in: table)
         addMethodsAsFunctions(add)
     }
 
@@ -103,9 +102,9 @@ struct ModuleFunctions {
     private func addMethodsAsFunctions(
         _ add: (String, @escaping (borrowing LuaCall) throws -> LuaAnswer) -> Void
     ) {
-        let own: Set = [
-            "open", "default", "date", "uuid", "object_id", "decimal", "data", "float", "new",
-        ]
+        let own = Set(
+            ["open", "default", "date", "decimal", "data", "float", "new"]
+                + FixedType.all.map(\.traits.name))
         let names =
             ObjectClass.methods.members.map(\.name) + ResultsHandle.type.members.map(\.name)
             + ListHandle.type.members.map(\.name) + SetHandle.type.members.map(\.name)

@@ -5,19 +5,7 @@ import ObjectStore
 enum ValueText {
     /// Returns the text of a single value; nil for null, links and collections.
     static func text(_ value: Value) -> String? {
-        switch value {
-        case .bool(let flag): flag ? "true" : "false"
-        case .int(let number): String(number)
-        case .float(let number): number.description
-        case .double(let number): number.description
-        case .string(let text): text
-        case .data(let bytes): Base64.encode(bytes)
-        case .date(let moment): moment.description
-        case .uuid(let identifier): identifier.description
-        case .objectID(let identifier): identifier.description
-        case .decimal(let number): number.description
-        default: nil
-        }
+        if case .data(let bytes) = value { Base64.encode(bytes) } else { value.text }
     }
 
     /// Parses the usual text of a bool, a date or a decimal without creating a string.
@@ -66,8 +54,7 @@ enum ValueText {
         case .date:
             guard let moment = PreciseTimestamp(text), moment.isExact else { return nil }
             return .date(moment.floor)
-        case .uuid: return UUIDValue(text).map(Value.uuid)
-        case .objectID: return ObjectIDValue(text).map(Value.objectID)
+        case .fixed(let type): return type.traits.parse(text).map(Value.fixed)
         default: return nil
         }
     }

@@ -8,6 +8,7 @@
 ///     double                 8 bytes
 ///     decimal, uuid          16 bytes
 ///     objectID               12 bytes
+///     fixed12, fixed16       u8 number of the type, 12 or 16 bytes: a value of another type of a fixed size
 ///     string, data, key      u32 length, the bytes
 ///     link                   u32 table, i64 key of the row
 ///     cutLink                as for link: the row was deleted, and the value reads as nil
@@ -21,6 +22,7 @@ package enum MixedTag: UInt8, Sendable {
     case no, yes, int, date, float, double, decimal, uuid, objectID, string, data, key, link,
         cutLink
     case list, map
+    case fixed12, fixed16
 }
 
 /// The links in the bytes of mixed values.
@@ -57,7 +59,9 @@ struct MixedLinks {
             case .int, .date, .double: size = 8
             case .list, .map: size = 8
             case .objectID, .link, .cutLink: size = 12
+            case .fixed12: size = 13
             case .decimal, .uuid: size = 16
+            case .fixed16: size = 17
             case .string, .data, .key:
                 guard bytes.count - position >= 4 else { return links }
                 size = 4 + Int(bytes.loadUnaligned(fromByteOffset: position, as: UInt32.self))

@@ -76,9 +76,7 @@ struct QueryExpression: Sendable {
 
     private static func literal(_ value: Mixed) -> String? {
         switch value {
-        case .null: "nil"
-        case .bool(let flag): String(flag)
-        case .int(let number): String(number)
+        case .null, .bool, .int: value.engineValue.summary
         case .float(let number): number.isFinite ? String(number) : nil
         case .double(let number): number.isFinite ? String(number) : nil
         case .string(let text): quoted(text)

@@ -75,8 +75,10 @@ extension Mixed {
         case .string(let text): self = .string(text)
         case .data(let bytes): self = .data(bytes)
         case .date(let moment): self = .date(moment)
-        case .uuid(let identifier): self = .uuid(identifier)
-        case .objectID(let identifier): self = .objectID(identifier)
+        case .fixed(let fixed):
+            self =
+                fixed.uuid.map(Mixed.uuid) ?? fixed.objectID.map(Mixed.objectID)
+                ?? .data(fixed.bytes)
         case .decimal(let number): self = .decimal(number)
         case .object(let reference): self = .object(AnyObjectID(reference, nil, in: 0))
         case .list(let values): self = .list(values.map(Mixed.init(_:)))

@@ -82,10 +82,6 @@ extension ObjectIDValue: OrderedValue {
         }
         self = identifier
     }
-    /// Generates an ID from the current time and random bits.
-    public static func generate() -> ObjectIDValue {
-        generate(seconds: UInt32(truncatingIfNeeded: Timestamp.now.microseconds / 1_000_000))
-    }
 }
 
 extension Mixed: OrderedValue {

@@ -57,9 +57,9 @@ struct AggregateRule {
     /// Converts a result to the property's type.
     func value(_ result: Scalar) -> Value {
         switch kind {
-        case .count: Results.value(result, .int)
+        case .count: result.value(of: .int)
         case .sum: Results.sum(result, type)
-        case .minimum, .maximum: Results.value(result, type)
+        case .minimum, .maximum: result.value(of: type)
         case .average: Results.average(result)
         }
     }

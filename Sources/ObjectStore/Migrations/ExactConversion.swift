@@ -49,23 +49,19 @@ enum ExactConversion {
         case .string: return text(value).map(Value.string)
         case .data: return data(value)
         case .decimal: return decimal(value).map(Value.decimal)
-        case .date: return same(value, .date) ?? parsed(value) { Timestamp($0).map(Value.date) }
-        case .uuid: return same(value, .uuid) ?? parsed(value) { UUIDValue($0).map(Value.uuid) }
-        case .objectID:
-            return same(value, .objectID) ?? parsed(value) { ObjectIDValue($0).map(Value.objectID) }
+        case .date: return parsed(value, property.type) { Timestamp($0).map(Value.date) }
+        case .fixed(let type):
+            return parsed(value, property.type) { type.traits.parse($0).map(Value.fixed) }
         default: return nil
         }
     }
 
-    private static func same(_ value: Value, _ type: PropertyType) -> Value? {
-        switch (value, type) {
-        case (.date, .date), (.uuid, .uuid), (.objectID, .objectID): value
-        default: nil
-        }
-    }
-
-    /// Parses a text; nil if writing the parsed value does not give the same text again.
-    private static func parsed(_ value: Value, _ parse: (String) -> Value?) -> Value? {
+    /// Returns a value of the type itself, or parses a text; nil if writing the parsed value does not give the same text
+    /// again.
+    private static func parsed(
+        _ value: Value, _ type: PropertyType, _ parse: (String) -> Value?
+    ) -> Value? {
+        if value.type == type { return value }
         guard case .string(let written) = value, let result = parse(written),
             text(result) == written
         else { return nil }
@@ -147,18 +143,7 @@ enum ExactConversion {
     }
 
     private static func text(_ value: Value) -> String? {
-        switch value {
-        case .string(let text): text
-        case .bool(let flag): flag ? "true" : "false"
-        case .int(let number): String(number)
-        case .float(let number): "\(number)"
-        case .double(let number): "\(number)"
-        case .data(let bytes): String(validating: bytes, as: UTF8.self)
-        case .date(let moment): moment.description
-        case .uuid(let identifier): identifier.description
-        case .objectID(let identifier): identifier.description
-        case .decimal(let number): number.description
-        default: nil
-        }
+        if case .data(let bytes) = value { return String(validating: bytes, as: UTF8.self) }
+        return value.text
     }
 }

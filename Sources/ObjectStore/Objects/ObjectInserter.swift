@@ -202,8 +202,8 @@ package final class ObjectInserter {
         case (.date, .date(let moment)): writer.append(word: moment.microseconds)
         case (.string, .string(let text)): writer.append(string: text)
         case (.data, .data(let bytes)): writer.append(bytes: bytes)
-        case (.uuid, .uuid(let identifier)): writer.append(bytes: identifier.bytes)
-        case (.objectID, .objectID(let identifier)): writer.append(bytes: identifier.bytes)
+        case (.fixed(let type), .fixed(let value)) where type == value.type:
+            writer.append(bytes: value.bytes)
         case (.decimal, .decimal(let number)): writer.append(bytes: number.bytes)
         case (.object, .object(let reference)) where field.linked == reference.table:
             guard (try? plan.collectionTargets[reference.table]?.isPresent(reference.key)) == true
@@ -255,8 +255,8 @@ package final class ObjectInserter {
         case (.data, .data(let bytes)) where bytes.count <= StoreLimits.valueBytes:
             writer.setBytes(column, bytes)
         case (.date, .date(let moment)): writer.setInt(column, moment.microseconds)
-        case (.uuid, .uuid(let identifier)): writer.setBytes(column, identifier.bytes)
-        case (.objectID, .objectID(let identifier)): writer.setBytes(column, identifier.bytes)
+        case (.fixed(let type), .fixed(let value)) where type == value.type:
+            writer.setBytes(column, value.bytes)
         case (.decimal, .decimal(let number)): writer.setBytes(column, number.bytes)
         case (.object, .object(let reference)) where field.linked == reference.table:
             writer.setLink(column, reference.key)
@@ -396,34 +396,16 @@ package final class ObjectInserter {
 
     private func stored(_ field: Field) -> Value {
         let column = field.column
-        switch field.type {
-        case .int: return writer.int(column).map(Value.int) ?? .null
-        case .date:
-            return writer.int(column).map { .date(Timestamp(microseconds: $0)) } ?? .null
-        case .bool: return writer.int(column).map { .bool($0 != 0) } ?? .null
-        case .double: return writer.double(column).map(Value.double) ?? .null
-        case .float: return writer.float(column).map(Value.float) ?? .null
-        case .object:
-            guard let table = field.linked, let key = writer.link(column) else { return .null }
-            return .object(ObjectReference(table: table, key: key))
-        case .backlinks: return .null
-        case .string, .data, .uuid, .objectID, .decimal, .mixed:
-            guard let bytes = writer.bytes(column) else { return .null }
-            return Value(stored: bytes, as: field.type)
-        }
-    }
-}
-
-extension Value {
-    /// Creates a value of a type that is stored as bytes.
-    fileprivate init(stored bytes: [UInt8], as type: PropertyType) {
-        switch type {
-        case .string: self = .string(String(decoding: bytes, as: UTF8.self))
-        case .uuid: self = UUIDValue(bytes: bytes).map(Value.uuid) ?? .null
-        case .objectID: self = ObjectIDValue(bytes: bytes).map(Value.objectID) ?? .null
-        case .decimal: self = DecimalValue(bytes: bytes).map(Value.decimal) ?? .null
-        default: self = .data(bytes)
-        }
+        let element: ListElement? =
+            switch field.type.columnKind {
+            case .bool, .int: writer.int(column).map(ListElement.int)
+            case .float: writer.float(column).map(ListElement.float)
+            case .double: writer.double(column).map(ListElement.double)
+            case .link: writer.link(column).map { .int($0.rawValue) }
+            case .string, .data, .bytes12, .bytes16: writer.bytes(column).map(ListElement.bytes)
+            case .list, nil: nil
+            }
+        return Value(element ?? .null, of: field.type, target: field.linked)
     }
 }
 

@@ -102,10 +102,7 @@ package struct ObjectWriter {
             session.set(table, column, key, string: text)
         case .data(let bytes): session.set(table, column, key, bytes: bytes)
         case .date(let moment): session.set(table, column, key, int: moment.microseconds)
-        case .uuid(let identifier):
-            session.set(table, column, key, bytes: identifier.bytes)
-        case .objectID(let identifier):
-            session.set(table, column, key, bytes: identifier.bytes)
+        case .fixed(let value): session.set(table, column, key, bytes: value.bytes)
         case .decimal(let number): session.set(table, column, key, bytes: number.bytes)
         case .object(let reference): session.set(table, column, key, link: reference.key)
         case .list(let values):

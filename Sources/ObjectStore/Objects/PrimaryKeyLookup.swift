@@ -8,18 +8,11 @@ extension StoreView {
         -> ObjectKey?
     {
         let rows = try table(classSchema)
-        switch value {
+        switch value.listElement {
         case .int(let number): return try rows.find(property.column, int: number)
-        case .bool(let flag): return try rows.find(property.column, int: flag ? 1 : 0)
-        case .date(let moment): return try rows.find(property.column, int: moment.microseconds)
-        case .string(let text):
-            return try rows.find(property.column, bytes: Array(text.utf8))
-        case .uuid(let identifier):
-            return try rows.find(property.column, bytes: identifier.bytes)
-        case .objectID(let identifier):
-            return try rows.find(property.column, bytes: identifier.bytes)
+        case .bytes(let bytes): return try rows.find(property.column, bytes: bytes)
         case .null: return try findNull(property.column, in: rows)
-        default: return nil
+        case .float, .double: return nil
         }
     }
 

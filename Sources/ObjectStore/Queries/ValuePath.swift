@@ -137,26 +137,7 @@ package struct ValuePath: Sendable {
     func bound(to view: StoreView) throws -> BoundPath { try BoundPath(reading, in: view) }
 
     /// Converts a value that was read to a value of the store.
-    func value(_ scalar: Scalar) -> Value {
-        switch scalar {
-        case .null, .nothing, .group: .null
-        case .bool(let flag): .bool(flag)
-        case .int(let number):
-            type == .date ? .date(Timestamp(microseconds: number)) : .int(number)
-        case .double(let number): type == .float ? .float(Float(number)) : .double(number)
-        case .decimal(let number): .decimal(number)
-        case .mixed(let value): value
-        case .link(let key):
-            target.map { .object(ObjectReference(table: $0, key: key)) } ?? .null
-        case .bytes(let bytes):
-            switch type {
-            case .uuid: UUIDValue(bytes: bytes).map(Value.uuid) ?? .null
-            case .objectID: ObjectIDValue(bytes: bytes).map(Value.objectID) ?? .null
-            case .data: .data(bytes)
-            default: .string(String(decoding: bytes, as: UTF8.self))
-            }
-        }
-    }
+    func value(_ scalar: Scalar) -> Value { scalar.value(of: type, target: target) }
 }
 
 extension ValuePath: Hashable {

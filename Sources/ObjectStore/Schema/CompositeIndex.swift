@@ -69,16 +69,6 @@ public struct CompositeIndex: Hashable, Sendable {
     }
 }
 
-extension PropertyType {
-    /// Whether an index over several properties can contain values of the type.
-    var canBeInCompositeIndex: Bool {
-        switch self {
-        case .bool, .int, .float, .double, .string, .date, .uuid, .objectID, .object: true
-        default: false
-        }
-    }
-}
-
 extension ClassSchema {
     /// The storage's definitions of the indexes over several properties.
     var compositeIndexDefinitions: [CompositeIndexDefinition] {

@@ -126,12 +126,12 @@ struct SchemaValidation {
         if property.isPrimary, !property.type.canBePrimary || !property.isSingle {
             faults.append(
                 "\(subject) is a primary key of type \(property.typeName); "
-                    + "a primary key is int, string, uuid or object_id")
+                    + "a primary key is \(PropertyType.names(of: .key, "or"))")
         }
         if property.isIndexed, !property.type.canBeIndexed || !property.isSingle {
             faults.append(
                 "\(subject) of type \(property.typeName) cannot be indexed; "
-                    + "bool, int, string, date, uuid and object_id can")
+                    + "\(PropertyType.names(of: .index, "and")) can")
         }
         if property.isFullText, property.type != .string || !property.isSingle {
             faults.append(
@@ -169,7 +169,7 @@ struct SchemaValidation {
             found.append(
                 "\(subject) of type \(property.typeName) cannot have '\(option)'; \(right)")
         }
-        let isOrdered = [.int, .float, .double, .decimal, .date].contains(property.type)
+        let isOrdered = property.type.isNumeric || property.type == .date
         for (option, value) in [("min", rules.minimum), ("max", rules.maximum)] {
             if value != nil, !isOrdered { refuse(option, "numbers and dates can") }
         }

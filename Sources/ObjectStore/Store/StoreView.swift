@@ -159,20 +159,13 @@ package final class StoreView {
         case .double: return try rows.double(column, key).map(Value.double)
         case .string: return try rows.string(column, key).map(Value.string)
         case .data: return try rows.bytes(column, key).map(Value.data)
-        case .date:
-            return try rows.int(column, key).map { .date(Timestamp(microseconds: $0)) }
-        case .uuid:
-            return try rows.bytes(column, key).flatMap(UUIDValue.init(bytes:)).map(Value.uuid)
-        case .objectID:
-            return try rows.bytes(column, key).flatMap(ObjectIDValue.init(bytes:)).map(
-                Value.objectID)
+        case .date: return try rows.int(column, key).map { Value(.int($0), of: .date) }
         case .object:
             guard let target = schema.target(of: property), let linked = try rows.link(column, key)
             else { return nil }
             return .object(ObjectReference(table: target.table, key: linked))
-        case .decimal:
-            return try rows.bytes(column, key).flatMap(DecimalValue.init(bytes:)).map(Value.decimal)
-        case .mixed: return try rows.bytes(column, key).map(MixedCoding.decode)
+        case .fixed, .decimal, .mixed:
+            return try rows.bytes(column, key).map { Value(.bytes($0), of: property.type) }
         case .backlinks: return nil
         }
     }

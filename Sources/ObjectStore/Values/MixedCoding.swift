@@ -35,12 +35,15 @@ enum MixedCoding {
         case .decimal(let number):
             tag(.decimal)
             writer.append(number.bytes)
-        case .uuid(let identifier):
-            tag(.uuid)
-            writer.append(identifier.bytes)
-        case .objectID(let identifier):
-            tag(.objectID)
-            writer.append(identifier.bytes)
+        case .fixed(let value):
+            switch value.type {
+            case .uuid: tag(.uuid)
+            case .objectID: tag(.objectID)
+            default:
+                tag(value.type.size == 12 ? .fixed12 : .fixed16)
+                writer.byte(value.type.number)
+            }
+            writer.append(value.bytes)
         case .string(let text):
             tag(.string)
             append(sized: text.utf8, to: &writer)
@@ -114,8 +117,13 @@ struct MixedReader {
         case .float: return number().map { .float(Float(bitPattern: $0)) }
         case .double: return number().map { .double(Double(bitPattern: $0)) }
         case .decimal: return take(16).flatMap { DecimalValue(bytes: $0) }.map(Value.decimal)
-        case .uuid: return take(16).flatMap { UUIDValue(bytes: $0) }.map(Value.uuid)
-        case .objectID: return take(12).flatMap { ObjectIDValue(bytes: $0) }.map(Value.objectID)
+        case .uuid: return fixed(.uuid)
+        case .objectID: return fixed(.objectID)
+        case .fixed12, .fixed16:
+            let size = tag == .fixed12 ? 12 : 16
+            guard let type = take(1)?.first.flatMap(FixedType.init(number:)), type.size == size
+            else { return nil }
+            return fixed(type)
         case .string: return text().map(Value.string)
         case .data: return sized().map { .data([UInt8]($0)) }
         case .key: return nil
@@ -155,7 +163,9 @@ struct MixedReader {
         case .float: return take(4) != nil
         case .int, .date, .double: return take(8) != nil
         case .objectID, .link, .cutLink: return take(12) != nil
+        case .fixed12: return take(13) != nil
         case .decimal, .uuid: return take(16) != nil
+        case .fixed16: return take(17) != nil
         case .string, .data, .key, .list, .map: return sized() != nil
         }
     }
@@ -184,6 +194,10 @@ struct MixedReader {
     /// Reads the next token as a key of a map.
     mutating func key() -> String? {
         tag() == .key ? text() : nil
+    }
+
+    private mutating func fixed(_ type: FixedType) -> Value? {
+        take(Int(type.size)).flatMap { FixedValue(type, bytes: $0) }.map(Value.fixed)
     }
 
     private mutating func text() -> String? {

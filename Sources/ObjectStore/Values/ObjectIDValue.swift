@@ -17,6 +17,11 @@ public struct ObjectIDValue: Hashable, Comparable, Sendable {
     private static let process = UInt64.random(in: 0..<(1 << 40))
     private static let counter = Atomic<UInt32>(UInt32.random(in: 0..<(1 << 24)))
 
+    /// Generates an identifier from the current time and random bits.
+    public static func generate() -> ObjectIDValue {
+        generate(seconds: UInt32(truncatingIfNeeded: Timestamp.now.microseconds / 1_000_000))
+    }
+
     /// Generates an identifier for a time in seconds since the epoch.
     ///
     /// The identifiers of one process ascend within a second. Any thread may call the function.
@@ -28,16 +33,12 @@ public struct ObjectIDValue: Hashable, Comparable, Sendable {
     }
 
     /// The 12 bytes.
-    public var bytes: [UInt8] {
-        (0..<8).map { UInt8(truncatingIfNeeded: high >> (56 - 8 * $0)) }
-            + (0..<4).map { UInt8(truncatingIfNeeded: low >> (24 - 8 * $0)) }
-    }
+    public var bytes: [UInt8] { FixedValue(self).bytes }
 
     /// Creates an identifier from 12 bytes; nil for another number of bytes.
     public init?(bytes: some Collection<UInt8>) {
-        guard bytes.count == 12 else { return nil }
-        high = bytes.prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
-        low = bytes.dropFirst(8).reduce(0) { $0 << 8 | UInt32($1) }
+        guard let value = FixedValue(.objectID, bytes: bytes) else { return nil }
+        (high, low) = (value.high, UInt32(truncatingIfNeeded: value.low))
     }
 
     /// Returns whether the first precedes the second in byte order.

@@ -20,16 +20,12 @@ public struct UUIDValue: Hashable, Comparable, Sendable {
     }
 
     /// The 16 bytes.
-    public var bytes: [UInt8] {
-        (0..<8).map { UInt8(truncatingIfNeeded: high >> (56 - 8 * $0)) }
-            + (0..<8).map { UInt8(truncatingIfNeeded: low >> (56 - 8 * $0)) }
-    }
+    public var bytes: [UInt8] { FixedValue(self).bytes }
 
     /// Creates an identifier from 16 bytes; nil for another number of bytes.
     public init?(bytes: some Collection<UInt8>) {
-        guard bytes.count == 16 else { return nil }
-        high = bytes.prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
-        low = bytes.dropFirst(8).reduce(0) { $0 << 8 | UInt64($1) }
+        guard let value = FixedValue(.uuid, bytes: bytes) else { return nil }
+        (high, low) = (value.high, value.low)
     }
 
     /// Returns whether the first precedes the second in byte order.
@@ -40,7 +36,9 @@ public struct UUIDValue: Hashable, Comparable, Sendable {
 
 extension UUIDValue: CustomStringConvertible {
     /// The canonical form in lower case: `8-4-4-4-12` hexadecimal digits.
-    public var description: String {
+    public var description: String { Self.text(of: bytes) }
+
+    static func text(of bytes: [UInt8]) -> String {
         let digits = Array(Hexadecimal.text(of: bytes))
         return [digits[0..<8], digits[8..<12], digits[12..<16], digits[16..<20], digits[20..<32]]
             .map { String($0) }.joined(separator: "-")

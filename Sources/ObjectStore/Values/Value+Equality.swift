@@ -18,8 +18,7 @@ extension Value {
         case (.string(let a), .string(let b)): a.hasSameBytes(as: b)
         case (.data(let a), .data(let b)): a == b
         case (.date(let a), .date(let b)): a == b
-        case (.uuid(let a), .uuid(let b)): a == b
-        case (.objectID(let a), .objectID(let b)): a == b
+        case (.fixed(let a), .fixed(let b)): a == b
         case (.decimal(let a), .decimal(let b)): a == b
         case (.object(let a), .object(let b)): a == b
         case (.list(let a), .list(let b)): a == b
@@ -30,22 +29,10 @@ extension Value {
 
     /// Hashes the value, with equal hashes for equal values.
     public func hash(into hasher: inout Hasher) {
-        hasher.combine(typeName)
         switch self {
-        case .null: break
-        case .bool(let flag): hasher.combine(flag)
         case .int(let number): hasher.combine(number)
-        case .float(let number): hasher.combine(RealOrder.canonical(Double(number)).bitPattern)
-        case .double(let number): hasher.combine(RealOrder.canonical(number).bitPattern)
         case .string(let text): hasher.combine(text)
-        case .data(let bytes): hasher.combine(bytes)
-        case .date(let moment): hasher.combine(moment)
-        case .uuid(let identifier): hasher.combine(identifier)
-        case .objectID(let identifier): hasher.combine(identifier)
-        case .decimal(let number): hasher.combine(number)
-        case .object(let reference): hasher.combine(reference)
-        case .list(let elements): hasher.combine(elements)
-        case .dictionary(let entries): hasher.combine(entries)
+        default: hasher.combine(ValueOrder.code(self))
         }
     }
 }

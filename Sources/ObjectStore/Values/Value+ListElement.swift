@@ -14,8 +14,7 @@ extension Value {
         case .string(let text): .bytes(Array(text.utf8))
         case .data(let bytes): .bytes(bytes)
         case .date(let moment): .int(moment.microseconds)
-        case .uuid(let identifier): .bytes(identifier.bytes)
-        case .objectID(let identifier): .bytes(identifier.bytes)
+        case .fixed(let value): .bytes(value.bytes)
         case .decimal(let number): .bytes(number.bytes)
         case .object(let reference): .int(reference.key.rawValue)
         }
@@ -27,10 +26,10 @@ extension Value {
         return self == .null ? .null : .bytes(MixedCoding.encode(self))
     }
 
-    /// Creates a value of a property from an element of a stored list; null if the bytes are not valid.
+    /// Creates a value of a type from a stored value or element; null if the bytes are not valid.
     ///
     /// `target` is the table of linked objects.
-    init(_ element: ListElement, of type: PropertyType, target: TableID?) {
+    init(_ element: ListElement, of type: PropertyType, target: TableID? = nil) {
         switch (type, element) {
         case (.bool, .int(let number)): self = .bool(number != 0)
         case (.int, .int(let number)): self = .int(number)
@@ -39,9 +38,8 @@ extension Value {
         case (.double, .double(let number)): self = .double(number)
         case (.string, .bytes(let bytes)): self = .string(String(decoding: bytes, as: UTF8.self))
         case (.data, .bytes(let bytes)): self = .data(bytes)
-        case (.uuid, .bytes(let bytes)): self = UUIDValue(bytes: bytes).map(Value.uuid) ?? .null
-        case (.objectID, .bytes(let bytes)):
-            self = ObjectIDValue(bytes: bytes).map(Value.objectID) ?? .null
+        case (.fixed(let type), .bytes(let bytes)):
+            self = FixedValue(type, bytes: bytes).map(Value.fixed) ?? .null
         case (.mixed, .bytes(let bytes)): self = MixedCoding.decode(bytes)
         case (.decimal, .bytes(let bytes)):
             self = DecimalValue(bytes: bytes).map(Value.decimal) ?? .null

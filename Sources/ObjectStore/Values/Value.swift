@@ -39,10 +39,8 @@ public enum Value: Hashable, Sendable {
     case data([UInt8])
     /// A point in time.
     case date(Timestamp)
-    /// A UUID.
-    case uuid(UUIDValue)
-    /// A 12-byte object id.
-    case objectID(ObjectIDValue)
+    /// A value with a fixed number of bytes: a UUID or an object id.
+    case fixed(FixedValue)
     /// A decimal number.
     case decimal(DecimalValue)
     /// An object of the same store.
@@ -76,43 +74,56 @@ extension Value {
         }
     }
 
+    /// The type of a property for the value; nil for null and collections.
+    package var type: PropertyType? {
+        switch self {
+        case .null, .list, .dictionary: nil
+        case .bool: .bool
+        case .int: .int
+        case .float: .float
+        case .double: .double
+        case .string: .string
+        case .data: .data
+        case .date: .date
+        case .fixed(let value): .fixed(value.type)
+        case .decimal: .decimal
+        case .object: .object
+        }
+    }
+
     /// The name of the value's type in the syntax of schemas, for messages.
     public var typeName: String {
         switch self {
-        case .null: "nil"
-        case .bool: "bool"
-        case .int: "int"
-        case .float: "float"
-        case .double: "double"
-        case .string: "string"
-        case .data: "data"
-        case .date: "date"
-        case .uuid: "uuid"
-        case .objectID: "object_id"
-        case .decimal: "decimal"
-        case .object: "object"
         case .list: "list"
         case .dictionary: "table"
+        default: type?.rawValue ?? "nil"
         }
     }
 
     /// The value as a short text for messages: strings are quoted and truncated, objects appear by their key.
     package var summary: String {
         switch self {
-        case .null: "nil"
-        case .bool(let value): String(value)
-        case .int(let value): String(value)
-        case .float(let value): String(value)
-        case .double(let value): String(value)
         case .string(let value): value.count > 40 ? "\"\(value.prefix(37))…\"" : "\"\(value)\""
         case .data(let bytes): "\(bytes.count) bytes"
-        case .date(let moment): moment.description
-        case .uuid(let value): value.description
-        case .objectID(let value): value.description
-        case .decimal(let value): value.description
         case .object(let reference): "object \(reference.key.rawValue)"
         case .list(let values): "a list of \(values.count)"
         case .dictionary(let values): "a table of \(values.count)"
+        default: text ?? "nil"
+        }
+    }
+
+    /// The text that parses as the same value; nil for null, data, links and collections.
+    package var text: String? {
+        switch self {
+        case .bool(let flag): flag ? "true" : "false"
+        case .int(let number): String(number)
+        case .float(let number): number.description
+        case .double(let number): number.description
+        case .string(let text): text
+        case .date(let moment): moment.description
+        case .fixed(let value): value.description
+        case .decimal(let number): number.description
+        case .null, .data, .object, .list, .dictionary: nil
         }
     }
 }

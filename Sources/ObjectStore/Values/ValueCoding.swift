@@ -26,11 +26,14 @@ enum ValueCoding {
         case .date(let moment):
             writer.byte(7)
             writer.number(UInt64(bitPattern: moment.microseconds))
-        case .uuid(let value):
-            writer.byte(8)
-            writer.data(value.bytes)
-        case .objectID(let value):
-            writer.byte(9)
+        case .fixed(let value):
+            switch value.type {
+            case .uuid: writer.byte(8)
+            case .objectID: writer.byte(9)
+            default:
+                writer.byte(13)
+                writer.byte(value.type.number)
+            }
             writer.data(value.bytes)
         case .decimal(let value):
             writer.byte(11)
@@ -62,8 +65,8 @@ enum ValueCoding {
         case 5: return .string(try reader.text())
         case 6: return .data(try reader.data())
         case 7: return .date(Timestamp(microseconds: Int64(bitPattern: try reader.number())))
-        case 8: return .uuid(try UUIDValue(bytes: reader.data()).orThrow(reader.damaged))
-        case 9: return .objectID(try ObjectIDValue(bytes: reader.data()).orThrow(reader.damaged))
+        case 8: return try fixed(.uuid, &reader)
+        case 9: return try fixed(.objectID, &reader)
         case 10 where !isElement:
             return .list(
                 try (0..<(try reader.count())).map { _ in try decode(&reader, isElement: true) })
@@ -75,7 +78,13 @@ enum ValueCoding {
                 entries[key] = try decode(&reader, isElement: true)
             }
             return .dictionary(entries)
+        case 13:
+            return try fixed(FixedType(number: reader.byte()).orThrow(reader.damaged), &reader)
         default: throw reader.damaged
         }
+    }
+
+    private static func fixed(_ type: FixedType, _ reader: inout ByteReader) throws -> Value {
+        .fixed(try FixedValue(type, bytes: reader.data()).orThrow(reader.damaged))
     }
 }

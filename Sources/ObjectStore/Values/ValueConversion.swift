@@ -48,11 +48,8 @@ package enum ValueConversion {
         case (.string, .string), (.data, .data):
             try checkSize(value, property, classSchema)
             return value
-        case (.bool, .bool), (.int, .int), (.float, .float), (.double, .double), (.date, .date),
-            (.uuid, .uuid),
-            (.objectID, .objectID), (.decimal, .decimal), (.object, .object),
-            (.object, .dictionary), (.object, .list):
-            return value
+        case (.object, .dictionary), (.object, .list): return value
+        case _ where value.type == property.type: return value
         case (.int, .double(let number)):
             guard let whole = Int64(exactly: number) else { break }
             return .int(whole)
@@ -134,7 +131,7 @@ package enum ValueConversion {
             text += " \(number), which is not a whole number of 64 bits"
         case (.decimal(let number), .int):
             text += " \(number), which is not a whole number of 64 bits"
-        case (.string, .date), (.string, .uuid), (.string, .objectID), (.string, .decimal):
+        case (.string, .date), (.string, .fixed), (.string, .decimal):
             text += "; create it with moonpool.\(property.type.rawValue)(\"…\")"
         default: break
         }

@@ -5,13 +5,14 @@ import ColumnStorage
 /// - Numbers of all types are compared by value (``Number``). Other values equal only values of their type.
 /// - Text and data are compared by their bytes, links by the class and the age of their objects.
 /// - A list is compared element by element, a map as the list of its keys and values.
-/// - Values of different types are ordered by type: nil, bool, numbers, string, data, date, object id, UUID, object,
-///   list, map.
+/// - Values of different types are ordered by type: nil, bool, numbers, string, data, date, the types of fixed size in
+///   the order of their table, object, list, map.
 ///
 /// Nil equals nil. Predicates do not use the order between types: in predicates, `<` is true only between values of one
 /// type.
 enum ValueOrder {
-    private static func rank(_ value: Value) -> UInt8 {
+    /// Returns the position of a value's type in the order between types.
+    static func rank(_ value: Value) -> UInt8 {
         switch value {
         case .null: 0
         case .bool: 1
@@ -19,11 +20,10 @@ enum ValueOrder {
         case .string: 3
         case .data: 4
         case .date: 5
-        case .objectID: 6
-        case .uuid: 7
-        case .object: 8
-        case .list: 9
-        case .dictionary: 10
+        case .fixed(let value): 6 + value.type.number
+        case .object: 252
+        case .list: 253
+        case .dictionary: 254
         }
     }
 
@@ -37,8 +37,7 @@ enum ValueOrder {
         case (.string(let a), .string(let b)): return bytes(Array(a.utf8), Array(b.utf8))
         case (.data(let a), .data(let b)): return bytes(a, b)
         case (.date(let a), .date(let b)): return compare(a.microseconds, b.microseconds)
-        case (.objectID(let a), .objectID(let b)): return compare(a, b)
-        case (.uuid(let a), .uuid(let b)): return compare(a, b)
+        case (.fixed(let a), .fixed(let b)): return compare(a, b)
         case (.object(let a), .object(let b)):
             return a.table == b.table ? compare(a.key, b.key) : compare(a.table, b.table)
         case (.list(let a), .list(let b)):
@@ -84,8 +83,7 @@ enum ValueOrder {
         case .data(let bytes): appendEscaped(bytes, to: &code)
         case .date(let moment):
             append(UInt64(bitPattern: moment.microseconds) ^ 1 << 63, to: &code)
-        case .objectID(let identifier): code += identifier.bytes
-        case .uuid(let identifier): code += identifier.bytes
+        case .fixed(let value): code += value.bytes
         case .object(let reference):
             append(UInt64(reference.table.rawValue), to: &code)
             append(UInt64(bitPattern: reference.key.rawValue) ^ 1 << 63, to: &code)

@@ -139,13 +139,10 @@ struct StoreValues {
         switch value {
         case .null: Cell(text: "nil", role: .dim)
         case .bool(let flag): Cell(text: "\(flag)", role: .word)
-        case .int(let number): Cell(text: "\(number)", role: .number)
-        case .float(let number): Cell(text: "\(number)", role: .number)
-        case .double(let number): Cell(text: "\(number)", role: .number)
-        case .decimal(let number): Cell(text: "\(number)", role: .number)
+        case .int, .float, .double, .decimal: Cell(text: value.summary, role: .number)
         case .string(let text): Cell(text: text, role: .string, isText: true)
         case .object(let reference): Cell(text: label(reference, source), role: .type)
-        case .date, .uuid, .objectID, .data: Cell(text: value.summary, role: .type)
+        case .date, .fixed, .data: Cell(text: value.summary, role: .type)
         case .list(let elements):
             Cell(text: braced(elements.map { ("", $0) }, source), role: .plain)
         case .dictionary(let entries):
@@ -261,12 +258,7 @@ struct StoreValues {
 
     private static let barWidth = 20
 
-    private static func isNumber(_ value: Value) -> Bool {
-        switch value {
-        case .int, .float, .double, .decimal: true
-        default: false
-        }
-    }
+    private static func isNumber(_ value: Value) -> Bool { value.type?.isNumeric == true }
 
     /// Describes a map by its keys and values.
     private func describe(_ map: LiveMap, _ limits: PrintLimits) throws -> Described {

@@ -57,27 +57,12 @@ struct LuaLSClasses {
             return "moonpool.Results<\(property.target ?? "moonpool.Object")>"
         }
         let isOptional = property.isOptional && property.type != .mixed
-        let element = elementType(of: property) + (isOptional ? "?" : "")
+        let element = (property.target ?? property.type.traits.luaType) + (isOptional ? "?" : "")
         return switch property.collection {
         case .list: "moonpool.List<\(element)>"
         case .set: "moonpool.Set<\(element)>"
         case .map: "moonpool.Map<\(element)>"
         case nil: element
-        }
-    }
-
-    private static func elementType(of property: Property) -> String {
-        switch property.type {
-        case .bool: "boolean"
-        case .int: "integer"
-        case .float, .double: "number"
-        case .string, .data: "string"
-        case .date: "moonpool.Date"
-        case .uuid: "moonpool.UUID"
-        case .objectID: "moonpool.ObjectID"
-        case .decimal: "moonpool.Decimal"
-        case .mixed: "any"
-        case .object, .backlinks: property.target ?? "moonpool.Object"
         }
     }
 }

@@ -55,8 +55,7 @@ package enum LuaLiteral {
         case .string(let text): string(text)
         case .data(let bytes): "moonpool.data(\(string(bytes)))"
         case .date(let moment): "moonpool.date(\(string(moment.description)))"
-        case .uuid(let value): "moonpool.uuid(\(string(value.description)))"
-        case .objectID(let value): "moonpool.object_id(\(string(value.description)))"
+        case .fixed(let value): "moonpool.\(value.type.traits.name)(\(string(value.description)))"
         case .decimal(let number): "moonpool.decimal(\(string(number.description)))"
         case .list(let values):
             values.isEmpty

@@ -101,7 +101,7 @@ struct SchemaJSONText {
                 write(value, to: &json)
             }
             json.endObject()
-        case .float, .double, .data, .date, .uuid, .objectID, .decimal: json.string(value.summary)
+        default: json.string(value.summary)
         }
     }
 }

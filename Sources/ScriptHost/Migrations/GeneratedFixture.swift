@@ -118,9 +118,8 @@ struct GeneratedFixture {
                 kind == .boundaries
                 ? number * 1_000_000 : 1_700_000_000_000_000 + number * 86_400_000_000
             return .date(Timestamp(microseconds: microseconds))
-        case .uuid: return .uuid(UUIDValue(high: 1, low: UInt64(number.magnitude)))
-        case .objectID:
-            return .objectID(ObjectIDValue(high: 1, low: UInt32(truncatingIfNeeded: number)))
+        case .fixed(let type):
+            return .fixed(FixedValue(type, high: 1, low: UInt64(bitPattern: number)))
         case .decimal: return .decimal(DecimalValue("\(number).50") ?? .zero)
         case .mixed: return row % 2 == 0 ? .int(number) : .string(text(number))
         case .object, .backlinks: return .null

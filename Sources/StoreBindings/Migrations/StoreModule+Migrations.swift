@@ -7,7 +7,7 @@ extension StoreModule {
     ///
     /// Throws `invalid_schema`.
     package func classes(in table: LuaTable) throws -> [ClassSchema] {
-        try SchemaArguments(state, dates).classes(table)
+        try SchemaArguments(json).classes(table)
     }
 
     /// Opens a store for a task, or returns the store that the script has open.

@@ -38,7 +38,7 @@ final class IgnoredProperties {
     ///
     /// A class that is declared as a whole loses its earlier ones.
     func take(_ schema: LuaTable, for handle: StoreHandle) throws {
-        let arguments = SchemaArguments(handle.state, handle.dates)
+        let arguments = SchemaArguments(handle.json)
         for (key, properties) in schema.pairs {
             guard let className = key.text, let properties = properties.table else { continue }
             var found = SchemaArguments.isPartial(properties) ? declarations[className] ?? [:] : [:]

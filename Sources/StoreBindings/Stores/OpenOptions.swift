@@ -22,7 +22,7 @@ struct OpenOptions {
             guard let schema = options["schema"].table else {
                 throw call.argumentError(1, "option 'schema' must be a table")
             }
-            configuration.schema = try SchemaArguments(call.state, module.dates).classes(schema)
+            configuration.schema = try SchemaArguments(module.json).classes(schema)
         } else if let name = ["schema_version", "migration", "drops"]
             .first(where: { !options[$0].isNil })
         {

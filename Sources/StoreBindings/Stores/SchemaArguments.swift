@@ -3,16 +3,14 @@ import ObjectStore
 
 /// Parses schemas in the notation of scripts.
 struct SchemaArguments {
-    private let state: LuaState
-    private let dates: DateClass
+    private let json: LuaJSON
     private let present: Schema?
     /// The first element of a class that declares only the properties that change.
     private static let others = "..."
 
     /// `present` contains the classes that `{ "...", age = "int" }` changes.
-    init(_ state: LuaState, _ dates: DateClass, changing present: Schema? = nil) {
-        self.state = state
-        self.dates = dates
+    init(_ json: LuaJSON, changing present: Schema? = nil) {
+        self.json = json
         self.present = present
     }
 
@@ -30,7 +28,7 @@ struct SchemaArguments {
                     "'\(name)' must be a table of properties, got a \(value.typeName)")
             }
             let isEmbedded = try Self.isEmbedded(properties, name)
-            try state.checkMemory()
+            try json.state.checkMemory()
             let indexes = try Self.indexes(properties["indexes"], name)
             if Self.isPartial(properties) {
                 return try changed(
@@ -268,15 +266,7 @@ struct SchemaArguments {
             if property.type == .data { return .data(string.bytes) }
             if let text = string.text { return .string(text) }
         case .userdata(let userdata):
-            if let live = userdata.liveObject, live.type === dates {
-                return .date(Timestamp(microseconds: live.key))
-            }
-            if let box = userdata.object(as: UUIDBox.type) { return .uuid(box.identifier) }
-            if let box = userdata.object(as: ObjectIDBox.type) { return .objectID(box.identifier) }
-            if let box = userdata.object(as: DecimalBox.type) { return .decimal(box.number) }
-            if let box = userdata.object(as: DataBox.type) { return .data(box.bytes) }
-            if let box = userdata.object(as: FloatBox.type) { return .float(box.number) }
-            if userdata.object(as: NullMarker.type) != nil { return nil }
+            if let value = json.value(userdata) { return value == .null ? nil : value }
         case .table(let table) where property.collection != nil:
             return try defaultElements(table, property, subject)
         default: break

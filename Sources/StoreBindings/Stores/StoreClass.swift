@@ -103,9 +103,8 @@ extension StoreHandle {
         LuaMethod("define") { handle, call in
             try handle.store.check()
             let base = try handle.definitionBase()
-            let classes = try SchemaArguments(
-                handle.state, handle.dates, changing: handle.store.schema
-            ).classes(call.table(2))
+            let classes = try SchemaArguments(handle.json, changing: handle.store.schema)
+                .classes(call.table(2))
             if call[3].function != nil {
                 let function = try call.function(3)
                 let schema = try call.table(2)

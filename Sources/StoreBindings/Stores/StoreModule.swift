@@ -155,7 +155,7 @@ package final class StoreModule {
         dates = DateClass()
         state.register(dates, name: "date", methods: DateClass.methods, properties: DateClass.names)
         null = state.userdata(NullMarker(), NullMarker.type)
-        json = LuaJSON(state: state, null: null)
+        json = LuaJSON(state: state, null: null, dates: dates)
         tokensByNumber = Self.weakTable(state, "v")
         callbacksByToken = Self.weakTable(state, "k")
         keptTokens = state.makeTable()

@@ -10,17 +10,10 @@ import ObjectStore
 /// receiver's version, or become nil if they were deleted in the meantime; frozen values keep their version.
 package struct Parcel: Sendable {
     enum Item: Sendable {
-        case `nil`, null
-        case boolean(Bool)
-        case integer(Int64)
-        case number(Double)
+        case `nil`
         case string(LuaString)
-        case data([UInt8])
-        case date(Timestamp)
-        case uuid(UUIDValue)
-        case objectID(ObjectIDValue)
-        case decimal(DecimalValue)
-        case float(Float)
+        /// A value that is neither nil nor a string of Lua; null for `moonpool.null`.
+        case value(Value)
         /// A table, as an index into `tables`.
         case table(Int)
         case stored(ThreadSafeReference)
@@ -65,18 +58,8 @@ package struct Parcel: Sendable {
         func value(_ item: Item) throws -> LuaValue {
             switch item {
             case .nil: .nil
-            case .null: module.null
-            case .boolean(let flag): .boolean(flag)
-            case .integer(let number): .integer(number)
-            case .number(let number): .number(number)
             case .string(let text): .string(text)
-            case .data(let bytes): state.userdata(DataBox(bytes), DataBox.type)
-            case .date(let moment): module.dates.userdata(moment, state)
-            case .uuid(let identifier): state.userdata(UUIDBox(identifier), UUIDBox.type)
-            case .objectID(let identifier):
-                state.userdata(ObjectIDBox(identifier), ObjectIDBox.type)
-            case .decimal(let number): state.userdata(DecimalBox(number), DecimalBox.type)
-            case .float(let number): state.userdata(FloatBox(number), FloatBox.type)
+            case .value(let value): module.json.exact(value)
             case .table(let index): .table(made[index])
             case .stored(let reference):
                 try module.handle(for: reference).resolve(reference)
@@ -105,9 +88,9 @@ private struct ParcelPacker {
     mutating func item(_ value: LuaValue, _ path: String, depth: Int) throws -> Parcel.Item {
         switch value {
         case .nil: return .nil
-        case .boolean(let flag): return .boolean(flag)
-        case .integer(let number): return .integer(number)
-        case .number(let number): return .number(number)
+        case .boolean(let flag): return .value(.bool(flag))
+        case .integer(let number): return .value(.int(number))
+        case .number(let number): return .value(.double(number))
         case .string(let text): return .string(text)
         case .table(let table): return try .table(index(of: table, path, depth))
         case .userdata(let userdata): return try item(userdata, path)
@@ -170,18 +153,10 @@ private struct ParcelPacker {
     }
 
     private func item(_ userdata: LuaUserdata, _ path: String) throws -> Parcel.Item {
-        if let live = userdata.liveObject {
-            if let (type, object) = live.stored {
-                return try stored(.object(object), type.handle, path)
-            }
-            if live.type === module.dates { return .date(Timestamp(microseconds: live.key)) }
+        if let (type, object) = userdata.liveObject?.stored {
+            return try stored(.object(object), type.handle, path)
         }
-        if let box = userdata.object(as: UUIDBox.type) { return .uuid(box.identifier) }
-        if let box = userdata.object(as: ObjectIDBox.type) { return .objectID(box.identifier) }
-        if let box = userdata.object(as: DecimalBox.type) { return .decimal(box.number) }
-        if let box = userdata.object(as: DataBox.type) { return .data(box.bytes) }
-        if let box = userdata.object(as: FloatBox.type) { return .float(box.number) }
-        if userdata.object(as: NullMarker.type) != nil { return .null }
+        if let value = module.json.value(userdata) { return .value(value) }
         if let box = userdata.object(as: ReferenceBox.type) { return .reference(box.reference) }
         if let (value, handle) = module.referenced(userdata) {
             return try stored(value, handle, path)

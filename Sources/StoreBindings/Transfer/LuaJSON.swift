@@ -9,13 +9,15 @@ import Transfer
 struct LuaJSON {
     let state: LuaState
     let null: LuaValue
+    let dates: DateClass
     /// The metatable of tables that are objects even if they are empty.
     let objects: LuaTable
 
     /// Creates a converter; the metatable of objects is created once per state.
-    init(state: LuaState, null: LuaValue) {
+    init(state: LuaState, null: LuaValue, dates: DateClass) {
         self.state = state
         self.null = null
+        self.dates = dates
         objects = state.makeTable(fields: 2)
         Self.mark(objects, in: state)
     }
@@ -188,20 +190,14 @@ struct LuaJSON {
                     .list(try values.values()),
                     Property("values", values.property.type, collection: .list), to: &json)
         }
-        if userdata.object(as: NullMarker.type) != nil { return json.null() }
-        if let box = userdata.object(as: DataBox.type) {
-            return json.string(Base64.encode(box.bytes))
+        switch value(userdata) {
+        case nil: throw Self.refusal("this kind of value", path)
+        case .data(let bytes): json.string(Base64.encode(bytes))
+        case .float(let number): json.double(Double(number))
+        // Parsing the number returns the same decimal, or an equal number.
+        case .decimal(let number) where number.isFinite: json.number(number.description)
+        case let value?: if let text = value.text { json.string(text) } else { json.null() }
         }
-        if let box = userdata.object(as: FloatBox.type) { return json.double(Double(box.number)) }
-        if let box = userdata.object(as: DecimalBox.type), box.number.isFinite {
-            // Parsing the number returns the same decimal, or an equal number.
-            return json.number(box.number.description)
-        }
-        guard
-            userdata.object(as: UUIDBox.type) != nil || userdata.object(as: ObjectIDBox.type) != nil
-                || userdata.object(as: DecimalBox.type) != nil
-        else { throw Self.refusal("this kind of value", path) }
-        json.string(try state.describe(.userdata(userdata)).description)
     }
 
     private func write(

@@ -9,18 +9,14 @@ import Transfer
 /// is too short.
 struct LuaCSVRows {
     let table: CSVTable
-    private let state: LuaState
+    private let json: LuaJSON
     private let path: String
     private let types: [PropertyType?]
-    private let dates: DateClass
 
     /// Opens a file and reads its header.
-    init(
-        _ path: String, options: LuaTable?, state: LuaState, dates: DateClass
-    ) throws {
+    init(_ path: String, options: LuaTable?, _ json: LuaJSON) throws {
         self.path = path
-        self.state = state
-        self.dates = dates
+        self.json = json
         let options = TransferOptions(options)
         let format = try options.csv(path)
         do {
@@ -44,8 +40,8 @@ struct LuaCSVRows {
         do {
             guard try table.next() else { return nil }
             try table.check()
-            try state.checkMemory()
-            let row = state.makeTable(fields: table.names.count)
+            try json.state.checkMemory()
+            let row = json.state.makeTable(fields: table.names.count)
             for (index, name) in table.names.enumerated() {
                 guard let text = try table.text(index) else { continue }
                 row[name] = try value(text, index)
@@ -63,19 +59,7 @@ struct LuaCSVRows {
                 line: table.reader.line, column: index + 1,
                 "'\(table.names[index])' expects \(type.rawValue), got \"\(text)\"")
         }
-        switch value {
-        case .bool(let flag): return .boolean(flag)
-        case .int(let number): return .integer(number)
-        case .float(let number): return .number(Double(number))
-        case .double(let number): return .number(number)
-        case .data(let bytes): return .string(LuaString(bytes: bytes))
-        case .date(let moment): return dates.userdata(moment, state)
-        case .uuid(let identifier): return state.userdata(UUIDBox(identifier), UUIDBox.type)
-        case .objectID(let identifier):
-            return state.userdata(ObjectIDBox(identifier), ObjectIDBox.type)
-        case .decimal(let number): return state.userdata(DecimalBox(number), DecimalBox.type)
-        default: return .text(text)
-        }
+        return json.lua(value)
     }
 }
 

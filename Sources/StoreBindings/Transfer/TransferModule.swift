@@ -7,7 +7,6 @@ import Transfer
 struct TransferModule {
     let state: LuaState
     let json: LuaJSON
-    let dates: DateClass
 
     func install(in table: LuaTable) {
         let jsonTable = state.makeTable(fields: 4)
@@ -34,11 +33,11 @@ struct TransferModule {
         let csvTable = state.makeTable(fields: 3)
         csvTable["read"] = .function(state.makeFunction("read", of: "moonpool.csv", readCSV))
         csvTable["rows"] = .function(
-            state.makeFunction("rows", of: "moonpool.csv") { [dates] call in
+            state.makeFunction("rows", of: "moonpool.csv") { call in
                 let path = try call.path(1, for: .reading)
                 let options = try call.options(2)
                 let rows = try TransferError.wrapping {
-                    try LuaCSVRows(path, options: options, state: call.state, dates: dates)
+                    try LuaCSVRows(path, options: options, json)
                 }
                 return call.answer(
                     Self.iterator("rows", call.state) { try rows.next().map(LuaValue.table) })
@@ -76,7 +75,7 @@ struct TransferModule {
         let path = try call.path(1, for: .reading)
         let options = try call.options(2)
         return try TransferError.wrapping {
-            let reader = try LuaCSVRows(path, options: options, state: state, dates: dates)
+            let reader = try LuaCSVRows(path, options: options, json)
             var rows: [LuaValue] = []
             while let row = try reader.next() { rows.append(.table(row)) }
             let names = state.makeTable(reader.table.names.map(LuaValue.text))

@@ -5,9 +5,10 @@ import ObjectStore
 /// A decimal number in Lua.
 ///
 /// Supports arithmetic with decimals and numbers. A number has the value of its shortest decimal form.
-final class DecimalBox {
+final class DecimalBox: ValueBox {
     let number: DecimalValue
     init(_ number: DecimalValue) { self.number = number }
+    override var value: Value { .decimal(number) }
 
     static let type: LuaClass<DecimalBox> = LuaClass(
         name: "decimal",

@@ -61,9 +61,10 @@ enum TypeFunctions {
 }
 
 /// A single-precision number in Lua, for storing a float in a mixed value, because a Lua number becomes a double.
-final class FloatBox {
+final class FloatBox: ValueBox {
     let number: Float
     init(_ number: Float) { self.number = number }
+    override var value: Value { .float(number) }
 
     /// Implements `moonpool.float(number)`.
     static func make(_ call: borrowing LuaCall) throws -> LuaAnswer {

@@ -21,28 +21,7 @@ struct ValueBridge {
     ///
     /// Lists become plain arrays, whose nil elements are `moonpool.null`.
     func lua(_ value: Value) -> LuaValue {
-        switch value {
-        case .null: .nil
-        case .bool(let flag): .boolean(flag)
-        case .int(let number): .integer(number)
-        case .float(let number): .number(Double(number))
-        case .double(let number): .number(number)
-        case .string(let text): .text(text)
-        case .data(let bytes): .string(LuaString(bytes: bytes))
-        case .date(let moment): handle.dates.userdata(moment, state)
-        case .uuid(let identifier): state.userdata(UUIDBox(identifier), UUIDBox.type)
-        case .objectID(let identifier): state.userdata(ObjectIDBox(identifier), ObjectIDBox.type)
-        case .decimal(let number): state.userdata(DecimalBox(number), DecimalBox.type)
-        case .object(let reference): frozen?.userdata(reference) ?? handle.userdata(reference)
-        case .list(let values): .table(state.makeTable(values.map(copied)))
-        case .dictionary(let values): .table(table(values))
-        }
-    }
-
-    private func table(_ values: ValueMap) -> LuaTable {
-        let table = handle.json.makeMap(ofCount: values.count)
-        for (name, value) in values { table[name] = copied(value) }
-        return table
+        handle.json.lua(value) { frozen?.userdata($0) ?? handle.userdata($0) }
     }
 
     /// Converts an element of a copied collection, in which nil would be a gap: nil becomes `moonpool.null`.
@@ -107,19 +86,10 @@ struct ValueBridge {
             return .string(text)
         case .object: return try object(field.object)
         case .box:
-            if let simple = simpleBox(field) { return simple }
+            if let box = field.swiftObject as? ValueBox { return box.value }
             return try value(field.luaValue, for: property, of: classSchema)
         case .other: return try value(field.luaValue, for: property, of: classSchema)
         }
-    }
-
-    private func simpleBox(_ field: borrowing LuaField) -> Value? {
-        if let box = field.box(UUIDBox.type) { return .uuid(box.identifier) }
-        if let box = field.box(ObjectIDBox.type) { return .objectID(box.identifier) }
-        if let box = field.box(DecimalBox.type) { return .decimal(box.number) }
-        if let box = field.box(DataBox.type) { return .data(box.bytes) }
-        if let box = field.box(FloatBox.type) { return .float(box.number) }
-        return field.box(NullMarker.type) != nil ? .null : nil
     }
 
     /// Converts a value for a property: strings become data if the property holds data, tables become lists or the
@@ -327,12 +297,7 @@ struct ValueBridge {
             return string.text.map(Value.string) ?? .data(string.bytes)
         case .userdata(let userdata):
             if let live = userdata.liveObject { return try object(live) }
-            if let box = userdata.object(as: UUIDBox.type) { return .uuid(box.identifier) }
-            if let box = userdata.object(as: ObjectIDBox.type) { return .objectID(box.identifier) }
-            if let box = userdata.object(as: DecimalBox.type) { return .decimal(box.number) }
-            if let box = userdata.object(as: DataBox.type) { return .data(box.bytes) }
-            if let box = userdata.object(as: FloatBox.type) { return .float(box.number) }
-            if userdata.object(as: NullMarker.type) != nil { return .null }
+            if let box = userdata.swiftObject as? ValueBox { return box.value }
             if let elements = try elements(of: userdata) { return .list(elements) }
             if let map = userdata.object(as: MapHandle.type) {
                 return try own(.dictionary(ValueMap(map.collection.entries())), of: map.handle)

@@ -123,8 +123,8 @@ final class ClassGuess {
         let type = options.isAllText && isUntyped ? .string : guess.type
         let takesNull = guess.isList ? guess.hasNullElements : isOptional && type != .mixed
         let isKey =
-            Self.namesOfKeys.contains(name) && [.int, .string, .uuid, .objectID].contains(type)
-            && !isOptional && !guess.isList && guess.repetition == nil
+            Self.namesOfKeys.contains(name) && type.canBePrimary && !isOptional && !guess.isList
+            && guess.repetition == nil
         return Property(
             name, type, isOptional: takesNull, collection: guess.isList ? .list : nil,
             isPrimary: isKey)

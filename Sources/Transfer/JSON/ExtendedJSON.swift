@@ -41,7 +41,9 @@ enum ExtendedJSON {
             guard let text, text.kind == .string, let bytes = Base64.decode(text.text) else {
                 return nil
             }
-            if type == .uuid { return UUIDValue(bytes: bytes).map(Value.uuid) }
+            if case .fixed(let type) = type {
+                return FixedValue(type, bytes: bytes).map(Value.fixed)
+            }
             return type == .data ? .data(bytes) : nil
         }
         switch inner.kind {
@@ -53,17 +55,7 @@ enum ExtendedJSON {
 
     /// Returns the type of a tag; nil for tags with other meanings.
     static func type(of tag: String) -> PropertyType? {
-        switch tag {
-        case "$oid", "$object_id": .objectID
-        case "$date": .date
-        case "$uuid": .uuid
-        case "$binary", "$data": .data
-        case "$numberInt", "$numberLong": .int
-        case "$numberDouble": .double
-        case "$numberDecimal", "$decimal": .decimal
-        case "$float": .float
-        default: nil
-        }
+        PropertyType.allCases.first { $0.traits.tags.contains(tag) }
     }
 
     /// Returns the date for milliseconds since 1970: a number or `{"$numberLong": "…"}`.

@@ -27,10 +27,11 @@ struct PostgresDialect: RelationalDialect {
         case .int: ("bigint", 20)
         case .float: ("real", 700)
         case .double: ("double precision", 701)
-        case .string, .objectID: ("text", 25)
+        case .string: ("text", 25)
         case .data: ("bytea", 17)
         case .date: ("timestamp with time zone", 1184)
-        case .uuid: ("uuid", 2950)
+        case .fixed(.uuid): ("uuid", 2950)
+        case .fixed: ("text", 25)
         case .decimal: ("numeric", 1700)
         case .mixed, .object, .backlinks: ("jsonb", 3802)
         }
@@ -69,7 +70,7 @@ struct PostgresDialect: RelationalDialect {
         case (.bool, .bool(let flag)): return flag ? "true" : "false"
         case (.date, .date(let moment)) where Self.plainDates.contains(moment):
             return "'\(moment)'::\(columnType(.date))"
-        case (.string, .string), (.objectID, .objectID), (.uuid, .uuid):
+        case (.string, .string), (.fixed, .fixed):
             guard let text = ValueText.text(value), !text.utf8.contains(0) else { return nil }
             return "\(SQLText.literal(text))::\(columnType(property.type))"
         default: return nil
@@ -130,8 +131,8 @@ final class PostgresRowWriter: RelationalRowWriter {
                         + "from 4713 BC to 294276 AD")
             }
             copy.int(number)
-        case .uuid(let identifier): copy.bytes(identifier.bytes)
-        case .objectID(let identifier): copy.text(identifier.description)
+        case .fixed(let value) where value.type == .uuid: copy.bytes(value.bytes)
+        case .fixed(let value): copy.text(value.description)
         case .decimal(let number):
             guard let numeric = PostgresNumeric(number.description) else {
                 throw FormatError(
@@ -209,7 +210,7 @@ final class PostgresRowReader: RelationalRowReader {
         case .float: return .float(Float(bitPattern: UInt32(truncatingIfNeeded: number)))
         case .double: return .double(Double(bitPattern: number))
         case .data: return .data(bytes)
-        case .uuid: return UUIDValue(bytes: bytes).map(Value.uuid) ?? .null
+        case .fixed(.uuid): return FixedValue(.uuid, bytes: bytes).map(Value.fixed) ?? .null
         case .date:
             guard let moment = PostgresMoment.moment(Int64(bitPattern: number)) else {
                 throw FormatError(
@@ -217,7 +218,7 @@ final class PostgresRowReader: RelationalRowReader {
                         + "--map \(column.name)=, or select another value in a view")
             }
             return .date(moment)
-        case .string, .objectID, .decimal, .mixed, .object, .backlinks:
+        case .string, .fixed, .decimal, .mixed, .object, .backlinks:
             return .string(String(decoding: bytes, as: UTF8.self))
         }
     }

@@ -212,13 +212,13 @@ struct RealmPlan {
         }
         let type = isMixed ? PropertyType.mixed : Self.type(element.type)
         var isPrimary = isKey
-        if isKey, !type.canBePrimaryKey || found.collection != nil {
+        if isKey, !type.canBePrimary || found.collection != nil {
             notes.append(
                 "\(location) cannot be a primary key in Moonpool, and is an ordinary property")
             isPrimary = false
         }
         var isIndexed = found.index == .general && !isPrimary
-        if isIndexed, !type.canHaveIndex || found.collection != nil {
+        if isIndexed, !type.canBeIndexed || found.collection != nil {
             notes.append("the index of \(location) is omitted: \(type.rawValue) has none")
             isIndexed = false
         }
@@ -253,12 +253,5 @@ struct RealmPlan {
         case .uuid: .uuid
         case .objectID: .objectID
         }
-    }
-}
-
-extension PropertyType {
-    fileprivate var canBePrimaryKey: Bool { [.int, .string, .uuid, .objectID].contains(self) }
-    fileprivate var canHaveIndex: Bool {
-        [.bool, .int, .string, .date, .uuid, .objectID].contains(self)
     }
 }

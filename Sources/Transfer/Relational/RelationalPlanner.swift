@@ -168,10 +168,9 @@ struct RelationalPlanner {
         if column.isArray {
             return Property(name, type, isOptional: type != .mixed, collection: .list)
         }
-        let canBeIndexed = [.bool, .int, .string, .date, .uuid, .objectID].contains(type)
         return Property(
             name, type, isOptional: !isKey && !column.isRequired && type != .mixed,
-            isPrimary: isKey, isIndexed: column.isIndexed && canBeIndexed && !isKey)
+            isPrimary: isKey, isIndexed: column.isIndexed && type.canBeIndexed && !isKey)
     }
 
     private mutating func note(_ table: RelationalTable, _ column: RelationalTable.Column) {

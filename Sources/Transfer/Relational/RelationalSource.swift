@@ -348,8 +348,9 @@ struct RelationalDecoder {
     static func converted(_ value: Value, to type: PropertyType) -> Value? {
         switch (value, type) {
         case (.null, _), (_, .mixed), (.bool, .bool), (.int, .int), (.float, .float),
-            (.double, .double), (.string, .string), (.data, .data), (.date, .date), (.uuid, .uuid):
+            (.double, .double), (.string, .string), (.data, .data), (.date, .date):
             return value
+        case (.fixed(let fixed), .fixed(let type)) where fixed.type == type: return value
         case (.string(let text), _): return ValueText.value(text, as: type)
         case (.int(let number), .bool): return number == 0 || number == 1 ? .bool(number == 1) : nil
         case (.float(let number), .double): return .double(Double(number))
@@ -358,9 +359,9 @@ struct RelationalDecoder {
         case (.int, .float), (.int, .double), (.int, .decimal), (.float, .int), (.float, .decimal),
             (.double, .int), (.double, .float), (.double, .decimal):
             return digits(value).flatMap { ValueText.value($0, as: type) }
-        case (.date, .string), (.uuid, .string): return ValueText.text(value).map(Value.string)
-        case (.data(let bytes), .uuid): return UUIDValue(bytes: bytes).map(Value.uuid)
-        case (.data(let bytes), .objectID): return ObjectIDValue(bytes: bytes).map(Value.objectID)
+        case (.date, .string), (.fixed, .string): return ValueText.text(value).map(Value.string)
+        case (.data(let bytes), .fixed(let type)):
+            return FixedValue(type, bytes: bytes).map(Value.fixed)
         default: return nil
         }
     }

@@ -27,8 +27,7 @@ struct SQLiteDialect: RelationalDialect {
         case .string: "TEXT"
         case .data: "BLOB"
         case .date: "DATETIME"
-        case .uuid: "UUID_TEXT"
-        case .objectID: "OBJECT_ID_TEXT"
+        case .fixed(let type): type.traits.sqlite
         case .decimal: "DECIMAL_TEXT"
         case .mixed, .object, .backlinks: ""
         }
@@ -56,7 +55,7 @@ struct SQLiteDialect: RelationalDialect {
         case (.float, .float(let number)):
             RuleConstraints.isShort(Double(number)) ? Double(number).description : nil
         case (.bool, .bool(let flag)): flag ? "1" : "0"
-        case (.string, .string), (.uuid, .uuid), (.objectID, .objectID):
+        case (.string, .string), (.fixed, .fixed):
             ValueText.text(value).flatMap { $0.utf8.contains(0) ? nil : SQLText.literal($0) }
         default: nil
         }

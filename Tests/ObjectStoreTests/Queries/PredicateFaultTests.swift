@@ -102,7 +102,7 @@ import Testing
         ("age > 3 limit(2.7)", "expected an integer"), ("age > 3 limit(x)", "expected an integer"),
         ("sort(age)", "must follow a condition"), ("name == 'a\\q'", "unknown escape"),
         ("1 < age < 3", "cannot be chained"), ("age > 3 & active", "write '&&'"),
-        ("uuid(12) == code", "this is not a UUID"), ("items[0].price > 3", "counted from 1"),
+        ("uuid(12) == code", "this is not a valid UUID"), ("items[0].price > 3", "counted from 1"),
         ("items.@values > 3", "needs a map"), ("tags.@keys == 'x'", "needs a map"),
         ("items.@cuont > 3", "did you mean 'count'?"),
         ("age.@count > 3", "counts lists"), ("items.@sum > 3", "needs a property"),

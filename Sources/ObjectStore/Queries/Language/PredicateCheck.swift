@@ -95,7 +95,7 @@ extension PredicateSyntax {
     fileprivate var usesArguments: Bool {
         switch form {
         case .argument: true
-        case .null, .bool, .integer, .number, .decimal, .text, .date, .literal, .always: false
+        case .value, .number, .date, .always: false
         case .list(let parts), .and(let parts), .or(let parts):
             parts.contains(where: \.usesArguments)
         case .path(let path): path.usesArguments

@@ -94,7 +94,7 @@ extension PredicateParser {
     private mutating func parseLimit() throws(QueryFault) -> QuerySyntax.Clause {
         advance()
         try expect("(", "after 'limit'")
-        guard case .integer(let count) = current.kind, count >= 0 else {
+        guard case .value(.int(let count)) = current.kind, count >= 0 else {
             throw QueryFault(
                 "limit: expected an integer of at least 0, got \(current.description)",
                 at: current.range)

@@ -47,14 +47,15 @@ extension PredicateParser {
         guard isSigned else { return inner }
         let whole = range(from: start)
         switch inner.form {
-        case .integer(let value):
-            return PredicateSyntax(form: .integer(isNegative ? -value : value), range: whole)
+        case .value(.int(let value)):
+            return PredicateSyntax(form: .value(.int(isNegative ? -value : value)), range: whole)
         case .number(let value, let written):
             let form = PredicateSyntax.Form.number(
                 isNegative ? -value : value, written: isNegative ? written.map { -$0 } : written)
             return PredicateSyntax(form: form, range: whole)
-        case .decimal(let value):
-            return PredicateSyntax(form: .decimal(isNegative ? -value : value), range: whole)
+        case .value(.decimal(let value)):
+            return PredicateSyntax(
+                form: .value(.decimal(isNegative ? -value : value)), range: whole)
         default:
             return isNegative ? PredicateSyntax(form: .negated(inner), range: whole) : inner
         }
@@ -63,13 +64,9 @@ extension PredicateParser {
     private mutating func parsePrimary() throws(QueryFault) -> PredicateSyntax {
         let token = current
         switch token.kind {
-        case .integer(let value): return constant(.integer(value))
+        case .value(let value): return constant(.value(value))
         case .number(let value, let written): return constant(.number(value, written: written))
-        case .decimal(let value): return constant(.decimal(value))
-        case .text(let value): return constant(.text(value))
         case .date(let value): return constant(.date(value))
-        case .literal(let function, let text):
-            return constant(.literal(function: function, text: text))
         case .argument(let position): return constant(.argument(position))
         case .variable, .aggregate, .quoted:
             let path = try parsePath(quantifier: nil)
@@ -115,12 +112,13 @@ extension PredicateParser {
 
     private mutating func parseNamed() throws(QueryFault) -> PredicateSyntax {
         let token = current
-        guard case .name(let name) = token.kind else { return constant(.null) }
+        guard case .name(let name) = token.kind else { return constant(.value(.null)) }
         let continuesPath = next.isSymbol(".")
         switch name.lowercased() {
-        case "true" where !continuesPath: return constant(.bool(true))
-        case "false" where !continuesPath: return constant(.bool(false))
-        case "nil" where !continuesPath, "null" where !continuesPath: return constant(.null)
+        case "true" where !continuesPath: return constant(.value(.bool(true)))
+        case "false" where !continuesPath: return constant(.value(.bool(false)))
+        case "nil" where !continuesPath, "null" where !continuesPath:
+            return constant(.value(.null))
         case "truepredicate" where !continuesPath: return constant(.always(true))
         case "falsepredicate" where !continuesPath: return constant(.always(false))
         case "subquery" where next.isSymbol("("): return try parseSubquery()
@@ -144,7 +142,7 @@ extension PredicateParser {
         if geoShapes.contains(where: { $0.lowercased() == name.lowercased() }) {
             return QueryFault("'\(name)(…)' must follow 'geoWithin'", at: range)
         }
-        let known = ["subquery", "uuid", "oid", "date"]
+        let known = ["subquery", "date"] + FixedType.all.flatMap(\.traits.functions)
         return QueryFault(
             "there is no function '\(name)'" + NearestName.hint(for: name, among: known),
             at: range)
@@ -214,8 +212,8 @@ extension PredicateParser {
         let token = current
         let form: PathSyntax.Bracket.Form
         switch token.kind {
-        case .integer(let index): form = .index(index)
-        case .text(let key): form = .key(key)
+        case .value(.int(let index)): form = .index(index)
+        case .value(.string(let key)): form = .key(key)
         case .argument(let position): form = .argument(position)
         case .name where token.isWord("first"): form = .first
         case .name where token.isWord("last"): form = .last

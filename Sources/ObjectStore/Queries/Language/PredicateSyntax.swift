@@ -2,14 +2,9 @@
 struct PredicateSyntax {
     /// The kind of expression.
     indirect enum Form {
-        case null
-        case bool(Bool)
-        case integer(Int64)
+        case value(Value)
         case number(Double, written: DecimalValue?)
-        case decimal(DecimalValue)
-        case text(String)
         case date(PreciseTimestamp)
-        case literal(function: String, text: String)
         case argument(Int)
         case list([PredicateSyntax])
         case path(PathSyntax)

@@ -50,7 +50,7 @@ struct QueryLexer {
         {
             try scanNumber()
         } else if first == UInt8(ascii: "'") || first == UInt8(ascii: "\"") {
-            add(.text(try scanText()), from: start)
+            add(.value(.string(try scanText())), from: start)
         } else if first == UInt8(ascii: "`") {
             try scanQuoted()
         } else if first == UInt8(ascii: "$") {
@@ -89,12 +89,11 @@ struct QueryLexer {
         let start = at
         let name = takeName()
         let function = name.lowercased()
-        if byte() == UInt8(ascii: "("), ["uuid", "oid", "objectid", "date"].contains(function) {
-            at += 1
-            try scanLiteral(function == "objectid" ? "oid" : function, from: start)
-        } else {
-            add(.name(name), from: start)
-        }
+        guard byte() == UInt8(ascii: "(") else { return add(.name(name), from: start) }
+        let type = FixedType.all.first { $0.traits.functions.contains(function) }
+        guard type != nil || function == "date" else { return add(.name(name), from: start) }
+        at += 1
+        try scanLiteral(function, type, from: start)
     }
 
     /// Reads a name in backquotes.
@@ -111,7 +110,9 @@ struct QueryLexer {
     }
 
     /// Reads the contents of `uuid(…)`, quoted or not, and the closing parenthesis.
-    private mutating func scanLiteral(_ function: String, from start: Int) throws(QueryFault) {
+    private mutating func scanLiteral(
+        _ function: String, _ type: FixedType?, from start: Int
+    ) throws(QueryFault) {
         while QueryLexer.isSpace(byte()) { at += 1 }
         var text: String
         if byte() == UInt8(ascii: "'") || byte() == UInt8(ascii: "\"") {
@@ -127,14 +128,19 @@ struct QueryLexer {
             throw QueryFault("'\(function)(' is not closed", at: start..<at)
         }
         at += 1
-        if function == "date" {
+        if let traits = type?.traits {
+            guard let value = traits.parse(text) else {
+                throw QueryFault(
+                    "this is not a valid \(traits.title); expected \(traits.format)",
+                    at: start..<at)
+            }
+            add(.value(.fixed(value)), from: start)
+        } else {
             guard let date = PreciseTimestamp(text) else {
                 throw QueryFault(
                     "this is not a date; write date('2021-03-04T10:20:30Z')", at: start..<at)
             }
             add(.date(date), from: start)
-        } else {
-            add(.literal(function: function, text: text), from: start)
         }
     }
 
@@ -148,7 +154,7 @@ struct QueryLexer {
             guard let value = Int64(digits, radix: 16) else {
                 throw QueryFault("this is not a hexadecimal number", at: start..<at)
             }
-            add(.integer(value), from: start)
+            add(.value(.int(value)), from: start)
             return
         }
         var isWhole = true
@@ -172,11 +178,11 @@ struct QueryLexer {
             throw QueryFault("a name cannot begin with a digit", at: start..<at)
         }
         if isWhole, let value = Int64(digits) {
-            add(.integer(value), from: start)
+            add(.value(.int(value)), from: start)
         } else if let value = Double(digits) {
             let decimal = DecimalValue(digits)
             if isWhole, let decimal, Number.decimal(decimal) != .real(value) {
-                add(.decimal(decimal), from: start)
+                add(.value(.decimal(decimal)), from: start)
             } else {
                 let isAsWritten = decimal == DecimalValue(value)
                 add(.number(value, written: isAsWritten ? nil : decimal), from: start)

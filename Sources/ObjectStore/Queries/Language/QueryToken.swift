@@ -5,13 +5,12 @@ struct QueryToken: Equatable {
         case name(String)
         /// A name in backquotes, which is never a keyword.
         case quoted(String)
-        case integer(Int64)
+        /// A constant: an integer, an integer of more than 64 bits that no double equals as a decimal, a string, or a
+        /// value written as `uuid(…)` or `oid(…)`.
+        case value(Value)
         /// A number with a decimal point or an exponent, or with more than 64 bits; `written` is its exact value if the
         /// double differs.
         case number(Double, written: DecimalValue?)
-        /// An integer of more than 64 bits that no double equals.
-        case decimal(DecimalValue)
-        case text(String)
         /// An argument such as `$1`: its number, counted from 1.
         case argument(Int)
         /// The variable of a subquery, such as `$x`.
@@ -19,8 +18,6 @@ struct QueryToken: Equatable {
         /// The name of an operation such as `@count`, without the `@`.
         case aggregate(String)
         case date(PreciseTimestamp)
-        /// The text between the parentheses of `uuid(…)`, `oid(…)` or `date(…)`.
-        case literal(function: String, text: String)
         case symbol(String)
         case end
     }
@@ -45,15 +42,14 @@ struct QueryToken: Equatable {
     var description: String {
         switch kind {
         case .name(let name), .quoted(let name): "'\(name)'"
-        case .integer(let value): "\(value)"
+        case .value(.string): "a string"
+        case .value(.fixed(let value)): "'\(value.type.traits.functions[0])(…)'"
+        case .value(let value): value.summary
         case .number(let value, _): "\(value)"
-        case .decimal(let value): "\(value)"
-        case .text: "a string"
         case .argument(let position): "'$\(position)'"
         case .variable(let name): "'$\(name)'"
         case .aggregate(let name): "'@\(name)'"
         case .date: "a date"
-        case .literal(let function, _): "'\(function)(…)'"
         case .symbol(let symbol): "'\(symbol)'"
         case .end: "the end"
         }

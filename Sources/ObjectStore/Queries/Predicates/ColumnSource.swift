@@ -17,7 +17,7 @@ struct ColumnSource: Hashable, Sendable {
         case .int, .date: try rows.int(column, key).map(Scalar.int) ?? .null
         case .float: try rows.float(column, key).map { .double(Double($0)) } ?? .null
         case .double: try rows.double(column, key).map(Scalar.double) ?? .null
-        case .string, .data, .uuid, .objectID:
+        case .string, .data, .fixed:
             try rows.withBytes(column, key) { .bytes([UInt8](copying: Span(_bytes: $0))) } ?? .null
         case .decimal:
             try rows.bytes(column, key).flatMap(DecimalValue.init(bytes:)).map(Scalar.decimal)
@@ -29,30 +29,12 @@ struct ColumnSource: Hashable, Sendable {
     }
 
     /// Returns the value of a list element.
-    func scalar(_ element: ListElement) -> Scalar {
-        switch element {
-        case .null: .null
-        case .int(let number):
-            switch type {
-            case .bool: .bool(number != 0)
-            case .object: .link(ObjectKey(rawValue: number))
-            default: .int(number)
-            }
-        case .float(let number): .double(Double(number))
-        case .double(let number): .double(number)
-        case .bytes(let bytes):
-            switch type {
-            case .decimal: DecimalValue(bytes: bytes).map(Scalar.decimal) ?? .null
-            case .mixed: Scalar(mixed: MixedCoding.decode(bytes))
-            default: .bytes(bytes)
-            }
-        }
-    }
+    func scalar(_ element: ListElement) -> Scalar { Scalar(element, of: type) }
 
     /// Returns whether the value of one row passes a test; text is tested without a copy.
     func matches(_ test: ValueTest, _ rows: TableReader, _ key: ObjectKey) throws -> Bool {
         switch type {
-        case .string, .data, .uuid, .objectID:
+        case .string, .data, .fixed:
             guard case .bytes(let text) = test.form else { break }
             return try rows.withBytes(column, key) { bytes throws(StorageError) in
                 try text.matches(Span(_bytes: bytes))

@@ -2,18 +2,21 @@ import ColumnStorage
 
 /// The types of mixed values as `@type` compares them: one number for each type, and one for each linked class.
 enum MixedType {
-    private static let names: [(name: String, code: Int64)] = [
-        ("nil", 0), ("bool", 1), ("int", 2), ("float", 3), ("double", 4), ("decimal", 5),
-        ("string", 6), ("data", 7), ("date", 8), ("object_id", 9), ("uuid", 10), ("list", 11),
-        ("map", 12),
-    ]
+    private static var names: [(name: String, code: Int64)] {
+        [
+            ("nil", 0), ("bool", 1), ("int", 2), ("float", 3), ("double", 4), ("decimal", 5),
+            ("string", 6), ("data", 7), ("date", 8),
+        ] + FixedType.all.map { ($0.traits.name, firstFixed + Int64($0.number)) }
+            + [("list", 9), ("map", 10)]
+    }
     /// Other names of types, and names of groups of types.
     private static let groups: [String: [String]] = [
         "null": ["nil"], "numeric": ["int", "float", "double", "decimal"],
         "collection": ["list", "map"], "array": ["list"], "dictionary": ["map"],
         "binary": ["data"], "timestamp": ["date"], "objectid": ["object_id"],
     ]
-    private static let firstClass: Int64 = 16
+    private static let firstFixed: Int64 = 256
+    private static let firstClass: Int64 = 512
 
     static let null: Int64 = 0
 
@@ -28,10 +31,9 @@ enum MixedType {
         case .string: 6
         case .data: 7
         case .date: 8
-        case .objectID: 9
-        case .uuid: 10
-        case .list: 11
-        case .dictionary: 12
+        case .fixed(let value): firstFixed + Int64(value.type.number)
+        case .list: 9
+        case .dictionary: 10
         case .object(let reference): firstClass + Int64(reference.table.rawValue)
         }
     }

@@ -110,18 +110,15 @@ struct PredicateCompiler {
                 form: .constant(value), type: type, description: description, range: range)
         }
         switch syntax.form {
-        case .null: return constant(.null, .null, "nil")
-        case .bool(let value): return constant(.bool(value), .value(.bool), "a bool")
-        case .integer(let value): return constant(.int(value), .value(.int), "an int")
+        case .value(let value):
+            guard let operand = PredicateCompiler.operand(value, range) else {
+                throw QueryFault("a \(value.typeName) cannot be compared", at: range)
+            }
+            return operand
         case .number(let value, nil): return constant(.double(value), .value(.double), "a double")
         case .number(let value, let written?):
             return constant(.double(value), .literal(written), "a double")
-        case .decimal(let value): return constant(.decimal(value), .value(.decimal), "a number")
-        case .text(let text):
-            return constant(.bytes(Array(text.utf8)), .value(.string), "a string")
         case .date(let moment): return constant(Scalar(moment), .value(.date), "a date")
-        case .literal(let function, let text):
-            return try literal(function, text, range)
         case .argument(let position):
             return try argument(position, range)
         case .list(let elements):
@@ -131,33 +128,13 @@ struct PredicateCompiler {
         case .subquery(let subquery):
             return try self.subquery(subquery, range, scope)
         case .negated(let inner):
-            let zero = PredicateSyntax(form: .integer(0), range: inner.range)
+            let zero = PredicateSyntax(form: .value(.int(0)), range: inner.range)
             return try arithmetic(.minus, zero, inner, at: range, in: scope)
         case .arithmetic(let operation, let left, let right):
             return try arithmetic(operation, left, right, at: range, in: scope)
         case .always, .comparison, .geoWithin, .and, .or, .not:
             throw QueryFault("expected a value, got a condition", at: range)
         }
-    }
-
-    private func literal(
-        _ function: String, _ text: String, _ range: Range<Int>
-    ) throws(QueryFault) -> PredicateOperand {
-        let parsed: (bytes: [UInt8], type: PropertyType)?
-        if function == "uuid" {
-            parsed = UUIDValue(text).map { ($0.bytes, .uuid) }
-        } else {
-            parsed = ObjectIDValue(text).map { ($0.bytes, .objectID) }
-        }
-        guard let parsed else {
-            throw QueryFault(
-                function == "uuid"
-                    ? "this is not a UUID; write uuid(01234567-89ab-cdef-0123-456789abcdef)"
-                    : "this is not an object id; write oid() with 24 hexadecimal digits", at: range)
-        }
-        return PredicateOperand(
-            form: .constant(.bytes(parsed.bytes)), type: .value(parsed.type),
-            description: "a \(parsed.type.rawValue)", range: range)
     }
 
     func argument(
@@ -177,34 +154,30 @@ struct PredicateCompiler {
             return PredicateOperand(
                 form: .list(members), type: .null, description: "a list", range: range)
         }
-        guard let (value, type) = PredicateCompiler.constant(arguments[position - 1]) else {
+        guard let operand = PredicateCompiler.operand(arguments[position - 1], range) else {
             throw QueryFault(
                 "argument $\(position) is a \(arguments[position - 1].typeName), which cannot be "
                     + "compared", at: range)
         }
-        let name = arguments[position - 1].typeName
+        return operand
+    }
+
+    /// Returns a constant; nil for lists and dictionaries.
+    private static func operand(_ value: Value, _ range: Range<Int>) -> PredicateOperand? {
+        guard let (scalar, type) = constant(value) else { return nil }
+        let name = value.typeName
         let article = name == "nil" ? "" : "aio".contains(name.prefix(1)) ? "an " : "a "
         return PredicateOperand(
-            form: .constant(value), type: type, description: article + name, range: range)
+            form: .constant(scalar), type: type, description: article + name, range: range)
     }
 
     /// Converts a value to a constant; nil for lists and dictionaries.
     static func constant(_ value: Value) -> (value: Scalar, type: OperandType)? {
-        switch value {
-        case .null: (.null, .null)
-        case .bool(let flag): (.bool(flag), .value(.bool))
-        case .int(let number): (.int(number), .value(.int))
-        case .float(let number): (.double(Double(number)), .value(.float))
-        case .double(let number): (.double(number), .value(.double))
-        case .string(let text): (.bytes(Array(text.utf8)), .value(.string))
-        case .data(let bytes): (.bytes(bytes), .value(.data))
-        case .date(let moment): (.int(moment.microseconds), .value(.date))
-        case .uuid(let identifier): (.bytes(identifier.bytes), .value(.uuid))
-        case .objectID(let identifier): (.bytes(identifier.bytes), .value(.objectID))
-        case .decimal(let number): (.decimal(number), .value(.decimal))
-        case .object(let reference): (.link(reference.key), .object(reference.table))
-        case .list, .dictionary: nil
-        }
+        if value == .null { return (.null, .null) }
+        guard let type = value.type else { return nil }
+        let scalar = Scalar(value.listElement, of: type)
+        if case .object(let reference) = value { return (scalar, .object(reference.table)) }
+        return (scalar, .value(type))
     }
 
     private mutating func list(

@@ -80,7 +80,7 @@ extension Scalar {
         case (.bool(let a), .bool(let b)): a == b ? 0 : a ? 1 : -1
         case (.link(let a), .link(let b)): a == b ? 0 : a < b ? -1 : 1
         case (.mixed(let a), .mixed(let b)):
-            a.typeName == b.typeName ? ValueOrder.order(a, b) : nil
+            ValueOrder.rank(a) == ValueOrder.rank(b) ? ValueOrder.order(a, b) : nil
         default:
             if let a = left.number, let b = right.number { Number.order(a, b) } else { nil }
         }

@@ -267,14 +267,14 @@ extension CollectionValues {
     ///
     /// Throws `invalid_query` for values that are neither numbers nor dates.
     package func minimum() throws -> Value {
-        Results.value(try aggregate(.minimum), property.type)
+        try aggregate(.minimum).value(of: property.type)
     }
 
     /// Returns the largest value; nil if there is none.
     ///
     /// Throws the errors of ``minimum()``.
     package func maximum() throws -> Value {
-        Results.value(try aggregate(.maximum), property.type)
+        try aggregate(.maximum).value(of: property.type)
     }
 
     /// Returns the average of the values that are not nil; nil if there is none.

@@ -111,18 +111,8 @@ private final class PlotAxisReader {
 
     /// Returns the value as text, for the name of a group.
     func text(_ key: ObjectKey) throws -> String {
-        let text: String
-        switch try value(key) {
-        case .bytes(let bytes): text = String(decoding: bytes, as: UTF8.self)
-        case .bool(let flag): text = "\(flag)"
-        case .int(let number) where type == .date:
-            text = Timestamp(microseconds: number).description
-        case .int(let number): text = "\(number)"
-        case .double(let number): text = "\(number)"
-        case .decimal(let number): text = "\(number)"
-        case .mixed(let value): text = value.summary
-        case .null, .nothing, .link, .group: text = "nil"
-        }
+        let value = try value(key).value(of: type)
+        let text = value.text ?? value.summary
         _ = try index(of: text)
         return text
     }

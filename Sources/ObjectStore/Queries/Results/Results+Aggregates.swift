@@ -19,7 +19,7 @@ extension Results {
     public func minimum(_ path: String) throws -> Value {
         if let value = try trackedAggregate(.minimum, path) { return value }
         let (value, type) = try aggregate(.minimum, path)
-        return Results.value(value, type)
+        return value.value(of: type)
     }
 
     /// Returns the largest value of a property; nil if there is none.
@@ -28,7 +28,7 @@ extension Results {
     public func maximum(_ path: String) throws -> Value {
         if let value = try trackedAggregate(.maximum, path) { return value }
         let (value, type) = try aggregate(.maximum, path)
-        return Results.value(value, type)
+        return value.value(of: type)
     }
 
     /// Returns the average of a property's values that are not nil; nil if there is none.
@@ -65,16 +65,6 @@ extension Results {
     static func average(_ scalar: Scalar) -> Value {
         if case .decimal(let average) = scalar { return .decimal(average) }
         return scalar.double.map(Value.double) ?? .null
-    }
-
-    static func value(_ scalar: Scalar, _ type: PropertyType) -> Value {
-        switch scalar {
-        case .int(let value):
-            type == .date ? .date(Timestamp(microseconds: value)) : .int(value)
-        case .double(let value): type == .float ? .float(Float(value)) : .double(value)
-        case .decimal(let value): .decimal(value)
-        default: .null
-        }
     }
 
     /// Compiles a path with one value for each object, and binds it to the current view.

@@ -1,0 +1,151 @@
+import ColumnStorage
+import Synchronization
+
+/// A type whose values are a fixed number of bytes, which the store only compares: `uuid`, `object_id`.
+///
+/// Each type is one row of the table below. The row contains everything that the layers know about the type, from its
+/// column to its name in Lua, so that a new row is a new property type.
+public struct FixedType: Hashable, Sendable {
+    /// The index in the table, and the number of the type in files.
+    package let number: UInt8
+    /// The number of bytes of a value: 12 or 16.
+    package let size: UInt8
+
+    /// A 12-byte object id.
+    public static let objectID = FixedType(number: 0, size: 12)
+    /// A UUID.
+    public static let uuid = FixedType(number: 1, size: 16)
+
+    /// The table; a file contains the index of a row, so new rows follow the others.
+    ///
+    /// Values of different types have the order of their rows.
+    private static let table = Mutex<[Traits]>([
+        Traits(
+            name: "object_id", size: 12, title: "object id", format: "24 hexadecimal digits",
+            functions: ["oid", "objectid"], tags: ["$oid", "$object_id"],
+            luaClass: "moonpool.ObjectID", sqlite: "OBJECT_ID_TEXT",
+            text: { Hexadecimal.text(of: $0.bytes) },
+            parse: { ObjectIDValue($0).map(FixedValue.init) },
+            generate: { FixedValue(ObjectIDValue.generate()) }),
+        Traits(
+            name: "uuid", size: 16, title: "UUID",
+            format: "32 hexadecimal digits grouped 8-4-4-4-12", functions: ["uuid"],
+            tags: ["$uuid"], luaClass: "moonpool.UUID", sqlite: "UUID_TEXT",
+            text: { UUIDValue.text(of: $0.bytes) },
+            parse: { UUIDValue($0).map(FixedValue.init) },
+            generate: { FixedValue(UUIDValue.random()) }),
+    ])
+
+    /// What the layers know about a type.
+    package struct Traits: Sendable {
+        /// The name in schemas, and of the Lua function that creates a value.
+        package let name: String
+        /// The number of bytes of a value: 12 or 16.
+        package let size: UInt8
+        /// The name in messages.
+        package let title: String
+        /// The description of a valid text, for messages.
+        package let format: String
+        /// The functions of the query language that create a value.
+        package let functions: [String]
+        /// The tags of a value in extended JSON.
+        package let tags: [String]
+        /// The class of a value in the annotations of the Lua API.
+        package let luaClass: String
+        /// The declared type of a column in SQLite, which is text.
+        package let sqlite: String
+        /// Writes a value.
+        package let text: @Sendable (FixedValue) -> String
+        /// Parses a text.
+        package let parse: @Sendable (String) -> FixedValue?
+        /// Returns a new value.
+        package let generate: @Sendable () -> FixedValue
+    }
+
+    /// The row of the type.
+    package var traits: Traits { Self.table.withLock { $0[Int(number)] } }
+
+    /// All types, in the order of their numbers.
+    package static var all: [FixedType] {
+        table.withLock { $0.enumerated().map { FixedType(number: UInt8($0), size: $1.size) } }
+    }
+
+    /// Adds a type for the rest of the process.
+    static func register(_ traits: Traits) -> FixedType {
+        table.withLock { $0.append(traits) }
+        return all[all.count - 1]
+    }
+
+    /// Returns the type of a number in a file; nil for unknown numbers.
+    init?(number: UInt8) {
+        guard let type = Self.all.first(where: { $0.number == number }) else { return nil }
+        self = type
+    }
+
+    private init(number: UInt8, size: UInt8) { (self.number, self.size) = (number, size) }
+}
+
+/// A value of a type with a fixed number of bytes, such as a UUID.
+public struct FixedValue: Hashable, Comparable, Sendable {
+    /// The first eight bytes, most significant first.
+    package let high: UInt64
+    /// The other bytes, most significant first.
+    package let low: UInt64
+    /// The type.
+    public let type: FixedType
+
+    /// Creates a value from its bytes; nil for a wrong number of bytes.
+    public init?(_ type: FixedType, bytes: some Collection<UInt8>) {
+        guard bytes.count == type.size else { return nil }
+        high = bytes.prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
+        low = bytes.dropFirst(8).reduce(0) { $0 << 8 | UInt64($1) }
+        self.type = type
+    }
+
+    /// Creates the value of a UUID.
+    public init(_ value: UUIDValue) { (high, low, type) = (value.high, value.low, .uuid) }
+
+    /// Creates the value of an object id.
+    public init(_ value: ObjectIDValue) {
+        (high, low, type) = (value.high, UInt64(value.low), .objectID)
+    }
+
+    /// Creates a value from its first eight bytes and its other bytes, of which the type may have only four.
+    package init(_ type: FixedType, high: UInt64, low: UInt64) {
+        self.high = high
+        self.low = type.size == 16 ? low : low & 0xFFFF_FFFF
+        self.type = type
+    }
+
+    /// The bytes, most significant first.
+    public var bytes: [UInt8] {
+        let rest = UInt64(type.size) - 8
+        return (0..<8).map { UInt8(truncatingIfNeeded: high >> (56 - 8 * $0)) }
+            + (0..<rest).map { UInt8(truncatingIfNeeded: low >> (8 * (rest - 1 - $0))) }
+    }
+
+    /// The UUID; nil for a value of another type.
+    public var uuid: UUIDValue? { type == .uuid ? UUIDValue(high: high, low: low) : nil }
+
+    /// The object id; nil for a value of another type.
+    public var objectID: ObjectIDValue? {
+        type == .objectID ? ObjectIDValue(high: high, low: UInt32(truncatingIfNeeded: low)) : nil
+    }
+
+    /// Returns whether the first precedes the second: by type, then by bytes.
+    public static func < (left: FixedValue, right: FixedValue) -> Bool {
+        (left.type.number, left.high, left.low) < (right.type.number, right.high, right.low)
+    }
+}
+
+extension FixedValue: CustomStringConvertible {
+    /// The text of the value.
+    public var description: String { type.traits.text(self) }
+}
+
+extension Value {
+    /// Creates the value of a UUID.
+    public static func uuid(_ value: UUIDValue) -> Value { .fixed(FixedValue(value)) }
+    /// Creates the value of an object id.
+    public static func objectID(_ value: ObjectIDValue) -> Value { .fixed(FixedValue(value)) }
+}

@@ -1,0 +1,154 @@
+import LuaHost
+import ObjectStore
+import Synchronization
+
+/// A value in Lua that no Lua type represents, as a userdata with a class of its own.
+class ValueBox {
+    /// The value; null for `moonpool.null`.
+    var value: Value { .null }
+}
+
+/// A UUID, an object id, or a value of another type with a fixed number of bytes.
+final class FixedBox: ValueBox {
+    let fixed: FixedValue
+    init(_ fixed: FixedValue) { self.fixed = fixed }
+    override var value: Value { .fixed(fixed) }
+
+    private static let known = Mutex<[LuaClass<FixedBox>]>([])
+
+    /// The class of the values of a type.
+    static func type(_ type: FixedType) -> LuaClass<FixedBox> {
+        known.withLock { classes in
+            while classes.count <= Int(type.number) {
+                classes.append(makeClass(FixedType.all[classes.count]))
+            }
+            return classes[Int(type.number)]
+        }
+    }
+
+    private static func makeClass(_ type: FixedType) -> LuaClass<FixedBox> {
+        func compare(
+            _ name: String, _ test: @escaping @Sendable (FixedValue, FixedValue) -> Bool
+        ) -> LuaMethod<FixedBox> {
+            LuaMethod(
+                name,
+                anyReceiver: { call in
+                    let left = try call.object(1, Self.type(type)).fixed
+                    return call.answer(
+                        .boolean(test(left, try call.object(2, Self.type(type)).fixed)))
+                })
+        }
+        return LuaClass(
+            name: type.traits.name,
+            metamethods: [
+                LuaMethod("__tostring") { $1.answer(.text($0.fixed.description)) },
+                LuaMethod.equality(of: Self.type(type)) { $0.fixed == $1.fixed },
+                compare("__lt") { $0 < $1 }, compare("__le") { $0 <= $1 },
+                LuaMethod("__concat", anyReceiver: joinedTexts),
+            ])
+    }
+
+    /// Implements `moonpool.uuid([text])` and the functions of the other types.
+    static func make(_ type: FixedType, _ call: borrowing LuaCall) throws -> LuaAnswer {
+        let traits = type.traits
+        if call.isNil(1) { return call.answer(FixedBox(traits.generate()), Self.type(type)) }
+        let text = try call.text(1)
+        guard let fixed = traits.parse(text) else {
+            throw call.argumentError(
+                1, "'\(text)' is not a valid \(traits.title); expected \(traits.format)")
+        }
+        return call.answer(FixedBox(fixed), Self.type(type))
+    }
+}
+
+/// Bytes that are marked as data if no property determines the type, such as in an argument of a query.
+final class DataBox: ValueBox {
+    let bytes: [UInt8]
+    init(_ bytes: [UInt8]) { self.bytes = bytes }
+    override var value: Value { .data(bytes) }
+
+    static let type: LuaClass<DataBox> = LuaClass(
+        name: "data",
+        metamethods: [
+            LuaMethod("__tostring") { data, call in
+                try call.state.checkMemory(adding: data.bytes.count)
+                return call.answer(.string(LuaString(bytes: data.bytes)))
+            },
+            LuaMethod("__len") { $1.answer(.integer(Int64($0.bytes.count))) },
+            LuaMethod.equality(of: type) { $0.bytes == $1.bytes },
+            LuaMethod("__concat", anyReceiver: joinedTexts),
+        ])
+}
+
+/// The value `moonpool.null`, which represents nil in a table where a key must be present.
+final class NullMarker: ValueBox {
+    static let type: LuaClass<NullMarker> = LuaClass(
+        name: "null",
+        metamethods: [LuaMethod("__tostring") { _, call in call.answer("null") }])
+}
+
+extension LuaValue {
+    /// Whether the value is nil or `moonpool.null`.
+    package var isNull: Bool {
+        isNil || userdata?.object(as: NullMarker.type) != nil
+    }
+}
+
+/// The metamethod of `a .. b`, which concatenates the texts of two values.
+let joinedTexts: @Sendable (borrowing LuaCall) throws -> LuaAnswer = { call in
+    let left = try call.state.describe(call[1])
+    let right = try call.state.describe(call[2])
+    try call.state.checkMemory(adding: 2 * (left.bytes.count + right.bytes.count))
+    return call.answer(.string(LuaString(bytes: left.bytes + right.bytes)))
+}
+
+// Values of the store as values of Lua.
+extension LuaJSON {
+    /// Converts a value of the store.
+    ///
+    /// Lists become plain arrays, whose nil elements are `moonpool.null`. `object` converts links; without it, they are
+    /// nil.
+    func lua(
+        _ value: Value, object: (ObjectReference) -> LuaValue = { _ in .nil }
+    ) -> LuaValue {
+        func copied(_ value: Value) -> LuaValue {
+            value == .null ? null : lua(value, object: object)
+        }
+        switch value {
+        case .null: return .nil
+        case .bool(let flag): return .boolean(flag)
+        case .int(let number): return .integer(number)
+        case .float(let number): return .number(Double(number))
+        case .double(let number): return .number(number)
+        case .string(let text): return .text(text)
+        case .data(let bytes): return .string(LuaString(bytes: bytes))
+        case .date(let moment): return dates.userdata(moment, state)
+        case .fixed(let fixed): return state.userdata(FixedBox(fixed), FixedBox.type(fixed.type))
+        case .decimal(let number): return state.userdata(DecimalBox(number), DecimalBox.type)
+        case .object(let reference): return object(reference)
+        case .list(let values): return .table(state.makeTable(values.map(copied)))
+        case .dictionary(let values):
+            let table = makeMap(ofCount: values.count)
+            for (name, value) in values { table[name] = copied(value) }
+            return .table(table)
+        }
+    }
+
+    /// Converts a value to one that ``value(_:)`` or Lua's own types distinguish from values of other types.
+    func exact(_ value: Value) -> LuaValue {
+        switch value {
+        case .null: null
+        case .float(let number): state.userdata(FloatBox(number), FloatBox.type)
+        case .data(let bytes): state.userdata(DataBox(bytes), DataBox.type)
+        default: lua(value)
+        }
+    }
+
+    /// Returns the date, identifier, number, data or null in a userdata; nil for other userdata.
+    func value(_ userdata: LuaUserdata) -> Value? {
+        if let live = userdata.liveObject {
+            return live.type === dates ? .date(Timestamp(microseconds: live.key)) : nil
+        }
+        return (userdata.swiftObject as? ValueBox)?.value
+    }
+}
