@@ -42,9 +42,10 @@ enum ExactConversion {
         case .bool: return bool(value)
         case .int: return int(value).map(Value.int)
         case .float:
-            return double(value).flatMap { number in
+            let exact = double(value).flatMap { number -> Value? in
                 Double(Float(number)) == number || number.isNaN ? .float(Float(number)) : nil
             }
+            return exact ?? parsed(value, .float) { Float($0).map(Value.float) }
         case .double: return double(value).map(Value.double)
         case .string: return text(value).map(Value.string)
         case .data: return data(value)
