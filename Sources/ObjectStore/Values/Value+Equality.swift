@@ -31,7 +31,9 @@ extension Value {
     public func hash(into hasher: inout Hasher) {
         switch self {
         case .int(let number): hasher.combine(number)
+        case .double(let number): hasher.combine(RealOrder.canonical(number).bitPattern)
         case .string(let text): hasher.combine(text)
+        case .date(let moment): hasher.combine(moment)
         default: hasher.combine(ValueOrder.code(self))
         }
     }
