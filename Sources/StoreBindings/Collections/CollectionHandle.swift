@@ -2,13 +2,10 @@ import LuaHost
 import ObjectStore
 
 /// The common part of the handles for lists, sets and maps.
-protocol CollectionHandle: AnyObject, SendableMetatype {
+protocol CollectionHandle: LiveHandle {
     associatedtype Collection: LiveCollection
     /// The collection.
     var collection: Collection { get }
-    var handle: StoreHandle { get }
-    /// The version of the handle; nil for the live store.
-    var frozen: FrozenSpace? { get }
     /// Returns the same collection of an object in another version, or in the live store if the space is nil.
     static func of(
         _ owner: LiveObject, property: String, in handle: StoreHandle, at space: FrozenSpace?
@@ -17,15 +14,25 @@ protocol CollectionHandle: AnyObject, SendableMetatype {
 }
 
 extension CollectionHandle {
-    func lua(_ value: Value) -> LuaValue { ValueBridge(handle, frozen).lua(value) }
+    var isValid: Bool { collection.isValid }
+    var luaClass: LuaClass<Self> { Self.type }
+
+    func moved(to space: FrozenSpace?) throws -> Self? {
+        let object = collection.source.object(collection.classSchema, collection.owner)
+        let owner = try space == nil ? handle.store.thaw(object) : handle.store.freeze(object)
+        return try owner.map {
+            try Self.of($0, property: collection.property.name, in: handle, at: space)
+        }
+    }
+
+    func lua(_ value: Value) -> LuaValue { bridge.lua(value) }
 
     /// Converts an element of a copy of the collection.
-    func copied(_ value: Value) -> LuaValue { ValueBridge(handle, frozen).copied(value) }
+    func copied(_ value: Value) -> LuaValue { bridge.copied(value) }
 
     /// Converts an element from a script.
     func value(_ value: LuaValue) throws -> Value {
-        try ValueBridge(handle, frozen)
-            .element(value, of: collection.property, of: collection.classSchema)
+        try bridge.element(value, of: collection.property, of: collection.classSchema)
     }
 
     /// Converts a value to search for.
@@ -35,7 +42,6 @@ extension CollectionHandle {
         if case .string(let string) = value, collection.property.type == .data {
             return .data(string.bytes)
         }
-        let bridge = ValueBridge(handle, frozen)
         if collection.property.type == .mixed { return try bridge.mixed(value) }
         return try bridge.plain(value, "the value to look for")
     }
@@ -56,38 +62,6 @@ extension CollectionHandle {
     }
 
     private var kind: String { collection.property.collection?.name ?? "collection" }
-
-    /// The methods and metamethods that all kinds of collections share.
-    static var common: [LuaMethod<Self>] {
-        [
-            LuaMethod("is_valid") { handle, call in
-                call.answer(.boolean(handle.collection.isValid))
-            },
-            LuaMethod("is_frozen") { handle, call in call.answer(.boolean(handle.frozen != nil)) },
-            LuaMethod("freeze") { handle, call in
-                if handle.frozen != nil { return call.answerArgument(1) }
-                let collection = handle.collection
-                let space = try handle.handle.frozenSpace()
-                let owner = try handle.handle.store.freeze(
-                    collection.source.object(collection.classSchema, collection.owner))
-                return call.answer(
-                    try Self.of(
-                        owner, property: collection.property.name, in: handle.handle, at: space),
-                    type)
-            },
-            LuaMethod("thaw") { handle, call in
-                let collection = handle.collection
-                if handle.frozen == nil, collection.isValid { return call.answerArgument(1) }
-                let owner = try handle.handle.store.thaw(
-                    collection.source.object(collection.classSchema, collection.owner))
-                guard let owner else { return call.answer(.nil) }
-                return call.answer(
-                    try Self.of(
-                        owner, property: collection.property.name, in: handle.handle, at: nil), type
-                )
-            },
-        ]
-    }
 
     static var commonMetamethods: [LuaMethod<Self>] {
         [
@@ -125,7 +99,7 @@ extension LuaCall {
                 return value
             }
         case .userdata(let userdata):
-            let bridge = ValueBridge(handle.handle, handle.frozen)
+            let bridge = handle.bridge
             if let map = userdata.object(as: MapHandle.type) {
                 return try bridge.own(try map.collection.values(), of: map.handle)
             }

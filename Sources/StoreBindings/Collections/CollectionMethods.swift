@@ -8,12 +8,11 @@ enum CollectionMethods {
     static func querying<Receiver>(
         _ results: @escaping @Sendable (Receiver) throws -> ResultsHandle
     ) -> [LuaMethod<Receiver>] {
-        summarizing(results) + reading(results) + [
+        summarizing(results) + reading(results) + iterating(results) + [
             LuaMethod("update") { receiver, call in
                 let results = try results(receiver)
                 let classSchema = try results.results.classSchema()
-                let bridge = ValueBridge(results.handle, results.frozen)
-                let values = try bridge.named(call.table(2), of: classSchema)
+                let values = try results.bridge.named(call.table(2), of: classSchema)
                 try results.results.source.writableStore().requireWrite("'\(classSchema.name)'")
                 for key in try results.results.keys() {
                     let object = results.results.source.object(classSchema, key)
@@ -28,7 +27,7 @@ enum CollectionMethods {
     static func summarizing<Receiver>(
         _ results: @escaping @Sendable (Receiver) throws -> ResultsHandle
     ) -> [LuaMethod<Receiver>] {
-        refining(results) + aggregating(results)
+        refining(results) { $1 } + aggregating(results)
     }
 
     /// Returns the method `observe` with the registration function of a kind of collection.
@@ -40,36 +39,67 @@ enum CollectionMethods {
         }
     }
 
-    private static func refining<Receiver>(
-        _ results: @escaping @Sendable (Receiver) throws -> ResultsHandle
+    /// Returns the methods that refine; `wrap` creates the handle of the refined results.
+    static func refining<Receiver, Refined: LiveHandle>(
+        _ results: @escaping @Sendable (Receiver) throws -> ResultsHandle,
+        _ wrap: @escaping @Sendable (Receiver, ResultsHandle) -> Refined
     ) -> [LuaMethod<Receiver>] {
-        [
-            LuaMethod("where") { receiver, call in
+        func refining(
+            _ name: String,
+            _ refine: @escaping @Sendable (ResultsHandle, borrowing LuaCall) throws -> Results
+        ) -> LuaMethod<Receiver> {
+            LuaMethod(name) { receiver, call in
                 let results = try results(receiver)
-                let found = try QueryArguments(results).filtered(call)
-                return call.answer(results.refined(found), ResultsHandle.type)
-            },
-            LuaMethod("sorted") { receiver, call in
-                let results = try results(receiver)
-                let sorted = try results.results.sorted(QueryArguments.sortKeys(call))
-                return call.answer(results.refined(sorted), ResultsHandle.type)
-            },
-            LuaMethod("distinct") { receiver, call in
-                let results = try results(receiver)
-                let paths = try QueryArguments.paths(call, from: 2)
-                return call.answer(
-                    results.refined(try results.results.distinct(paths)), ResultsHandle.type)
-            },
+                let refined = wrap(receiver, results.refined(try refine(results, call)))
+                return call.answer(refined, refined.luaClass)
+            }
+        }
+        return [
+            refining("where") { try QueryArguments($0).filtered($1) },
+            refining("sorted") { try $0.results.sorted(QueryArguments.sortKeys($1)) },
+            refining("distinct") { try $0.results.distinct(QueryArguments.paths($1, from: 2)) },
+            refining("limit") { try $0.results.limited(to: Int(clamping: $1.integer(2))) },
             LuaMethod("group_by") { receiver, call in
                 let sections = try SectionsHandle.make(try results(receiver), call)
                 return call.answer(sections, SectionsHandle.type)
             },
-            LuaMethod("limit") { receiver, call in
-                let results = try results(receiver)
-                let limited = try results.results.limited(to: Int(clamping: try call.integer(2)))
-                return call.answer(results.refined(limited), ResultsHandle.type)
-            },
         ]
+    }
+
+    /// Returns the methods that call a function with each row.
+    static func iterating<Receiver, Rows: RowsHandle>(
+        _ rows: @escaping @Sendable (Receiver) throws -> Rows
+    ) -> [LuaMethod<Receiver>] {
+        func collecting(
+            _ name: String,
+            _ convert: @escaping @Sendable (LuaValue, LuaFunction) throws -> LuaValue?
+        ) -> LuaMethod<Receiver> {
+            LuaMethod(name) { receiver, call in
+                let rows = try rows(receiver)
+                let function = try call.function(2)
+                var made: [LuaValue] = []
+                try rows.forEachRow { row in
+                    guard let value = try convert(row, function) else { return }
+                    // A nil would end the array.
+                    made.append(value.isNil ? rows.handle.null : value)
+                    try call.state.checkMemory()
+                }
+                return call.answer(.table(call.state.makeTable(made)))
+            }
+        }
+        return [
+            collecting("filter") {
+                try $1.call([$0]).first?.isTruthy == true ? $0 : LuaValue?.none
+            },
+            collecting("map") { try $1.call([$0]).first ?? .nil },
+        ]
+    }
+
+    /// Returns the metamethod `__pairs`, which iterates over indexes and rows, as `ipairs` does for a list.
+    static func pairs<Receiver>() -> LuaMethod<Receiver> {
+        LuaMethod("__pairs") { _, call in
+            try call.answer(call.state.call(call.state.globals["ipairs"], [call[1]]))
+        }
     }
 
     private static func reading<Receiver>(
@@ -93,31 +123,10 @@ enum CollectionMethods {
                 let source = ResultKeySource(try results.results.keys())
                 return withExtendedLifetime(anchor) { call.answer(each: type, of: source) }
             },
-            LuaMethod("filter") { receiver, call in
-                let results = try results(receiver)
-                let function = try call.function(2)
-                var kept: [LuaValue] = []
-                try forEach(results) { object in
-                    if try function.call([object]).first?.isTruthy == true { kept.append(object) }
-                    try call.state.checkMemory()
-                }
-                return call.answer(.table(call.state.makeTable(kept)))
-            },
-            LuaMethod("map") { receiver, call in
-                let results = try results(receiver)
-                let function = try call.function(2)
-                var made: [LuaValue] = []
-                try forEach(results) { object in
-                    let value = try function.call([object]).first ?? .nil
-                    made.append(value.isNil ? results.handle.null : value)
-                    try call.state.checkMemory()
-                }
-                return call.answer(.table(call.state.makeTable(made)))
-            },
         ]
     }
 
-    private static func aggregating<Receiver>(
+    static func aggregating<Receiver>(
         _ results: @escaping @Sendable (Receiver) throws -> ResultsHandle
     ) -> [LuaMethod<Receiver>] {
         func aggregate(
@@ -127,7 +136,7 @@ enum CollectionMethods {
             LuaMethod(name) { receiver, call in
                 let results = try results(receiver)
                 let value = try compute(results.results, call.text(2))
-                return call.answer(ValueBridge(results.handle, results.frozen).lua(value))
+                return call.answer(results.bridge.lua(value))
             }
         }
         return [
@@ -176,15 +185,5 @@ enum CollectionMethods {
         return withExtendedLifetime(anchor) {
             call.answer(LuaLiveObject(type: type, key: object.key.rawValue))
         }
-    }
-
-    private static func forEach(
-        _ results: ResultsHandle, _ body: (LuaValue) throws -> Void
-    ) throws {
-        let (type, anchor) = try results.objectClass()
-        for key in try results.results.keys() {
-            try body(results.handle.state.userdata(LuaLiveObject(type: type, key: key.rawValue)))
-        }
-        withExtendedLifetime(anchor) {}
     }
 }

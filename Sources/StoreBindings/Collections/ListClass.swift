@@ -2,7 +2,7 @@ import LuaHost
 import ObjectStore
 
 /// A list of an object, for scripts.
-final class ListHandle: CollectionHandle {
+final class ListHandle: CollectionHandle, PositionsHandle {
     let handle: StoreHandle
     let frozen: FrozenSpace?
     private var kept: ResultsHandle?
@@ -75,7 +75,7 @@ final class ListHandle: CollectionHandle {
 
     static let type: LuaClass<ListHandle> = LuaClass(
         name: "list",
-        methods: changing + reading + common + querying { try $0.results() } + observing,
+        methods: positions + own + versions + querying { try $0.results() } + observing,
         metamethods: commonMetamethods + [
             iterating
         ],
@@ -122,45 +122,12 @@ final class ListHandle: CollectionHandle {
         } catch { throw StoreError(error) }
     }
 
-    private static let changing: [LuaMethod<ListHandle>] = [
-        LuaMethod("append") { list, call in
-            try list.collection.append(try call.rest(from: 2).map { try list.value($0) })
-            return .none
-        },
-        LuaMethod("insert") { list, call in
-            let position = ScriptIndex.position(try call.integer(2))
-            try list.collection.insert(try list.value(call[3]), at: position)
-            return .none
-        },
-        LuaMethod("remove") { list, call in
-            try list.collection.remove(at: ScriptIndex.position(try call.integer(2)))
-            return .none
-        },
-        LuaMethod("move") { list, call in
-            try list.collection.move(
-                from: ScriptIndex.position(try call.integer(2)),
-                to: ScriptIndex.position(try call.integer(3)))
-            return .none
-        },
-        LuaMethod("swap") { list, call in
-            try list.collection.swap(
-                ScriptIndex.position(try call.integer(2)), ScriptIndex.position(try call.integer(3))
-            )
-            return .none
-        },
+    var elements: LiveList { collection }
+
+    private static let own: [LuaMethod<ListHandle>] = [
         LuaMethod("clear") { list, _ in
             try list.collection.removeAll()
             return .none
-        },
-    ]
-
-    private static let reading: [LuaMethod<ListHandle>] = [
-        LuaMethod("index_of") { list, call in
-            let position = try list.position(of: call[2])
-            return call.answer(position.map { .integer(Int64($0 + 1)) } ?? .nil)
-        },
-        LuaMethod("contains") { list, call in
-            call.answer(.boolean(try list.position(of: call[2]) != nil))
         },
         LuaMethod("to_table") { list, call in
             let values = try list.collection.values()
@@ -173,8 +140,4 @@ final class ListHandle: CollectionHandle {
                 .table(try copy.array(values, list.collection.source, max(depth, 1))))
         },
     ]
-
-    private func position(of value: LuaValue) throws -> Int? {
-        try collection.firstIndex(of: valueToFind(value))
-    }
 }

@@ -2,7 +2,7 @@ import LuaHost
 import ObjectStore
 
 /// A list or map inside a mixed value, for scripts.
-final class NestedHandle {
+final class NestedHandle: PositionsHandle {
     let nested: NestedCollection
     let handle: StoreHandle
     let frozen: FrozenSpace?
@@ -16,7 +16,13 @@ final class NestedHandle {
     /// The Lua class: a list or a map.
     var luaClass: LuaClass<NestedHandle> { nested.kind == .list ? Self.list : Self.map }
 
-    fileprivate var bridge: ValueBridge { ValueBridge(handle, frozen) }
+    var isValid: Bool { nested.isValid }
+
+    func moved(to space: FrozenSpace?) throws -> NestedHandle? {
+        let store = handle.store
+        let moved = try space == nil ? store.thaw(nested) : store.freeze(nested)
+        return moved.map { NestedHandle($0, handle, space) }
+    }
 
     /// The name of the collection in messages.
     var subject: String {
@@ -58,7 +64,7 @@ final class NestedHandle {
 
     static let list: LuaClass<NestedHandle> = LuaClass(
         name: "mixed list",
-        methods: listMethods + ValueMethods.querying { $0.values() } + shared,
+        methods: positions + ValueMethods.querying { $0.values() } + shared,
         metamethods: sharedMetamethods + [
             LuaMethod("__pairs") { list, call in
                 try call.answer(elements: list.items().map(list.bridge.lua))
@@ -82,41 +88,9 @@ final class NestedHandle {
         return items.map(\.item)
     }
 
-    private static let listMethods: [LuaMethod<NestedHandle>] = [
-        LuaMethod("append") { list, call in
-            try list.nested.append(try call.rest(from: 2).map { try list.bridge.mixed($0) })
-            return .none
-        },
-        LuaMethod("insert") { list, call in
-            let position = ScriptIndex.position(try call.integer(2))
-            try list.nested.insert(try list.bridge.mixed(call[3]), at: position)
-            return .none
-        },
-        LuaMethod("remove") { list, call in
-            try list.nested.remove(at: ScriptIndex.position(try call.integer(2)))
-            return .none
-        },
-        LuaMethod("move") { list, call in
-            try list.nested.move(
-                from: ScriptIndex.position(try call.integer(2)),
-                to: ScriptIndex.position(try call.integer(3)))
-            return .none
-        },
-        LuaMethod("swap") { list, call in
-            try list.nested.swap(
-                ScriptIndex.position(try call.integer(2)), ScriptIndex.position(try call.integer(3))
-            )
-            return .none
-        },
-        LuaMethod("index_of") { list, call in
-            let position = try list.nested.firstIndex(of: try list.bridge.mixed(call[2]))
-            return call.answer(position.map { .integer(Int64($0 + 1)) } ?? .nil)
-        },
-        LuaMethod("contains") { list, call in
-            let wanted = try list.bridge.mixed(call[2])
-            return call.answer(.boolean(try list.nested.firstIndex(of: wanted) != nil))
-        },
-    ]
+    var elements: NestedCollection { nested }
+    func value(_ value: LuaValue) throws -> Value { try bridge.mixed(value) }
+    func valueToFind(_ value: LuaValue) throws -> Value { try bridge.mixed(value) }
 
     // MARK: - Maps
 
@@ -190,33 +164,17 @@ final class NestedHandle {
 
     // MARK: - Both
 
-    private static let shared: [LuaMethod<NestedHandle>] = [
-        LuaMethod("clear") { nested, _ in
-            try nested.nested.removeAll()
-            return .none
-        },
-        LuaMethod("to_table") { nested, call in
-            call.answer(nested.bridge.lua(try nested.nested.value()))
-        },
-        LuaMethod("is_valid") { nested, call in call.answer(.boolean(nested.nested.isValid)) },
-        LuaMethod("is_frozen") { nested, call in call.answer(.boolean(nested.frozen != nil)) },
-        CollectionMethods.observing { try ObserverBinding($0.handle, $1).observe($0) },
-        LuaMethod("freeze") { nested, call in
-            if nested.frozen != nil { return call.answerArgument(1) }
-            let space = try nested.handle.frozenSpace()
-            let frozen = NestedHandle(
-                try nested.handle.store.freeze(nested.nested), nested.handle, space)
-            return call.answer(frozen, frozen.luaClass)
-        },
-        LuaMethod("thaw") { nested, call in
-            if nested.frozen == nil, nested.nested.isValid { return call.answerArgument(1) }
-            guard let live = try nested.handle.store.thaw(nested.nested) else {
-                return call.answer(.nil)
-            }
-            let thawed = NestedHandle(live, nested.handle, nil)
-            return call.answer(thawed, thawed.luaClass)
-        },
-    ]
+    private static let shared: [LuaMethod<NestedHandle>] =
+        [
+            LuaMethod("clear") { nested, _ in
+                try nested.nested.removeAll()
+                return .none
+            },
+            LuaMethod("to_table") { nested, call in
+                call.answer(nested.bridge.lua(try nested.nested.value()))
+            },
+            CollectionMethods.observing { try ObserverBinding($0.handle, $1).observe($0) },
+        ] + versions
 
     private static let sharedMetamethods: [LuaMethod<NestedHandle>] = [
         LuaMethod("__len") { nested, call in

@@ -32,7 +32,7 @@ final class SetHandle: CollectionHandle {
 
     static let type: LuaClass<SetHandle> = LuaClass(
         name: "set",
-        methods: changing + reading + algebra + common
+        methods: changing + reading + algebra + versions
             + querying { try $0.results() } + observing,
         metamethods: commonMetamethods + [
             iterating

@@ -2,7 +2,7 @@ import LuaHost
 import ObjectStore
 
 /// The plain values of a collection for scripts, optionally filtered, ordered or limited.
-final class ValuesHandle {
+final class ValuesHandle: RowsHandle {
     let values: CollectionValues
     let handle: StoreHandle
     let frozen: FrozenSpace?
@@ -13,29 +13,34 @@ final class ValuesHandle {
         self.frozen = frozen
     }
 
+    var isValid: Bool { values.isValid }
+    var luaClass: LuaClass<ValuesHandle> { Self.type }
+
+    func moved(to space: FrozenSpace?) throws -> ValuesHandle? {
+        let store = handle.store
+        let moved = try space == nil ? store.thaw(values) : store.freeze(values)
+        return moved.map { ValuesHandle($0, handle, space) }
+    }
+
     fileprivate func refined(_ values: CollectionValues) -> ValuesHandle {
         ValuesHandle(values, handle, frozen)
     }
 
     /// Returns the value at an index, converted for scripts; nil past the end.
     fileprivate func item(at position: Int) throws -> LuaValue {
-        try values.item(at: position).map { ValueBridge(handle, frozen).lua($0) } ?? .nil
+        try values.item(at: position).map(bridge.lua) ?? .nil
     }
 
     /// Returns the values, converted for scripts: lists and maps inside mixed values are live.
     fileprivate func items() throws -> [LuaValue] {
-        let bridge = ValueBridge(handle, frozen)
-        return try values.items().map(bridge.lua)
+        try values.items().map(bridge.lua)
     }
 
-    /// Returns a plain array, in which nil becomes `moonpool.null`.
-    fileprivate func array(_ elements: [LuaValue]) -> LuaTable {
-        handle.state.makeTable(elements.map { $0.isNil ? handle.null : $0 })
-    }
+    func forEachRow(_ body: (LuaValue) throws -> Void) throws { try items().forEach(body) }
 
     static let type: LuaClass<ValuesHandle> = LuaClass(
         name: "Values",
-        methods: ValueMethods.querying { $0 } + own,
+        methods: ValueMethods.querying { $0 } + own + versions,
         metamethods: [
             LuaMethod("__len") { values, call in
                 call.answer(.integer(Int64(try values.values.values().count)))
@@ -68,28 +73,10 @@ final class ValuesHandle {
     private static let own: [LuaMethod<ValuesHandle>] = [
         CollectionMethods.observing { try ObserverBinding($0.handle, $1).observe($0) },
         LuaMethod("explain") { values, call in call.answer(.text(try values.values.explain())) },
-        LuaMethod("freeze") { values, call in
-            if values.frozen != nil { return call.answerArgument(1) }
-            let space = try values.handle.frozenSpace()
-            let frozen = try values.handle.store.freeze(values.values)
-            return call.answer(ValuesHandle(frozen, values.handle, space), ValuesHandle.type)
-        },
-        LuaMethod("thaw") { values, call in
-            if values.frozen == nil, values.values.isValid { return call.answerArgument(1) }
-            guard let live = try values.handle.store.thaw(values.values) else {
-                return call.answer(.nil)
-            }
-            return call.answer(ValuesHandle(live, values.handle, nil), ValuesHandle.type)
-        },
         LuaMethod("to_table") { values, call in
             let all = try values.values.values()
-            return call.answer(
-                .table(
-                    try call.state.makeTable(
-                        of: all, ValueBridge(values.handle, values.frozen).copied)))
+            return call.answer(.table(try call.state.makeTable(of: all, values.bridge.copied)))
         },
-        LuaMethod("is_valid") { values, call in call.answer(.boolean(values.values.isValid)) },
-        LuaMethod("is_frozen") { values, call in call.answer(.boolean(values.frozen != nil)) },
     ]
 }
 
@@ -99,7 +86,9 @@ final class ValuesHandle {
 enum ValueMethods {
     static func querying<Receiver>(
         _ values: @escaping @Sendable (Receiver) throws -> ValuesHandle
-    ) -> [LuaMethod<Receiver>] { summarizing(values) + reading(values) }
+    ) -> [LuaMethod<Receiver>] {
+        summarizing(values) + reading(values) + CollectionMethods.iterating(values)
+    }
 
     /// Returns the methods that refine or aggregate, for maps: the other methods have different meanings in a map.
     static func summarizing<Receiver>(
@@ -111,8 +100,7 @@ enum ValueMethods {
         ) -> LuaMethod<Receiver> {
             LuaMethod(name) { receiver, call in
                 let values = try values(receiver)
-                let bridge = ValueBridge(values.handle, values.frozen)
-                return call.answer(bridge.lua(try compute(values.values)))
+                return call.answer(values.bridge.lua(try compute(values.values)))
             }
         }
         return [
@@ -123,7 +111,7 @@ enum ValueMethods {
                         2, "plain values have no properties to name; write where(\"SELF > $1\", 3)")
                 }
                 let text = try call.text(2)
-                let bridge = ValueBridge(values.handle, values.frozen)
+                let bridge = values.bridge
                 let arguments = try call.rest(from: 3).enumerated().map { index, value in
                     try bridge.plain(value, "argument $\(index + 1) of the predicate")
                 }
@@ -179,22 +167,6 @@ enum ValueMethods {
                             // A nil would end the loop.
                             return call.answer(all[next - 1].isNil ? null : all[next - 1])
                         }))
-            },
-            LuaMethod("filter") { receiver, call in
-                let values = try values(receiver)
-                let function = try call.function(2)
-                let kept = try values.items().filter {
-                    try function.call([$0]).first?.isTruthy == true
-                }
-                return call.answer(.table(values.array(kept)))
-            },
-            LuaMethod("map") { receiver, call in
-                let values = try values(receiver)
-                let function = try call.function(2)
-                let made = try values.items().map {
-                    try function.call([$0]).first ?? .nil
-                }
-                return call.answer(.table(values.array(made)))
             },
         ]
     }

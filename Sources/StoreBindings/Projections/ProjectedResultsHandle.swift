@@ -2,7 +2,7 @@ import LuaHost
 import ObjectStore
 
 /// Results whose rows are projections.
-package final class ProjectedResultsHandle {
+package final class ProjectedResultsHandle: RowsHandle {
     let shape: ProjectionShape
     /// The results whose objects are projected.
     let base: ResultsHandle
@@ -13,6 +13,12 @@ package final class ProjectedResultsHandle {
     }
 
     var handle: StoreHandle { base.handle }
+    var frozen: FrozenSpace? { base.frozen }
+    var luaClass: LuaClass<ProjectedResultsHandle> { Self.type }
+
+    func moved(to space: FrozenSpace?) -> ProjectedResultsHandle? {
+        base.moved(to: space).map { ProjectedResultsHandle(shape, $0) }
+    }
 
     /// Whether the results can be read.
     package var isValid: Bool { base.results.isValid }
@@ -43,6 +49,10 @@ package final class ProjectedResultsHandle {
             ProjectionHandle.type)
     }
 
+    func forEachRow(_ body: (LuaValue) throws -> Void) throws {
+        for reference in try base.references() { try body(row(reference)) }
+    }
+
     private func row(_ object: LiveObject?) -> LuaValue { object.map { row($0.reference) } ?? .nil }
 
     /// Implements `results:project { … }` and `object:project { … }`.
@@ -58,50 +68,37 @@ package final class ProjectedResultsHandle {
 
     static let type: LuaClass<ProjectedResultsHandle> = LuaClass(
         name: "ProjectedResults",
-        methods: refining + [
-            LuaMethod("count") { results, call in
-                call.answer(.integer(Int64(try results.count())))
-            },
-            LuaMethod("first") { results, call in
-                call.answer(results.row(try results.base.results.first()))
-            },
-            LuaMethod("last") { results, call in
-                call.answer(results.row(try results.base.results.last()))
-            },
-            LuaMethod("each") { results, call in
-                let references = try results.base.references()
-                var next = 0
-                return call.answer(
-                    .function(
-                        call.state.makeFunction("each") { call in
-                            guard next < references.count else { return call.answer(.nil) }
-                            next += 1
-                            return call.answer(results.row(references[next - 1]))
-                        }))
-            },
-            LuaMethod("root") { results, call in
-                call.answer(results.base, ResultsHandle.type)
-            },
-            LuaMethod("to_table") { results, call in call.answer(.table(try results.table())) },
-            LuaMethod("export") { results, call in
-                try ProjectionExport(results).write(call)
-            },
-            LuaMethod("is_valid") { results, call in call.answer(.boolean(results.isValid)) },
-            LuaMethod("is_frozen") { results, call in
-                call.answer(.boolean(results.base.frozen != nil))
-            },
-            LuaMethod("freeze") { results, call in
-                if results.base.frozen != nil { return call.answerArgument(1) }
-                let space = try results.handle.frozenSpace()
-                let frozen = results.base.results.moved(to: .frozen(space.view))
-                return call.answer(
-                    ProjectedResultsHandle(
-                        results.shape, ResultsHandle(frozen, results.handle, space)), type)
-            },
-            LuaMethod("observe") { results, call in
-                call.answer(try ObserverBinding(results.handle, call).observe(results))
-            },
-        ],
+        methods: CollectionMethods.refining({ $0.base }) { ProjectedResultsHandle($0.shape, $1) }
+            + CollectionMethods.aggregating { $0.base } + CollectionMethods.iterating { $0 }
+            + versions + [
+                LuaMethod("first") { results, call in
+                    call.answer(results.row(try results.base.results.first()))
+                },
+                LuaMethod("last") { results, call in
+                    call.answer(results.row(try results.base.results.last()))
+                },
+                LuaMethod("each") { results, call in
+                    let references = try results.base.references()
+                    var next = 0
+                    return call.answer(
+                        .function(
+                            call.state.makeFunction("each") { call in
+                                guard next < references.count else { return call.answer(.nil) }
+                                next += 1
+                                return call.answer(results.row(references[next - 1]))
+                            }))
+                },
+                LuaMethod("root") { results, call in
+                    call.answer(results.base, ResultsHandle.type)
+                },
+                LuaMethod("to_table") { results, call in call.answer(.table(try results.table())) },
+                LuaMethod("export") { results, call in
+                    try ProjectionExport(results).write(call)
+                },
+                LuaMethod("observe") { results, call in
+                    call.answer(try ObserverBinding(results.handle, call).observe(results))
+                },
+            ],
         metamethods: [
             LuaMethod("__len") { results, call in
                 call.answer(.integer(Int64(try results.count())))
@@ -113,9 +110,7 @@ package final class ProjectedResultsHandle {
                 return call.answer(
                     .text("projections of \(results.className) (\(try results.count()))"))
             },
-            LuaMethod("__pairs") { _, call in
-                try call.answer(call.state.call(call.state.globals["ipairs"], [call[1]]))
-            },
+            CollectionMethods.pairs(),
         ],
         index: { results, index, result in
             let keys = try results.base.results.keys()
@@ -154,32 +149,6 @@ package final class ProjectedResultsHandle {
             try body(
                 ProjectionHandle(shape, of: reference, in: handle, at: base.frozen).table(object))
         }
-    }
-
-    /// The methods `where`, `sorted`, `distinct` and `limit`, which take key paths of the class, like those of Results.
-    private static let refining: [LuaMethod<ProjectedResultsHandle>] = [
-        LuaMethod("where") { results, call in
-            try refined(results, call, QueryArguments(results.base).filtered(call))
-        },
-        LuaMethod("sorted") { results, call in
-            let keys = try QueryArguments.sortKeys(call)
-            return try refined(results, call, results.base.results.sorted(keys))
-        },
-        LuaMethod("distinct") { results, call in
-            let paths = try QueryArguments.paths(call, from: 2)
-            return try refined(results, call, results.base.results.distinct(paths))
-        },
-        LuaMethod("limit") { results, call in
-            let count = Int(clamping: try call.integer(2))
-            return try refined(results, call, results.base.results.limited(to: count))
-        },
-    ]
-
-    private static func refined(
-        _ results: ProjectedResultsHandle, _ call: borrowing LuaCall, _ refined: Results
-    ) throws -> LuaAnswer {
-        call.answer(
-            ProjectedResultsHandle(results.shape, results.base.refined(refined)), type)
     }
 }
 

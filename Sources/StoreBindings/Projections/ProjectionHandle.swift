@@ -2,7 +2,7 @@ import LuaHost
 import ObjectStore
 
 /// A live view of an object: names, each with a path from the object to a value.
-package final class ProjectionHandle {
+package final class ProjectionHandle: LiveHandle {
     let shape: ProjectionShape
     let handle: StoreHandle
     let frozen: FrozenSpace?
@@ -18,9 +18,19 @@ package final class ProjectionHandle {
         self.frozen = frozen
     }
 
-    private var source: ObjectSource {
-        frozen.map { .frozen($0.view) } ?? .store(handle.store)
+    var luaClass: LuaClass<ProjectionHandle> { Self.type }
+
+    func moved(to space: FrozenSpace?) throws -> ProjectionHandle? {
+        if let space {
+            _ = try space.userdata(of: present())
+            return ProjectionHandle(shape, of: reference, in: handle, at: space)
+        }
+        return try object.flatMap(handle.store.thaw).map {
+            ProjectionHandle(shape, of: $0.reference, in: handle, at: nil)
+        }
     }
+
+    private var source: ObjectSource { handle.source(at: frozen) }
 
     /// The projected object; nil if its class was removed.
     var object: LiveObject? { source.object(reference) }
@@ -69,7 +79,7 @@ package final class ProjectionHandle {
         let current = object.classSchema
         try object.set(
             property.name,
-            try ValueBridge(handle, frozen).value(value, for: property, of: current))
+            try bridge.value(value, for: property, of: current))
     }
 
     /// Returns the name of the object that contains the value of a path: `Address 3`.
@@ -84,35 +94,8 @@ package final class ProjectionHandle {
 
     static let type: LuaClass<ProjectionHandle> = LuaClass(
         name: "Projection",
-        methods: [
+        methods: versions + [
             LuaMethod("root") { projection, call in call.answer(projection.root) },
-            LuaMethod("is_valid") { projection, call in
-                call.answer(.boolean(projection.isValid))
-            },
-            LuaMethod("is_frozen") { projection, call in
-                call.answer(.boolean(projection.frozen != nil))
-            },
-            LuaMethod("freeze") { projection, call in
-                if projection.frozen != nil { return call.answerArgument(1) }
-                let object = try projection.present()
-                let space = try projection.handle.frozenSpace()
-                _ = try space.userdata(of: object)
-                return call.answer(
-                    ProjectionHandle(
-                        projection.shape, of: projection.reference, in: projection.handle, at: space
-                    ),
-                    ProjectionHandle.type)
-            },
-            LuaMethod("thaw") { projection, call in
-                if projection.frozen == nil, projection.isValid { return call.answerArgument(1) }
-                guard let object = projection.object,
-                    let thawed = try projection.handle.store.thaw(object)
-                else { return call.answer(.nil) }
-                return call.answer(
-                    ProjectionHandle(
-                        projection.shape, of: thawed.reference, in: projection.handle, at: nil),
-                    ProjectionHandle.type)
-            },
             LuaMethod("to_table") { projection, call in
                 let object = try projection.present()
                 return call.answer(.table(try projection.table(object)))
@@ -171,7 +154,6 @@ package final class ProjectionHandle {
     ///
     /// Throws `MemoryLimitReached` if the script does not have enough memory for it.
     func table(_ object: LiveObject) throws -> LuaTable {
-        let bridge = ValueBridge(handle, frozen)
         let table = handle.state.makeTable(fields: shape.fields.count)
         for field in shape.fields {
             let value = try field.value(of: object)

@@ -2,7 +2,7 @@ import LuaHost
 import ObjectStore
 
 /// The results of a query, for scripts.
-final class ResultsHandle {
+final class ResultsHandle: RowsHandle {
     let results: Results
     let handle: StoreHandle
     let frozen: FrozenSpace?
@@ -71,13 +71,29 @@ final class ResultsHandle {
         return text
     }
 
+    var isValid: Bool { results.isValid }
+    var luaClass: LuaClass<ResultsHandle> { Self.type }
+
+    func moved(to space: FrozenSpace?) -> ResultsHandle? {
+        ResultsHandle(results.moved(to: handle.source(at: space)), handle, space)
+    }
+
+    func forEachRow(_ body: (LuaValue) throws -> Void) throws {
+        let (type, anchor) = try objectClass()
+        for key in try results.keys() {
+            try body(handle.state.userdata(LuaLiveObject(type: type, key: key.rawValue)))
+        }
+        withExtendedLifetime(anchor) {}
+    }
+
     func refined(_ results: Results) -> ResultsHandle { ResultsHandle(results, handle, frozen) }
 
     static let type: LuaClass<ResultsHandle> = LuaClass(
         name: "Results",
-        methods: CollectionMethods.querying { $0 } + CollectionMethods.membership + own + [
-            CollectionMethods.observing { try ObserverBinding($0.handle, $1).observe($0) }
-        ] + TransferMethods.results,
+        methods: CollectionMethods.querying { $0 } + CollectionMethods.membership + own + versions
+            + [
+                CollectionMethods.observing { try ObserverBinding($0.handle, $1).observe($0) }
+            ] + TransferMethods.results,
         metamethods: [
             LuaMethod("__len") { results, call in
                 call.answer(.integer(Int64(try results.results.count())))
@@ -88,10 +104,7 @@ final class ResultsHandle {
                 return call.answer(.text("Results of \(name) (\(try results.results.count()))"))
             },
             LuaMethod.equality(of: type) { $0.results.isSame(as: $1.results) },
-            LuaMethod("__pairs") { results, call in
-                // Iterates over indexes and objects, as `ipairs` does for a list.
-                try call.answer(call.state.call(call.state.globals["ipairs"], [call[1]]))
-            },
+            CollectionMethods.pairs(),
         ],
         index: { results, index, result in
             let keys = try results.results.keys()
@@ -109,33 +122,19 @@ final class ResultsHandle {
     private static let own: [LuaMethod<ResultsHandle>] = [
         LuaMethod("explain") { results, call in call.answer(.text(try results.results.explain())) },
         HistogramTable.method, PlotHandle.method,
-        LuaMethod("freeze") { results, call in
-            if results.frozen != nil { return call.answerArgument(1) }
-            let space = try results.handle.frozenSpace()
-            let frozen = results.results.moved(to: .frozen(space.view))
-            return call.answer(ResultsHandle(frozen, results.handle, space), ResultsHandle.type)
-        },
-        LuaMethod("thaw") { results, call in
-            if results.frozen == nil { return call.answerArgument(1) }
-            try results.handle.store.check()
-            let live = results.results.moved(to: .store(results.handle.store))
-            return call.answer(ResultsHandle(live, results.handle, nil), ResultsHandle.type)
-        },
         LuaMethod("to_table") { results, call in
             let references = try results.references()
             try call.state.checkMemory(adding: references.count * MemoryLayout<Value>.stride)
             let values = references.map(Value.object)
             guard !call.isNil(2) else {
-                let bridge = ValueBridge(results.handle, results.frozen)
-                return call.answer(.table(try call.state.makeTable(of: values, bridge.lua)))
+                return call.answer(
+                    .table(try call.state.makeTable(of: values, results.bridge.lua)))
             }
             var copy = TableCopy(results.handle, results.frozen)
             let depth = Int(clamping: try call.integer(2))
             return call.answer(
                 .table(try copy.array(values, results.results.source, max(depth, 1))))
         },
-        LuaMethod("is_frozen") { results, call in call.answer(.boolean(results.frozen != nil)) },
-        LuaMethod("is_valid") { results, call in call.answer(.boolean(results.results.isValid)) },
     ]
 }
 

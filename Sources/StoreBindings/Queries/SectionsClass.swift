@@ -2,13 +2,23 @@ import LuaHost
 import ObjectStore
 
 /// Sections of results, for scripts.
-final class SectionsHandle {
+final class SectionsHandle: LiveHandle {
     let sections: SectionedResults
     let results: ResultsHandle
 
     init(_ sections: SectionedResults, _ results: ResultsHandle) {
         self.sections = sections
         self.results = results
+    }
+
+    var handle: StoreHandle { results.handle }
+    var frozen: FrozenSpace? { results.frozen }
+    var isValid: Bool { sections.isValid }
+    var luaClass: LuaClass<SectionsHandle> { Self.type }
+
+    func moved(to space: FrozenSpace?) -> SectionsHandle? {
+        let moved = sections.moved(to: handle.source(at: space))
+        return SectionsHandle(moved, ResultsHandle(moved.results, handle, space))
     }
 
     /// A description of the sections for messages.
@@ -18,14 +28,13 @@ final class SectionsHandle {
     func table(_ position: Int, _ state: LuaState) throws -> LuaTable {
         let (key, objects) = try sections.section(at: position)
         let table = state.makeTable(fields: 2)
-        let bridge = ValueBridge(results.handle, results.frozen)
         table["key"] = key == .null ? .nil : bridge.sectionKey(key)
         table["objects"] = state.userdata(results.refined(objects), ResultsHandle.type)
         return table
     }
 
     private func key(_ call: borrowing LuaCall) throws -> Value {
-        try ValueBridge(results.handle, results.frozen).plain(call[2], "the key of a section")
+        try bridge.plain(call[2], "the key of a section")
     }
 
     /// Parses the arguments of `group_by`: a key path and optionally "desc", or an array of sort keys.
@@ -36,11 +45,11 @@ final class SectionsHandle {
 
     static let type: LuaClass<SectionsHandle> = LuaClass(
         name: "Sections",
-        methods: [
+        methods: versions + [
             LuaMethod("keys") { sections, call in
-                let bridge = ValueBridge(sections.results.handle, sections.results.frozen)
                 let keys = try sections.sections.keys()
-                return call.answer(.table(try call.state.makeTable(of: keys, bridge.sectionKey)))
+                return call.answer(
+                    .table(try call.state.makeTable(of: keys, sections.bridge.sectionKey)))
             },
             LuaMethod("objects") { sections, call in
                 return call.answer(
@@ -59,22 +68,6 @@ final class SectionsHandle {
             LuaMethod("observe_aggregate") { sections, call in
                 call.answer(try AggregateBinding(call).observe(sections))
             },
-            LuaMethod("freeze") { sections, call in
-                let results = sections.results
-                if results.frozen != nil { return call.answerArgument(1) }
-                let space = try results.handle.frozenSpace()
-                let frozen = sections.sections.moved(to: .frozen(space.view))
-                return call.answer(
-                    SectionsHandle(
-                        frozen, ResultsHandle(frozen.results, results.handle, space)),
-                    SectionsHandle.type)
-            },
-            LuaMethod("is_frozen") { sections, call in
-                call.answer(.boolean(sections.results.frozen != nil))
-            },
-            LuaMethod("is_valid") { sections, call in
-                call.answer(.boolean(sections.sections.isValid))
-            },
         ],
         metamethods: [
             LuaMethod("__len") { sections, call in
@@ -86,9 +79,7 @@ final class SectionsHandle {
                 return call.answer(
                     .text("Sections of \(sections.subject) (\(count))"))
             },
-            LuaMethod("__pairs") { _, call in
-                try call.answer(call.state.call(call.state.globals["ipairs"], [call[1]]))
-            },
+            CollectionMethods.pairs(),
         ],
         index: { sections, index, result in
             let count = try sections.sections.count()

@@ -501,7 +501,7 @@
 ---@class moonpool.Sections<T>: { [integer]: { key: any, objects: moonpool.Results<T> } }
 ---@help Sections<object>
 ---@operator len: integer
----@shares Object: is_valid, is_frozen, freeze
+---@shares Object: is_valid, is_frozen, freeze, thaw
 ---Returns the keys of the sections, in order.
 ---
 ---```lua

@@ -57,8 +57,9 @@ function Projection:to_table() end
 ---```
 ---@class moonpool.ProjectedResults
 ---@help projected Results
----@shares Object: is_valid, is_frozen, freeze
+---@shares Object: is_valid, is_frozen, freeze, thaw
 ---@shares Projection: to_table
+---@shares Results: group_by, filter, map, sum, min, max, average, count, observe_aggregate
 local ProjectedResults = {}
 
 ---Returns the projected results.
@@ -136,14 +137,6 @@ function ProjectedResults:distinct(...) end
 ---@param count integer
 ---@return moonpool.ProjectedResults
 function ProjectedResults:limit(count) end
-
----Returns the number of projections.
----
----```lua
----print(dogs:project({ n = "name" }):count())  --> 2
----```
----@return integer
-function ProjectedResults:count() end
 
 ---Returns the first projection, or nil.
 ---
