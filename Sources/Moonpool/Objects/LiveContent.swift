@@ -57,6 +57,8 @@ public protocol LiveCollection<Change>: ChangeReporting {
     ///
     /// Throws `invalid_argument` for a literal.
     var _collection: StoredCollection { get throws }
+    /// The number of elements.
+    var count: Int { get }
 }
 
 /// The collection of an object in its store: opaque to programs.
@@ -70,12 +72,6 @@ public struct StoredCollection {
 }
 
 extension LiveCollection {
-    private func read<R>(_ body: (any ObjectStore.LiveCollection) throws -> R) -> R {
-        do { return try body(_collection.engine) } catch { ModelContext.trap(error) }
-    }
-
-    /// The number of elements.
-    public var count: Int { read { try $0.count() } }
     /// Whether there are no elements.
     public var isEmpty: Bool { count == 0 }
     /// Whether the owner exists.

@@ -36,6 +36,8 @@ public struct LiveList<Element: StoredValue>: ExpressibleByArrayLiteral {
 
     // MARK: Reading
 
+    /// The number of elements.
+    public var count: Int { content.read { engine, _ in try engine.count() } }
     /// The first element; nil if the list is empty.
     public var first: Element.LiveForm? {
         content.read { list, context in try list.element(at: 0).map { try live($0, context) } }

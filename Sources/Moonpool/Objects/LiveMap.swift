@@ -45,6 +45,8 @@ public struct LiveMap<Element: StoredValue>: ExpressibleByDictionaryLiteral {
         try Element._live(StoredElement(value), in: StoredContext(context))
     }
 
+    /// The number of entries.
+    public var count: Int { content.read { engine, _ in try engine.count() } }
     /// The keys in ascending order.
     public var keys: [String] { content.read { map, _ in try map.keys() } }
     /// The value of a key; nil if the key does not exist.

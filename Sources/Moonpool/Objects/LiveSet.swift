@@ -30,6 +30,8 @@ public struct LiveSet<Element: StoredValue>: ExpressibleByArrayLiteral {
         }
     }
 
+    /// The number of elements.
+    public var count: Int { content.read { engine, _ in try engine.count() } }
     /// Returns whether the set contains an element.
     public func contains(_ element: Element.LiveForm) -> Bool {
         content.read { set, context in
