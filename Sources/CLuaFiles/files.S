@@ -53,6 +53,7 @@
     !__has_include("prompt/session.lua") || \
     !__has_include("prompt/looking.lua") || \
     !__has_include("prompt/observing.lua") || \
+    !__has_include("prompt/reload.lua") || \
     !__has_include("prompt/schema.lua") || \
     !__has_include("prompt/text.lua") || \
     !__has_include("prompt/transactions.lua") || \
@@ -124,6 +125,7 @@ lua_files:
     FILE "prompt/session.lua"
     FILE "prompt/looking.lua"
     FILE "prompt/observing.lua"
+    FILE "prompt/reload.lua"
     FILE "prompt/schema.lua"
     FILE "prompt/text.lua"
     FILE "prompt/transactions.lua"

@@ -21,6 +21,33 @@ extension Session {
         }
     }
 
+    /// Runs what a command or a delay has left for later.
+    func runLater() {
+        while !laterRuns.isEmpty {
+            let (body, finish) = laterRuns.removeFirst()
+            var isDone = true
+            do {
+                _ = try context.entry { () throws in try body.call([]) }
+            } catch {
+                isDone = false
+                fail(error)
+            }
+            do {
+                _ = try context.entry { () throws in try finish.call([.boolean(isDone)]) }
+            } catch {
+                fail(error)
+            }
+        }
+    }
+
+    /// Lets `prompt/reload` record the files of modules that have been loaded.
+    func noteModules() {
+        let count = context.state.loadedModules?.pairs.count ?? 0
+        guard count != moduleCount else { return }
+        moduleCount = count
+        _ = try? module.file("reload")["note"].function?.call([])
+    }
+
     /// Runs the text of a file: as one chunk, or entry by entry if it contains what only the prompt accepts.
     func load(_ text: String, named file: String, shownAs path: String) {
         let isChunk = (try? context.state.load(text, name: "@" + file)) != nil
@@ -93,45 +120,6 @@ extension Session {
         let count = try recorder.end().get()
         write("\(ValueText.count(count, "entry", "entries")) in \(recorder.path)\n")
         return true
-    }
-
-    // MARK: - Modules
-
-    /// Runs `.reload`: reloads one module or all changed ones, or switches automatic reloading on or off.
-    func reload(_ argument: String) {
-        switch argument {
-        case "on":
-            automaticReload = automaticReload ?? AutomaticReload(self)
-            write(
-                "modules and loaded files are reloaded when they change; .reload off stops this\n")
-        case "off":
-            automaticReload = nil
-            write("only .reload reloads modules and loaded files\n")
-        case "":
-            let names = modules.changed
-            if names.isEmpty { return write("no module has changed\n") }
-            for name in names { reloadOne(name) }
-        default: reloadOne(argument)
-        }
-    }
-
-    /// Reloads a module and reports the outcome.
-    ///
-    /// Returns whether it succeeded.
-    @discardableResult  // because only a retry needs the outcome
-    func reloadOne(_ name: String) -> Bool {
-        do {
-            let (before, after) = try modules.reload(name)
-            let observers =
-                before + after == 0
-                ? "" : "; \(ValueText.count(after, "observer")) in place of \(before)"
-            screen.writeToScreen("reloaded \(name)\(observers)\n")
-            return true
-        } catch {
-            fail(error)
-            if !(error is CommandError) { fail("\(name) is unchanged, with its observers") }
-            return false
-        }
     }
 
     // MARK: - Questions

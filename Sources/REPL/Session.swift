@@ -17,7 +17,6 @@ package final class Session {
     let screen: ResultScreen
     let output: SessionOutput
     let observers: ObserverWatch
-    let modules: ModuleReloader
     /// The module `moonpool.prompt` of the script, with the dot commands.
     let module: PromptModule
     private let screenStyle: Style
@@ -51,8 +50,10 @@ package final class Session {
     var steps: [SessionStep] = []
     /// The recorder of the transcript; nil while nothing is recorded.
     private(set) var transcript: (any SessionRecorder)?
-    /// Reloads changed modules automatically, if enabled.
-    var automaticReload: AutomaticReload?
+    /// What runs after the command: a function, and one that receives whether it has succeeded.
+    var laterRuns: [(LuaFunction, LuaFunction)] = []
+    /// The number of loaded modules, at first those of Lua and `moonpool`.
+    var moduleCount = 11
     /// Whether the last entry failed.
     private(set) var hasFailed = false
     /// Whether the user has allowed the last entry to lose data.
@@ -62,8 +63,8 @@ package final class Session {
     private var promptRefresh: PromptRefresh?
     /// The number of stack frames of sleeping handlers below the entry.
     private var framesBelow = 0
-    /// The function of the tutorial that receives each entry, while it is running.
-    var afterEntry: LuaFunction?
+    /// The functions that receive each entry, by name.
+    var afterEntry: [String: LuaFunction] = [:]
     /// The last Lua entry, for `.edit`.
     private(set) var newestEntry = ""
 
@@ -91,11 +92,11 @@ package final class Session {
         errorFrames = errors?["frames"].function
         observers = ObserverWatch(output, style)
         if watchesCalls { observers.watch(context) }
-        modules = ModuleReloader(context, evaluator)
         module = PromptModule.attached(to: context)
         module.install(for: self)
         installHelp()
         confirmLosses()
+        noteModules()
         context.storeModule.chunkSource = { [evaluator] in evaluator.source(named: $0) }
     }
 
@@ -148,9 +149,10 @@ package final class Session {
         }
         noteObservers()
         noticeStoreOfUser()
-        if let afterEntry {
+        noteModules()
+        for (_, function) in afterEntry.sorted(by: { $0.key < $1.key }) {
             do {
-                _ = try context.entry { () throws in try afterEntry.call([.text(entry)]) }
+                _ = try context.entry { () throws in try function.call([.text(entry)]) }
             } catch {
                 fail(error)
             }
@@ -158,8 +160,6 @@ package final class Session {
         screen.endEntry(columns: window.columns)
         screen.endPage(window: window)
         transcript?.save()
-        modules.noteLoaded()
-        automaticReload?.entryHasEnded()
     }
 
     /// Runs Lua and prints its values or its error.

@@ -171,7 +171,9 @@ import Testing
         try session.with { session in
             session.context.state.globals["reload_is_due"] = .function(
                 session.context.state.makeFunction("reload_is_due") { [weak session] call in
-                    call.answer(.boolean(session?.automaticReload?.isDue == true))
+                    call.answer(
+                        try session?.module.file("reload")["is_due"].function?.call([]).first
+                            ?? .nil)
                 })
         }
         let seen = try session.run(
@@ -186,10 +188,32 @@ import Testing
         try session.wait(forShown: "reloaded other")
         #expect(try session.run("#require 'other'") == "2")
         _ = try session.run(".reload off")
-        #expect(try session.with { $0.automaticReload == nil })
         try write(kennel("'fourth'"))
         #expect(try session.run("return m.ask()") == "\"third\"")
         #expect(try session.complete(".reload o") == ["off", "on", "other"])
+    }
+
+    @Test func `Ctrl-C in a reload keeps the old observers`() throws {
+        defer { remove() }
+        try write(kennel("'one'"))
+        _ = try session.run("m = require 'kennel' store:refresh()")
+        try write(kennel("'two'", more: "print 'begun' while true do end"))
+        let text = try session.runAndInterrupt(".reload kennel")
+        #expect(text.contains("interrupted"), "\(text)")
+        #expect(text.hasSuffix("kennel is unchanged, with its observers\n"), "\(text)")
+        #expect(try observers() == 1)
+        #expect(try session.with { $0.context.activeTimers.count } == 1)
+        #expect(try session.run("add()") == "one update")
+    }
+
+    @Test func `an error of a module has its traceback without that of the prompt`() throws {
+        defer { remove() }
+        try write("return 1")
+        _ = try session.run("require 'kennel'")
+        try write("local function f() error 'deep' end\nlocal function g() f() end\ng()")
+        let text = try session.run(".reload")
+        #expect(text.contains("kennel.lua:3: in main chunk\nkennel is unchanged"), "\(text)")
+        #expect(!text.contains("[C]") && !text.contains("[moonpool"), "\(text)")
     }
 
     @Test func `a module that was never loaded is reported`() throws {

@@ -139,7 +139,6 @@ extension PromptModule {
         }
         add("is_module") { session, call in .boolean(call[1].table == session.context.module) }
         add("loaded") { _, _ in .table(state.loadedModules ?? state.makeTable()) }
-        add("modules") { [unowned self] session, _ in list(session.modules.names) }
         // The last part of a path, and the names of files that begin with it.
         add("files") { [unowned self] _, call in
             let (typed, names) = FileNames.completions(of: try call.text(1))

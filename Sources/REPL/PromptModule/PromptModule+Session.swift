@@ -73,24 +73,77 @@ extension PromptModule {
             session.screen.writeToScreen(session.style.paint("> \(entry)", .dim) + "\n")
             session.evaluate(entry)
         }
-        // Calls a function after each entry; nil ends the calls.
+        // Calls a function with a name after each entry; nil ends the calls.
         add.action("after_entry") { session, call in
-            session.afterEntry = call.isNil(1) ? nil : try call.function(1)
+            session.afterEntry[try call.text(1)] = call.isNil(2) ? nil : try call.function(2)
         }
-        // Runs a file after the command.
-        add.action("load") { session, call in
+        // Runs a file after the command; returns its path.
+        add("load") { session, call in
             let path = try call.text(1)
             let full = FileNames.expanded(path)
             let text = try SourceText.read(full, named: path)
-            session.afterCommand = {
-                session.modules.noteLoaded(file: full)
-                session.load(text, named: full, shownAs: path)
+            session.afterCommand = { session.load(text, named: full, shownAs: path) }
+            return .text(full)
+        }
+        // Runs a function after the command or the delay that is running, in a run of its own, which Ctrl-C can stop.
+        // Then passes to a second function whether it succeeded.
+        add.action("later") { session, call in
+            session.laterRuns.append((try call.function(1), try call.function(2)))
+            if session.isRunning { session.afterCommand = session.runLater }
+        }
+        // Runs a function after a time; returns a function that cancels this.
+        add("delay") { session, call in
+            let (delay, function) = (Duration.seconds(try call.number(1)), try call.function(2))
+            let timer = session.context.loop.timer(after: delay, keepsAlive: false) {
+                [weak session] in
+                _ = try? function.call([])
+                session?.runLater()
             }
+            return .function(
+                state.makeFunction("cancel") { _ in
+                    timer.cancel()
+                    return .none
+                })
         }
-        add.action("reload") { session, call in
-            let argument = try call.text(1)
-            session.afterCommand = { session.reload(argument) }
+        // Calls a function when files of a folder change; returns a function that ends this.
+        add("watch") { session, call in
+            let (folder, notice) = (try call.text(1), try call.function(2))
+            let watch = try? FileWatch(path: folder, on: session.context.loop) {
+                _ = try? notice.call([])
+            }
+            return .function(
+                state.makeFunction("cancel") { _ in
+                    watch?.cancel()
+                    return .none
+                })
         }
+        add("timers") { session, _ in
+            let timers = session.context.activeTimers.map { timer in
+                let table = state.makeTable(fields: 3)
+                table["id"] = .integer(Int64(ObjectIdentifier(timer).hashValue))
+                table["location"] = .text(timer.location)
+                table["cancel"] = .function(
+                    state.makeFunction("cancel") { _ in
+                        timer.cancel()
+                        return .none
+                    })
+                return LuaValue.table(table)
+            }
+            return .table(state.makeTable(timers))
+        }
+        add("is_running") { session, _ in .boolean(session.isRunning) }
+        // A text that changes with a file; nil for a missing file.
+        add("stamp") { _, call in .optional(ProcessServices.stamp(of: try call.text(1))) }
+        add("read") { _, call in
+            let path = try call.text(1)
+            return .text(try SourceText.read(path, named: path))
+        }
+        add("call") { _, call in try call.function(1).call(call.rest(from: 2)).first ?? .nil }
+        add.action("run_file") { session, call in
+            let (text, path) = (try call.text(1), try call.text(2))
+            _ = try session.evaluator.evaluate(text, named: path) { try $0() }
+        }
+        add.action("write_error") { session, call in session.fail(try call.text(1)) }
         // Redraws lines in place until Ctrl-C, after the command.
         add.action("live") { session, call in
             let (interval, lines) = (Duration.seconds(try call.number(1)), try call.function(2))

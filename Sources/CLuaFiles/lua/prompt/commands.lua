@@ -162,7 +162,7 @@ local topics = {
     {
       "reload", "[module | on | off]",
       "Reload a changed module and replace its observers. Without a name, reload all. on: reload automatically.",
-      file = "session", complete = "module",
+      file = "reload", complete = "module",
     },
   },
 }

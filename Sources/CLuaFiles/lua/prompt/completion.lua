@@ -470,7 +470,7 @@ completion.kinds = {
   schema = function(argument)
     return { last_word(argument), joined(class_names(), { "--tree", "--lua", "--mermaid", "--dot" }) }
   end,
-  module = function(argument) return { argument, joined(session.modules(), { "on", "off" }) } end,
+  module = function(argument) return { argument, joined(require("prompt/reload").names(), { "on", "off" }) } end,
   help = function(argument) return { argument, joined(require("prompt/help").names(), class_names()) } end,
 }
 

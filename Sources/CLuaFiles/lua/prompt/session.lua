@@ -31,7 +31,10 @@ end
 
 function session_commands.output(args) session.redirect(args[1] and args.text, false) end
 
-function session_commands.load(args) session.load(argument(args, "load FILE", "file name")) end
+function session_commands.load(args)
+  local path = session.load(argument(args, "load FILE", "file name"))
+  require("prompt/reload").note_file(path)
+end
 
 function session_commands.transcript(args)
   if not session.end_transcript() then argument(args, "transcript FILE", "file name") end
@@ -39,7 +42,5 @@ function session_commands.transcript(args)
 end
 
 function session_commands.edit() session.edit() end
-
-function session_commands.reload(args) session.reload(args.text) end
 
 return session_commands

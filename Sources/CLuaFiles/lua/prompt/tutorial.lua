@@ -102,14 +102,14 @@ local function advance(entry)
   current = current + 1
   if steps[current] then return show() end
   current = nil
-  session.after_entry(nil)
+  session.after_entry("tutorial", nil)
   session.write_to_screen(prompt.paint("You have finished the tutorial.", "strong") .. "\n")
 end
 
 local function tutorial(args)
   if args.text == "off" then
     current = nil
-    session.after_entry(nil)
+    session.after_entry("tutorial", nil)
     return prompt.write "the tutorial has ended\n"
   end
   local number = args.text == "" and (current or 1) or math.tointeger(tonumber(args.text))
@@ -126,7 +126,7 @@ local function tutorial(args)
     end
   end
   current = number
-  session.after_entry(advance)
+  session.after_entry("tutorial", advance)
   show()
 end
 
