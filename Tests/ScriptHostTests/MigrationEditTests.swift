@@ -22,7 +22,7 @@ import Testing
     /// whether it has finished.
     private func run(
         _ command: String, _ list: [String], _ fields: [String: LuaValue], in folder: String,
-        steps: Int = .max
+        steps: Int = .max, of names: [String] = Self.steps
     ) throws -> Bool {
         let outcome = Mutex<Result<Void, any Error>?>(nil)
         let script = try Script(ScriptConfiguration(name: "edit")) { context in
@@ -30,7 +30,7 @@ import Testing
             let host = MigrationHost.attached(to: context)
             guard let primitives = state.runtime["host"].table else { return 1 }
             var left = steps
-            for name in Self.steps {
+            for name in names {
                 guard let original = primitives[name].function else { return 1 }
                 primitives[name] = .function(
                     state.makeFunction(name) { call in
@@ -157,6 +157,29 @@ import Testing
             #expect(script.finish() == 0, "\(script.log)")
             return folder
         }
+    }
+
+    @Test func `a backup stays if the run ends after the commit`() throws {
+        let folder = try make(
+            [
+                "0001_person.lua": """
+                return { schema = { P = { n = 'int' } }, up = function(m) m:create('P', { n = 1 }) end }
+                """,
+                "0002_two.lua": """
+                return { changes = {}, up = function(m) m:each('P', function(old, new) new.n = 2 end) end }
+                """,
+            ], applied: 1)
+        let fields: [String: LuaValue] = ["fail_on": "", "json": true]
+        // The time is read before the run, before the migration, and after the commit.
+        #expect(try !run("up", [], fields, in: folder.path, steps: 2, of: ["clock"]))
+        #expect(ProcessServices.exists(folder.file("s.backup-1")))
+        let script = try ScriptFixture(
+            """
+            local status = moonpool.migrate.status('\(folder.path)/s', { dir = '\(folder.path)/m' })
+            log(#status.pending .. status.applied[2].backup)
+            """)
+        #expect(script.finish() == 0)
+        #expect(script.log == ["0s.backup-1"])
     }
 
     @Test func `migrations do not see the functions that run them`() throws {

@@ -293,30 +293,54 @@ package final class MigrationHost {
                 try body.call([.text($0)]).first ?? .nil
             }
         }
-        add("leaving_no_lock_file") { _, call in
-            let body = try call.function(2)
-            return try StoreFiles.leavingNoLockFile(of: call.text(1)) {
-                try body.call([]).first ?? .nil
+        // replace(path, candidate, kept, version): copies a store, and replaces it by another file; returns false, and
+        // changes nothing, if it no longer has the version.
+        add("replace") { host, call in
+            let (path, kept) = (try call.text(1), try call.text(3))
+            let version = UInt64(clamping: try call.integer(4))
+            func removeCopy() {
+                for end in ["", "-lock", "-log"] { ProcessServices.remove(kept + end) }
+            }
+            try StoreFiles.backup(path, to: kept)
+            do {
+                let isSame = try StoreFiles.leavingNoLockFile(of: kept) {
+                    let copy = try host.module.borrow(
+                        StoreConfiguration(.file(kept), isReadOnly: true))
+                    defer { copy.end() }
+                    return copy.store.version == version
+                }
+                if isSame {
+                    try StoreFiles.backup(call.text(2), to: path, isReplacing: true)
+                } else {
+                    removeCopy()
+                }
+                return .boolean(isSame)
+            } catch {
+                removeCopy()
+                throw error
             }
         }
-        // removing_after_failure(files, folder, f): f(); its error removes the files, which f can add, and the folder.
+        // removing_after_failure(files, folder, f): f(); its error removes the files, which f can add, and the folder,
+        // unless f has committed with the list of files.
         add("removing_after_failure") { _, call in
             let files = try call.table(1)
             do {
                 return try call.function(3).call([]).first ?? .nil
             } catch {
+                if files["is_committed"].isTruthy { throw error }
                 for path in files.array.compactMap(\.text) { ProcessServices.remove(path) }
                 if let folder = call[2].text { ProcessServices.removeFolder(folder) }
                 throw error
             }
         }
-        // attempt(store, attempt, f): f(); its error becomes that of the migration attempt.file.
+        // attempt(store, attempt, f): f(); its error becomes that of the migration attempt.file, unless f has committed
+        // with the attempt.
         add("attempt") { _, call in
             let (store, attempt) = (try call.object(1, MigrationStore.type), try call.table(2))
             do {
                 return try call.function(3).call([]).first ?? .nil
             } catch {
-                throw store.failure(error, attempt)
+                throw attempt["is_committed"].isTruthy ? error : store.failure(error, attempt)
             }
         }
     }

@@ -312,8 +312,13 @@ private final class MigrationWrite {
                 try write.transaction.record(MigrationLog(call.table(2)))
                 return .none
             },
-            // commit([log]): commits with a new record, and reports what has changed.
-            LuaMethod("commit") { write, call in call.answer(try write.commit(call[2].table)) },
+            // commit([log [, mark]]): commits with a new record, and reports what has changed. An interrupt can end Lua
+            // at once, so `mark.is_committed` tells the outer primitive.
+            LuaMethod("commit") { write, call in
+                let report = try write.commit(call[2].table)
+                call[3].table?["is_committed"] = .boolean(true)
+                return call.answer(report)
+            },
         ],
         metamethods: [
             LuaMethod("__close") { write, _ in

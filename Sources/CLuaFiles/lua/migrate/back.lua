@@ -30,7 +30,7 @@ local function revert(run, script, store, backup)
     -- Without a backup, the earlier one remains the newest one.
     log.backup_of_down = attempt.backup and text.file_name(attempt.backup) or log.backup_of_down
     log.version_of_down = store.version + 1
-    return runs.applied(file, attempt, start, write:commit(log))
+    return runs.applied(file, attempt, start, write:commit(log, attempt))
   end)
 end
 
@@ -112,15 +112,6 @@ local function prepare(run, candidate, is_discarding)
   return plan
 end
 
--- Raises an error if another process has written to the store since it was read.
-local function require_version(run, version, copy)
-  local store <close> = host.open { path = copy, read_only = true }
-  if store.version ~= version then
-    fail("invalid_argument", "another process has written to '" .. run.store
-      .. "' in the meantime; stop it and run undo again")
-  end
-end
-
 -- Restores the last backup, and applies the writes since the migration to it; with `is_discarding`, the store becomes
 -- the backup without them.
 --
@@ -135,11 +126,10 @@ function back.undo(run, is_discarding)
     collectgarbage()
     collectgarbage()
     local kept = runs.free_path(host.path_behind_link(run.store) .. ".undone-" .. plan.number)
-    host.removing_after_failure({ kept, kept .. "-lock", kept .. "-log" }, nil, function()
-      host.backup(run.store, kept)
-      host.leaving_no_lock_file(kept, function() require_version(run, plan.version, kept) end)
-      host.backup(candidate, run.store, true)
-    end)
+    if not host.replace(run.store, candidate, kept, plan.version) then
+      fail("invalid_argument", "another process has written to '" .. run.store
+        .. "' in the meantime; stop it and run undo again")
+    end
     plan.store, plan.kept, plan.is_choice = run.store, kept, is_discarding
     return plan
   end)

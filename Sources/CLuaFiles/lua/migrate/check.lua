@@ -127,7 +127,7 @@ end
 
 -- Records the migrations up to a number as applied without running them, by default up to the schema version of the
 -- store. The schema of the store must equal that of the last of these migrations.
-function check.baseline(run, target)
+function check.baseline(run, target, mark)
   local store <close> = runs.open_existing(run)
   local compared = history.compare(run, store)
   history.require_sound(compared.own_problems)
@@ -149,7 +149,7 @@ function check.baseline(run, target)
   if (present and present.number) ~= (known and known.entry.number) then runs.migrated_meanwhile(run) end
   text.append(log.entries, text.map(files, history.entry))
   log.backup_of_down, log.backup_of_interrupted = nil, nil
-  runs.record(write, script.schema, number, log)
+  runs.record(write, script.schema, number, log, mark)
   return { store = run.store, recorded = files }
 end
 

@@ -48,11 +48,11 @@ function runs.migrated_meanwhile(run)
   fail("invalid_argument", "another process has migrated '" .. run.store .. "'; run moonpool migrate status")
 end
 
--- Commits a change of the schema without a migration function, and a new record.
-function runs.record(write, schema, version, log)
+-- Commits a change of the schema without a migration function, and a new record; the mark tells that it was committed.
+function runs.record(write, schema, version, log, mark)
   write:change(schema, version)
   write:apply()
-  write:commit(log)
+  write:commit(log, mark)
 end
 
 -- Backups. A backup is made at the end of a migration, from the version before it: only then it is known whether the

@@ -137,12 +137,13 @@ local function write_all(session, path, name, written)
   if failed then fail("invalid_argument", table.concat(reports.lines_of(failed, "rehearsed"), "\n")) end
   local recorded = {}
   if session.path then
-    recorded = check.baseline(runs.new(session.name, dir), folder.last_number(dir)).recorded
+    recorded = check.baseline(runs.new(session.name, dir), folder.last_number(dir), written).recorded
   end
   session.forget()
   local lines = text.map(written, function(file) return "wrote " .. file end)
   return {
-    report = text.object("files", written, "rehearsal", reports.up(rehearsal), "recorded", reports.files(recorded)),
+    report = text.object("files", text.copy(written), "rehearsal", reports.up(rehearsal),
+      "recorded", reports.files(recorded)),
     lines = text.append(text.append(lines, reports.up_lines(rehearsal)), reports.baseline_lines(recorded)),
   }
 end

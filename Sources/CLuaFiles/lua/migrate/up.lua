@@ -82,7 +82,7 @@ local function apply(run, script, store, backup, earlier)
     entry.version, entry.added = store.version + 1, write:additions()
     log.entries = text.append(history.recorded(compared), { entry })
     log.backup_of_down, log.backup_of_interrupted = nil, nil
-    return runs.applied(file, attempt, start, write:commit(log))
+    return runs.applied(file, attempt, start, write:commit(log, attempt))
   end)
 end
 
