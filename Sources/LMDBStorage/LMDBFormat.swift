@@ -139,7 +139,7 @@ enum FileHeader {
 
     /// Returns whether a file has no bytes, so that it can become a new store.
     ///
-    /// Zeros are not a new store: they can be what is left of another one.
+    /// Zeros are not a new store: something may have overwritten another one with them.
     static func isEmpty(_ descriptor: Int32) -> Bool { lseek(descriptor, 0, SEEK_END) == 0 }
 
     /// Reads the current two headers of LMDB in an open data file, without their page headers.
