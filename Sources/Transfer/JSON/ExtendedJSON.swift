@@ -55,8 +55,14 @@ enum ExtendedJSON {
 
     /// Returns the type of a tag; nil for tags with other meanings.
     static func type(of tag: String) -> PropertyType? {
-        PropertyType.allCases.first { $0.traits.tags.contains(tag) }
+        usualTypes[tag] ?? PropertyType.allCases.first { $0.traits.tags.contains(tag) }
     }
+
+    /// The types by their tags, except types that were registered later.
+    private static let usualTypes = Dictionary(
+        uniqueKeysWithValues: PropertyType.allCases.flatMap { type in
+            type.traits.tags.map { ($0, type) }
+        })
 
     /// Returns the date for milliseconds since 1970: a number or `{"$numberLong": "…"}`.
     private static func moment(_ node: JSONNode) -> Timestamp? {
