@@ -22,8 +22,7 @@ import Testing
         let known = try Self.declarations().union(modules)
             .union([
                 "ArgumentParser", "Dispatch", "Logging", "Observation", "FoundationEssentials",
-                "Sendable",
-                "Leaves", "Tests", "Sources",
+                "Sendable", "ServiceLifecycle", "Leaves", "Tests", "Sources",
             ])
         let named = try contents(of: Self.article)
             .matches(of: /`([A-Z][A-Za-z]+)(\.[a-z][A-Za-z]+)?`/).filter { $0.2 != ".swift" }
