@@ -56,7 +56,7 @@ static int collect_box(lua_State *L) {
 
 bool shim_box_becomes_object(lua_State *L, int32_t i, shim_class *c, int64_t key) {
     object *o = check(L, i);
-    if (!o || o->magic != box_magic || c->kind != SHIM_CLASS_LIVE) return false;
+    if (!c || !o || o->magic != box_magic || c->kind != SHIM_CLASS_LIVE) return false;
     lua_pushvalue(L, i);
     empty(L, o);
     *o = (object){ live_magic, c->generation, key, c };

@@ -6,6 +6,7 @@ enum { BATCH = 256 };
 typedef struct {
     uint64_t magic;
     shim_class *cls;
+    uint32_t generation;
     const void *source;
     shim_keys keys;
     int64_t position;
@@ -48,6 +49,7 @@ static int step(lua_State *L) {
     }
     int64_t key = w->batch[w->next++];
     shim_class *c = w->cls;
+    if (c && c->generation != w->generation) return not_ours(L, "continue");
     if (!c || c->kind == SHIM_CLASS_FROZEN || !lua_istable(L, lua_upvalueindex(2))) {
         shim_push_object(L, c, key);
         return 1;
@@ -69,6 +71,7 @@ void shim_push_walk(lua_State *L, shim_class *c, const void *source, shim_keys k
     walk *w = lua_newuserdatauv(L, sizeof *w, 1);
     w->magic = walk_magic;
     w->cls = c;
+    w->generation = c ? c->generation : 0;
     w->source = source;
     w->keys = keys;
     w->position = 0;

@@ -1,4 +1,4 @@
-// The end of classes. An anchor is a userdata whose finalizer ends its classes. The anchor of frozen classes, which are
+// The release of classes. An anchor is a userdata whose finalizer ends its classes. The anchor of frozen classes, which are
 // those of one version, is held by each of their objects; that of a released live class is held by the metatable, and
 // so by its objects too.
 #include "class.h"
@@ -36,6 +36,7 @@ static int collect_anchor(lua_State *L) {
         next = c->sibling;
         const void *context = c->context;
         unreference(L, c);
+        c->names = LUA_NOREF;
         free(c->shape.entries);
         c->shape = (shape){ NULL, 0, 0, 0 };
         c->generation++;

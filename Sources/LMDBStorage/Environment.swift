@@ -431,7 +431,11 @@ package final class Environment: Sendable {
         var descriptor: mdb_filehandle_t = -1
         try check(mdb_env_get_fd(pointer, &descriptor), "mdb_env_get_fd", name)
         // A file without a name has the system's rights for such files, not those that a user has chosen.
-        let own = location.isAnonymous ? nil : FileAccess(of: descriptor)
+        var own: FileAccess?
+        if !location.isAnonymous {
+            own = FileAccess(of: descriptor)
+            guard own != nil else { throw StorageError(rawCode: errno, call: "fstat", file: name) }
+        }
         try ReservedName.check(path)
         var present = stat()
         if stat(path, &present) == 0,

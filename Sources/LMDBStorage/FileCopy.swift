@@ -38,8 +38,8 @@ struct FileCopy {
 
     /// Copies an open environment, and sets the access rights of the copy.
     ///
-    /// The rights are those of the file that the copy replaces, or `access`, or those of any new file. Overwriting
-    /// requires `isReplacing`. Readers and writers of any process continue in the meantime. Throws `exists`, `diskFull`,
+    /// The rights are those of the file that the copy replaces, or `access`, or the default rights of a new file.
+    /// Overwriting requires `isReplacing`. Readers and writers of any process continue in the meantime. Throws `exists`, `diskFull`,
     /// `permission`, `notFound`, and `notCopied` if a page or a value of the original is damaged.
     func make(
         of environment: OpaquePointer, access source: FileAccess?, isReplacing: Bool

@@ -403,11 +403,10 @@ private struct HeaderFaults {
 
 /// Verifies the pages of a table before LMDB reads them.
 ///
-/// Small files are verified completely when they are opened. In a large file, each search verifies the pages on its way,
-/// so that opening a file and reading an object take the same time for any size. All pages of a table are verified when
-/// such searches have verified as many, and before the table is changed or read in order; not the pages of its long
-/// values, whose page header is verified before the value is replaced or removed. Pages written since the file was
-/// opened are valid.
+/// Small files are verified completely when they are opened. In a large file, each search verifies the pages on its
+/// path, so that opening a file and reading a value take the same time for any size. All pages of a table are verified
+/// before it is changed or read in order, and when searches have verified as many pages as it has. The page header of a
+/// long value is verified before the value is replaced or removed. Pages written since the file was opened are valid.
 final class PageGuard: @unchecked Sendable {
     // Unchecked because: the lock guards the verification, and the results are atomic.
 
@@ -457,7 +456,10 @@ final class PageGuard: @unchecked Sendable {
     @inline(never)
     func admit(_ table: UInt32) throws(StorageError) {
         guard let index = unverified(table) else { return }
-        try searched.withLock { _ throws(StorageError) in try verifyAll(index) }
+        try searched.withLock { _ throws(StorageError) in
+            // Another thread may have verified the table in the meantime.
+            if unverified(table) != nil { try verifyAll(index) }
+        }
     }
 
     /// Verifies that LMDB can safely move a cursor to a place of a table, and from there to the next or previous entry.
@@ -471,15 +473,20 @@ final class PageGuard: @unchecked Sendable {
         guard let head = Self.head(of: names[index], in: transaction) else {
             throw StorageError(.damaged, call: "its tables", file: location.name)
         }
+        let (count, isImpossible) = head.branchPages.addingReportingOverflow(head.leafPages)
+        guard !isImpossible, let (meta, _) = FileHeader.newest(descriptor) else {
+            throw StorageError(.damaged, call: "its page counts", file: location.name)
+        }
         try searched.withLock { searched throws(StorageError) in
-            // Three pages at each depth: the one on the way, and its neighbors.
+            // Another thread may have verified the table in the meantime.
+            guard unverified(table) != nil else { return }
+            // Three pages at each depth: the one on the path, and its neighbors.
             let next = searched[index] + 3 * UInt64(head.depth)
-            guard next < head.branchPages + head.leafPages else { return try verifyAll(index) }
-            guard let (meta, _) = FileHeader.newest(descriptor),
-                var walk = PageWalk(
-                    descriptor, meta,
-                    PageWalk.Options(readsLongValues: false, countsPages: false))
-            else { throw StorageError(rawCode: ENOMEM, call: "mmap", file: location.name) }
+            guard next < count else { return try verifyAll(index) }
+            let options = PageWalk.Options(readsLongValues: false, countsPages: false)
+            guard var walk = PageWalk(descriptor, meta, options) else {
+                throw StorageError(rawCode: ENOMEM, call: "mmap", file: location.name)
+            }
             searched[index] += walk.run(names[index], head, to: place)
             guard walk.isSound else {
                 let page = walk.faultyPage.map { "page \($0)" } ?? "its page counts"

@@ -166,7 +166,7 @@ struct PageWalk: ~Copyable {
             case .key(let wanted):
                 let precedes = (1..<image.nodeCount).prefix { index in
                     guard let key = image.node(index, isLeaf: false)?.key,
-                        !isIntegers || key.count == 8
+                        !isIntegers || key.count == 8 && wanted.count == 8
                     else { return false }
                     return !isAscending(wanted, key)
                 }
@@ -465,7 +465,7 @@ final class PageSet {
 
     /// Creates a set with the two headers; the caller has compared the header with the file's size.
     ///
-    /// A set that does not count takes each page any number of times.
+    /// Without counting, the set accepts duplicate pages.
     init(pageCount: UInt64, lastPage: UInt64, isCounted: Bool) {
         self.pageCount = pageCount
         self.lastPage = lastPage

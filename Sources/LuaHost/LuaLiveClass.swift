@@ -141,8 +141,10 @@ extension LuaState {
     ///
     /// Instead of new objects, scripts receive nil.
     package func release(_ type: LuaLiveClass) {
-        shim_class_release(stack, type.pointer)
+        guard let pointer = type.pointer else { return }
         type.pointer = nil
+        _ = shim_reserve(stack, 16)
+        shim_class_release(stack, pointer)
     }
 
     /// Registers the class that represents `live` at one version, with the current names of `live`.

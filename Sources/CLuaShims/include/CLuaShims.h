@@ -183,7 +183,7 @@ bool shim_class_push_method(lua_State *L, const shim_class *c, const char *name,
 const void *shim_class_context(const shim_class *c);
 const char *shim_class_name(const shim_class *c);  // the Lua string's own bytes
 void shim_class_use_fast_create(lua_State *L);  // [-1, +1] wraps the general create function on top
-// Ends a live class with its last object. No new objects of it may be pushed: pass NULL instead, which pushes nil.
+// Releases a live class when its last object is collected. No new objects of it may be pushed: pass NULL instead, which pushes nil.
 void shim_class_release(lua_State *L, shim_class *c);
 // A class of objects at one version. It lives while its anchor is referenced: by each of its objects and, until there
 // is one, by its creator. Classes of one version share the anchor. [-0, +1] the anchor

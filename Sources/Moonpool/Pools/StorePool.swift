@@ -21,6 +21,7 @@ import Synchronization
 public final class StorePool: Sendable {
     private struct Readers {
         var members: [(member: PoolMember, load: Int)] = []
+        var isClosed = false
     }
 
     private let source: PoolSource
@@ -66,7 +67,7 @@ public final class StorePool: Sendable {
     public func read<R: Sendable>(
         _ body: @Sendable (Store) throws -> R
     ) async throws -> R {
-        let (index, member) = take()
+        let (index, member) = try take()
         defer { readers.withLock { $0.members[index].load -= 1 } }
         return try await member.read(body)
     }
@@ -93,8 +94,9 @@ public final class StorePool: Sendable {
     }
 
     /// Returns the least busy reader, and adds one if all are busy.
-    private func take() -> (Int, PoolMember) {
-        readers.withLock { readers in
+    private func take() throws -> (Int, PoolMember) {
+        try readers.withLock { readers in
+            guard !readers.isClosed else { throw StoreError(.closed, "the pool was closed") }
             let least = readers.members.indices.min {
                 readers.members[$0].load < readers.members[$1].load
             }
@@ -149,17 +151,21 @@ public final class StorePool: Sendable {
     ///
     /// Requests that are running are completed; later ones throw `closed`.
     public func close() {
-        let members = members
+        let members = takeAll()
         Task { for member in members { await member.close() } }
     }
 
-    private var members: [PoolMember] {
-        readers.withLock { $0.members.map(\.member) } + [writer, observer]
+    /// Refuses further requests, and returns all stores.
+    private func takeAll() -> [PoolMember] {
+        readers.withLock { readers in
+            readers.isClosed = true
+            return readers.members.map(\.member)
+        } + [writer, observer]
     }
 }
 
 #if ServiceLifecycle
-    /// The service ends at the group's graceful shutdown, or with its task, when all stores are closed.
+    /// The service runs until the group's graceful shutdown or its task's cancellation, and then closes all stores.
     ///
     /// A group stops its services in the reverse order: list the pool before the server, whose last requests need it.
     ///
@@ -171,7 +177,7 @@ public final class StorePool: Sendable {
         /// Waits until the group stops, and closes the pool after the requests that are running.
         public func run() async throws {
             try? await gracefulShutdown()
-            for member in members { await member.close() }
+            for member in takeAll() { await member.close() }
         }
     }
 #endif

@@ -171,8 +171,9 @@ package final class StoreHandle {
 
     /// Breaks the reference cycle of the handle and its classes; Lua releases a class with its last object.
     private func forgetClasses() {
-        for type in classesByTable.values { state.release(type) }
+        let released = classesByTable.values
         classesByTable = [:]
+        defer { for type in released { state.release(type) } }
         classesByName = [:]
         recentName = 0
         recentClass = nil
@@ -186,13 +187,16 @@ package final class StoreHandle {
         try ignoredProperties.take(schema, for: self)
     }
 
-    /// Updates the classes to the current schema: adds new classes and updates changed ones; a closed store has none.
+    /// Updates the classes to the current schema: adds new classes and updates changed ones.
+    ///
+    /// Has no effect on a closed store.
     func updateClasses() {
         let schema = store.view.schema
         guard schema !== knownSchema, !store.isClosed else { return }
         knownSchema = schema
         recentName = 0
         recentClass = nil
+        var removed: [ObjectClass] = []
         for (table, known) in classesByTable {
             let name = schema.find(table: table)?.name
             // Another class can later have the released name.
@@ -200,7 +204,7 @@ package final class StoreHandle {
             // The script's objects of a removed class are deleted; their old class continues to report the deletion.
             if name == nil {
                 classesByTable[table] = nil
-                state.release(known)
+                removed.append(known)
             }
         }
         for classSchema in schema.classes {
@@ -212,6 +216,8 @@ package final class StoreHandle {
             classesByTable[classSchema.table] = made
             classesByName[made.internedName] = made
         }
+        // Last, because a release can run finalizers of scripts, which may close the store.
+        for type in removed { state.release(type) }
     }
 
     /// Returns the current version as a frozen store; the same object each time while a script references it.
@@ -236,7 +242,7 @@ package final class StoreHandle {
         return made
     }
 
-    /// Calls `body` with a class that provides the methods: the live one, or one for the call if the schema does not have
+    /// Calls `body` with a class that provides the methods: the live one, or a temporary one if the schema does not have
     /// the class or the store is closed.
     func withLiveClass<Result>(
         _ classSchema: ClassSchema, _ body: (ObjectClass) -> Result

@@ -8,7 +8,7 @@ import Moonpool
 //     curl -N http://127.0.0.1:8080/dogs/changes
 //     curl -X PUT http://127.0.0.1:8080/dogs/1 -d '{"name": "Rex", "age": 3}'
 //
-// A change arrives after each commit to the file, also after those of other processes: moonpool zoo.moonpool.
+// The stream reports each commit to the file, including commits of other processes: moonpool zoo.moonpool.
 
 struct Dog: Model, Codable, ResponseEncodable {
     var id = 0
@@ -17,7 +17,7 @@ struct Dog: Model, Codable, ResponseEncodable {
     static let options = ModelOptions<Dog>(primaryKey: \.id)
 }
 
-/// What a page needs to show the same rows as the store.
+/// The changes that a page applies to show the rows of the store.
 struct DogChanges: Encodable {
     var deletions: [Int] = []
     var insertions: [Int: Dog] = [:]
@@ -62,7 +62,7 @@ func routes(of pool: StorePool) -> Router<BasicRequestContext> {
             return .noContent
         }
     }
-    // Server-sent events. A slow reader gets fewer and larger changes, and keeps no version of the file.
+    // Server-sent events. A slow reader receives fewer and larger changes, and keeps no version of the file.
     router.get("dogs/changes") { _, _ in
         Response(
             status: .ok, headers: [.contentType: "text/event-stream", .cacheControl: "no-store"],
