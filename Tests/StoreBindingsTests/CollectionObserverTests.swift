@@ -260,7 +260,7 @@ import Testing
 
     /// A store with links, lists, embedded objects, mixed values and backlinks.
     private static let links = """
-        local s = moonpool.open { in_memory = "links", schema = {
+        local s = moonpool.open { in_memory = tostring(moonpool.uuid()), schema = {
             Dog = { { "id", "int primary" }, { "age", "int" }, { "owner", "Person" }, { "toys", "Toy[]" }, { "x", "mixed" }, { "e", "E" } },
             Person = { { "name", "string primary" }, { "town", "string?" }, { "dogs", "backlinks Dog.owner" } },
             Toy = { { "id", "int primary" }, { "price", "int" } },
