@@ -152,7 +152,7 @@ import Testing
     @Test func `the browser receives the address in a private file, which is removed`() throws {
         let folder = try TemporaryFolder()
         let opener = try folder.write(
-            "#!/bin/sh\nstat -c %a \"$1\" >\"$TMPDIR/mode\"; cp \"$1\" \"$TMPDIR/copy\"; echo \"$1\" >\"$TMPDIR/done\"\n",
+            "#!/bin/sh\nstat -c %a \"$1\" >\"$TMPDIR/mode\"; cp \"$1\" \"$TMPDIR/copy\"; echo \"$1\" >\"$TMPDIR/name\"; mv \"$TMPDIR/name\" \"$TMPDIR/done\"\n",
             to: "xdg-open")
         #expect(chmod(opener, 0o755) == 0)
         let process = try Subprocess(
