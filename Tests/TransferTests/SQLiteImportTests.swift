@@ -202,6 +202,46 @@ import Transfer
         #expect(world.store.view.schema.classes.isEmpty)
     }
 
+    @Test func `a foreign key to a unique column links to an existing class`() throws {
+        let world = try TransferWorld([
+            "Owner": ["id": "int primary"], "Pet": ["id": "int primary", "owner": "Owner"],
+        ])
+        try take(
+            world,
+            """
+            CREATE TABLE Owner (id INTEGER, UNIQUE (id)); INSERT INTO Owner VALUES (7);
+            CREATE TABLE Pet (id INTEGER PRIMARY KEY, owner_id REFERENCES Owner (id));
+            INSERT INTO Pet VALUES (1, 7);
+            """)
+        #expect(try world.values("Pet", "owner") != [.null])
+        #expect(try world.values("Owner", "id") == [.int(7)])
+    }
+
+    @Test func `values with a column of their types are not stored as its text`() throws {
+        let world = try TransferWorld(["T": ["id": "int primary", "m": "string?"]])
+        let said = message {
+            try take(
+                world,
+                """
+                CREATE TABLE T (id INTEGER PRIMARY KEY, m, m_type MIXED_TYPE_TEXT);
+                INSERT INTO T VALUES (1, 'true', 'json');
+                """)
+        }
+        #expect(said != "")
+        #expect(try world.values("T", "m") == [])
+    }
+
+    @Test func `a column of types without a column of values is imported`() throws {
+        let world = try TransferWorld([:])
+        try take(
+            world,
+            """
+            CREATE TABLE t (id INTEGER PRIMARY KEY, a TEXT, b MIXED_TYPE_TEXT);
+            INSERT INTO t VALUES (1, 'x', 'y');
+            """)
+        #expect(try world.values("T", "b") == [.string("y")])
+    }
+
     @Test(arguments: [
         ("seconds", "1.5", "1970-01-01T00:00:01.5Z"),
         ("milliseconds", "1500", "1970-01-01T00:00:01.5Z"),
@@ -221,6 +261,7 @@ import Transfer
     @Test(arguments: [
         ("float", "0.123456789012", "expects float"), ("float", "1e39", "expects float"),
         ("float", "16777217", "expects float"), ("double", "9007199254740993", "expects double"),
+        ("double", "4611686018427388000", "expects double"),
         ("int", "1.5", "expects int"), ("bool", "2", "expects bool"), ("int", "'x'", "expects int"),
         ("decimal", "'12345678901234567890123456789012345678'", "expects decimal"),
         ("date", "'2026-01-01T00:00:00.1234567Z'", "expects date"),
@@ -239,6 +280,8 @@ import Transfer
     @Test(arguments: [
         ("float", "0.1", Value.float(0.1)), ("float", "0.10000000149011612", .float(0.1)),
         ("double", "9007199254740992", .double(9_007_199_254_740_992)), ("int", "2.0", .int(2)),
+        ("int", "4611686018427387904.0", .int(1 << 62)),
+        ("double", "4611686018427387904", .double(0x1p62)),
     ])
     func `a value that fits exactly is imported`(type: String, stored: String, value: Value) throws
     {

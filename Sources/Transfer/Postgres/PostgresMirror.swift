@@ -127,7 +127,7 @@ package final class PostgresMirror {
                 let view = table.isNumbered ? view : try older()
                 // Deleting a row also deletes the elements of its collections.
                 try delete(
-                    entry.deleted.map(\.key), of: entry.classSchema, from: table.name,
+                    "keys_in", entry.deleted.map(\.key), of: entry.classSchema, from: table.name,
                     table.keyColumn, RelationalRows(view, layout.dialect), layout)
             }
             for entry in classes {
@@ -156,12 +156,15 @@ package final class PostgresMirror {
     }
 
     /// Deletes the rows with the keys of objects in a column.
+    ///
+    /// `kind` begins the name of the stage, of which PostgreSQL cuts the end.
     private func delete(
-        _ keys: [ObjectKey], of classSchema: ClassSchema, from table: String, _ column: String,
+        _ kind: String, _ keys: [ObjectKey], of classSchema: ClassSchema, from table: String,
+        _ column: String,
         _ rows: RelationalRows, _ layout: RelationalLayout
     ) throws {
         let type = layout.dialect.columnType(classSchema.keyType)
-        let stage = try stage("keys_in_\(table)", "(\(SQLText.quoted(column)) \(type))")
+        let stage = try stage("\(kind)_\(table)", "(\(SQLText.quoted(column)) \(type))")
         try rows.writeKeys(keys, of: classSchema, to: PostgresRowWriter(server, stage, [column]))
         let path = layout.dialect.path(table)
         try server.run("\(PostgresTarget.deletion(path, column, of: stage)); TRUNCATE \(stage)")
@@ -191,7 +194,8 @@ package final class PostgresMirror {
                 }.map(\.object.key)
             guard !touched.isEmpty else { continue }
             let path = dialect.path(join.name)
-            try delete(touched, of: join.owner, from: join.name, "owner", rows, layout)
+            try delete(
+                "owners_in", touched, of: join.owner, from: join.name, "owner", rows, layout)
             try rows.write(join, touched, to: PostgresRowWriter(server, path, join.columnNames))
         }
     }

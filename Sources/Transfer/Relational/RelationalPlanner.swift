@@ -273,6 +273,10 @@ struct RelationalPlanner {
         // A primary key is not a link.
         if columns == table.key, !dialect.joinsKeys { return nil }
         if case .column(let key)? = key(of: table), columns == [key.name] { return nil }
+        // An existing class has decided what its objects' key is.
+        if !dialect.joinsKeys, let existing = existingClass(of: other) {
+            return existing.primaryKey == nil ? nil : className(of: other)
+        }
         let targets = (reference.targetColumns.isEmpty ? other.key : reference.targetColumns)
             .map(dialect.folded)
         switch key(of: other) {

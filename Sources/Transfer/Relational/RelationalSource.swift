@@ -239,7 +239,8 @@ struct RelationalDecoder {
             && fields.allSatisfy { index, position in
                 let (column, property) = (plan.columns[index], classSchema.properties[position])
                 let type = property.type
-                return property.isSingle && !column.isArray && column.type ?? type == type
+                return property.isSingle && !column.isArray && column.source.typeColumn == nil
+                    && column.type ?? type == type
                     && ![.object, .mixed, .decimal, .objectID].contains(type)
             }
     }
@@ -356,8 +357,12 @@ struct RelationalDecoder {
         case (.float(let number), .double): return .double(Double(number))
         case (.double(let number), .float) where Double(Float(number)) == number:
             return .float(Float(number))
-        case (.int, .float), (.int, .double), (.int, .decimal), (.float, .int), (.float, .decimal),
-            (.double, .int), (.double, .float), (.double, .decimal):
+        // The shortest digits of a large double are those of another whole number.
+        case (.int(let number), .float): return Float(exactly: number).map(Value.float)
+        case (.int(let number), .double): return Double(exactly: number).map(Value.double)
+        case (.float(let number), .int): return Int64(exactly: number).map(Value.int)
+        case (.double(let number), .int): return Int64(exactly: number).map(Value.int)
+        case (.int, .decimal), (.float, .decimal), (.double, .float), (.double, .decimal):
             return digits(value).flatMap { ValueText.value($0, as: type) }
         case (.date, .string), (.fixed, .string): return ValueText.text(value).map(Value.string)
         case (.data(let bytes), .fixed(let type)):

@@ -94,9 +94,10 @@ final class SQLiteOrigin: RelationalOrigin {
     /// Connects the columns of mixed values with the columns of their types.
     private static func joinTypeColumns(_ table: inout RelationalTable) {
         let types = table.columns.filter { $0.typeName == RelationalTable.typeColumnType }
-        table.columns.removeAll { $0.typeName == RelationalTable.typeColumnType }
         let mixed = table.columns.indices.filter { table.columns[$0].typeName.isEmpty }
         for (index, type) in zip(mixed, types) { table.columns[index].typeColumn = type.name }
+        let paired = Set(table.columns.compactMap(\.typeColumn))
+        table.columns.removeAll { paired.contains($0.name) }
     }
 
     func exportedClasses(_ tables: [RelationalTable]) throws -> [ClassSchema]? {
