@@ -33,11 +33,11 @@ public struct LiveChanges<Change: Sendable, Root> {
 }
 
 extension ChangeReporting {
-    /// Returns the changes; the first change of a collection contains all rows.
+    /// Returns the changes from now on; the first change of a collection contains all rows.
     ///
-    /// `paths` are the properties whose changes count as modifications; without any, all properties of the row and of
-    /// the objects that it reaches in up to three links, or all properties of a projection. The sequence ends after the
-    /// object, or the owner of the collection, is deleted.
+    /// `paths` are the properties whose changes count as modifications. Without any, these are all properties of an
+    /// object or a projection, and for a collection all properties of a row and of the objects that it reaches in up to
+    /// three links. The sequence ends after the object, or the owner of the collection, is deleted.
     public func changes(_ paths: PartialKeyPath<PathRoot>...) -> ChangeSequence<Change> {
         do {
             let changes = try _changes
