@@ -63,6 +63,8 @@ package final class Session {
     private var promptRefresh: PromptRefresh?
     /// The number of stack frames of sleeping handlers below the entry.
     private var framesBelow = 0
+    /// What the prompt's own files keep for this session, by the name of the file.
+    var fileStates: [String: LuaTable] = [:]
     /// The functions that receive each entry, by name.
     var afterEntry: [String: LuaFunction] = [:]
     /// The last Lua entry, for `.edit`.

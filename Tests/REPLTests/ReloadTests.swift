@@ -171,9 +171,7 @@ import Testing
         try session.with { session in
             session.context.state.globals["reload_is_due"] = .function(
                 session.context.state.makeFunction("reload_is_due") { [weak session] call in
-                    call.answer(
-                        try session?.module.file("reload")["is_due"].function?.call([]).first
-                            ?? .nil)
+                    call.answer(session?.fileStates["reload"]?["is_due"] ?? .nil)
                 })
         }
         let seen = try session.run(

@@ -73,6 +73,13 @@ extension PromptModule {
             session.screen.writeToScreen(session.style.paint("> \(entry)", .dim) + "\n")
             session.evaluate(entry)
         }
+        // A table that a file keeps for the session: the files themselves are shared by all sessions of the script.
+        add("state") { session, call in
+            let name = try call.text(1)
+            let table = session.fileStates[name] ?? state.makeTable(fields: 8)
+            session.fileStates[name] = table
+            return .table(table)
+        }
         // Calls a function with a name after each entry; nil ends the calls.
         add.action("after_entry") { session, call in
             session.afterEntry[try call.text(1)] = call.isNil(2) ? nil : try call.function(2)
@@ -96,8 +103,11 @@ extension PromptModule {
             let (delay, function) = (Duration.seconds(try call.number(1)), try call.function(2))
             let timer = session.context.loop.timer(after: delay, keepsAlive: false) {
                 [weak session] in
-                _ = try? function.call([])
-                session?.runLater()
+                guard let session else { return }
+                session.module.using(session) {
+                    _ = try? function.call([])
+                    session.runLater()
+                }
             }
             return .function(
                 state.makeFunction("cancel") { _ in
@@ -108,8 +118,9 @@ extension PromptModule {
         // Calls a function when files of a folder change; returns a function that ends this.
         add("watch") { session, call in
             let (folder, notice) = (try call.text(1), try call.function(2))
-            let watch = try? FileWatch(path: folder, on: session.context.loop) {
-                _ = try? notice.call([])
+            let watch = try? FileWatch(path: folder, on: session.context.loop) { [weak session] in
+                guard let session else { return }
+                session.module.using(session) { _ = try? notice.call([]) }
             }
             return .function(
                 state.makeFunction("cancel") { _ in
@@ -168,8 +179,14 @@ extension PromptModule {
             let (body, report) = (try call.function(1), try call.function(2))
             let effect = try Effect(
                 in: session.context.storeModule.readScope,
-                report: { _ = try? report.call([.text("\($0)")]) }
-            ) { _ = try body.call([]) }
+                report: { [weak session] error in
+                    guard let session else { return }
+                    session.module.using(session) { _ = try? report.call([.text("\(error)")]) }
+                }
+            ) { [weak session] in
+                guard let session else { return }
+                _ = try session.module.using(session) { try body.call([]) }
+            }
             let dispose = state.makeFunction("dispose") { _ in
                 effect.dispose()
                 return .none

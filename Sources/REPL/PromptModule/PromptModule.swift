@@ -55,12 +55,12 @@ final class PromptModule {
     }
 
     /// Runs a function of a session; until it returns, the module acts on this session.
-    func using<Result>(_ session: Session, _ body: () -> Result) -> Result {
+    func using<Result>(_ session: Session, _ body: () throws -> Result) rethrows -> Result {
         let outer = running
         running = session
         newest = session
         defer { running = outer }
-        return body()
+        return try body()
     }
 
     /// The session that functions act on.

@@ -1,10 +1,15 @@
--- The commands that show values which follow the data: `.live` above the prompt, `.watch` in its place.
+-- The commands that show values which follow the data: `.live` above the prompt, `.watch` instead of it.
 local text = require "prompt/text"
 local paint = prompt.paint
 
 -- MARK: Live expressions
 
-local expressions, last_number = {}, 0
+-- Returns the expressions of the session in an array, and the number of the last one.
+local function kept()
+  local own = session.state "live"
+  own.last_number = own.last_number or 0
+  return own
+end
 
 local function show(number, expression, shown)
   session.write_to_screen(paint("[live " .. number .. "]", "type") .. " " .. paint(expression .. " =", "dim")
@@ -13,15 +18,16 @@ end
 
 -- Removes the expressions that have ended; returns whether others remain.
 local function has_expressions()
-  for i = #expressions, 1, -1 do
-    if not expressions[i].is_active() then table.remove(expressions, i) end
+  local own = kept()
+  for i = #own, 1, -1 do
+    if not own[i].is_active() then table.remove(own, i) end
   end
-  return #expressions > 0
+  return #own > 0
 end
 
 local function end_expressions(number)
   local has_ended = false
-  for _, live in ipairs(expressions) do
+  for _, live in ipairs(kept()) do
     if not number or tostring(live.number) == number then
       live.dispose()
       has_ended = true
@@ -38,12 +44,13 @@ local function live(args)
   if args[1] == "off" and #args <= 2 then return end_expressions(args[2]) end
   if args.text == "" then
     if not has_expressions() then error(".live takes an expression, such as store:objects(\"Dog\"):count()", 0) end
-    for _, known in ipairs(expressions) do prompt.write(known.number, ": ", known.text, "\n") end
+    for _, known in ipairs(kept()) do prompt.write(known.number, ": ", known.text, "\n") end
     return
   end
   local expression, evaluate = args.text, session.prepare(args.text, false)
-  last_number = last_number + 1
-  local number, last = last_number, nil
+  local own = kept()
+  own.last_number = own.last_number + 1
+  local number, last = own.last_number, nil
   local dispose, is_active = table.unpack(session.effect(
     function()
       local values = table.pack(evaluate())
@@ -56,7 +63,7 @@ local function live(args)
   if not is_active() then
     return prompt.write(paint("the expression reads no data that can change", "dim"), "\n")
   end
-  expressions[#expressions + 1] = { number = number, text = expression, dispose = dispose, is_active = is_active }
+  own[#own + 1] = { number = number, text = expression, dispose = dispose, is_active = is_active }
   session.record("live", expression, tostring(number))
 end
 

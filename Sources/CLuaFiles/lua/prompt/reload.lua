@@ -5,12 +5,21 @@
 local text = require "prompt/text"
 local match = string.match
 
--- `survivors` has the observers of files whose reload failed, until they are replaced: possibly the only references to
--- their tokens.
-local reload = { survivors = {} }
+local reload = {}
 
--- By name: the path of a module or a loaded file, its stamp when it was loaded, and whether it is a module.
-local sources, without_file = {}, {}
+-- Returns what the session knows:
+--   sources       by name, a module or a loaded file: its path, its stamp when it ran, and whether it is a module
+--   without_file  the names of modules that have no file
+--   survivors     by file, the observers that a failed reload has kept, possibly the only references to their tokens
+--   watches       by folder, the functions that end the watches; nil while automatic reloading is off
+--   failed        by name, the stamp of a file whose reload failed, so that each failure is reported once
+--   is_due        whether a file has changed while an entry was running
+--   cancel_look   cancels the next look for changes
+local function kept()
+  local own = session.state "reload"
+  if not own.sources then own.sources, own.without_file, own.survivors, own.failed = {}, {}, {}, {} end
+  return own
+end
 
 -- Returns the file of a source location: `zoo.lua` for `zoo.lua:12`.
 local function file_of(location) return match(location, "^(.*):[^:]*$") or location end
@@ -19,28 +28,28 @@ local function file_of(location) return match(location, "^(.*):[^:]*$") or locat
 
 -- Records the files of modules that have been loaded since the last call.
 function reload.note()
-  local package = session.globals "package"
+  local package, own = session.globals "package", kept()
   for name in next, session.loaded() do
-    if type(name) == "string" and not sources[name] and not without_file[name] then
+    if type(name) == "string" and not own.sources[name] and not own.without_file[name] then
       local is_found, path = pcall(function() return package.searchpath(name, package.path) end)
       if is_found and path then
-        sources[name] = { path = path, stamp = session.stamp(path), is_module = true }
+        own.sources[name] = { path = path, stamp = session.stamp(path), is_module = true }
       else
-        without_file[name] = true
+        own.without_file[name] = true
       end
     end
   end
 end
 
 -- Records a file that `.load` has run.
-function reload.note_file(path) sources[path] = { path = path, stamp = session.stamp(path) } end
+function reload.note_file(path) kept().sources[path] = { path = path, stamp = session.stamp(path) } end
 
 -- Returns the names of modules and files that can be reloaded.
-function reload.names() return text.sorted_keys(sources) end
+function reload.names() return text.sorted_keys(kept().sources) end
 
 -- Returns the names of files that have changed; each follows the modules that its text requires with a literal.
 local function changed()
-  local wanted, order, visited = {}, {}, {}
+  local sources, wanted, order, visited = kept().sources, {}, {}, {}
   for name, source in pairs(sources) do wanted[name] = session.stamp(source.path) ~= source.stamp end
   local function visit(name)
     if visited[name] then return end
@@ -139,7 +148,7 @@ local function settle(before, file, is_done)
     local is_old = before.timers[timer.id]
     if is_done and is_old and file_of(timer.location) == file or not is_done and not is_old then timer.cancel() end
   end
-  reload.survivors[file] = not is_done and old or nil
+  kept().survivors[file] = not is_done and old or nil
   if is_done then
     for _, token in ipairs(old) do token:invalidate() end
   else
@@ -153,7 +162,7 @@ end
 -- Runs the text of a module or a loaded file again, after the command, reports the outcome, and passes to a function
 -- whether it succeeded.
 local function reload_one(name, ended)
-  local source, before, stamp, file = sources[name], nil, nil, nil
+  local source, before, stamp, file = kept().sources[name], nil, nil, nil
   session.later(function()
     if not source then
       local near = session.nearest(name, reload.names())
@@ -190,32 +199,30 @@ end
 -- MARK: Automatic reloading
 
 local pause = 0.1
--- The functions that end the watches, by folder; nil while automatic reloading is off.
-local watches
--- The stamps of files whose reload failed, so that each failure is reported once.
-local failed, is_due, cancel_look = {}, false, nil
 
-local function watch_folders(notice)
-  for _, source in pairs(sources) do
+local function watch_folders()
+  local own = kept()
+  for _, source in pairs(own.sources) do
     local folder = match(source.path, "^.*/") or "."
-    watches[folder] = watches[folder] or session.watch(folder, notice)
+    own.watches[folder] = own.watches[folder] or session.watch(folder, reload.notice)
   end
 end
 
 local function look()
-  if not watches then return end
+  local own = kept()
+  if not own.watches then return end
   -- A file that changes while an entry runs is reloaded after the entry.
-  is_due = session.is_running()
-  if is_due then return end
+  own.is_due = session.is_running()
+  if own.is_due then return end
   for _, name in ipairs(changed()) do
-    local stamp = session.stamp(sources[name].path)
+    local stamp = session.stamp(own.sources[name].path)
     -- A missing file is usually being replaced.
-    if stamp and stamp ~= failed[name] then
+    if stamp and stamp ~= own.failed[name] then
       reload_one(name, function(is_done)
-        failed[name] = not is_done and stamp or nil
+        own.failed[name] = not is_done and stamp or nil
         -- Reloaded modules can require modules in other folders.
         reload.note()
-        if watches then watch_folders(reload.notice) end
+        if own.watches then watch_folders() end
       end)
     end
   end
@@ -223,27 +230,27 @@ end
 
 -- Looks for changed files soon.
 function reload.notice()
-  if cancel_look then cancel_look() end
-  is_due, cancel_look = false, session.delay(pause, look)
+  local own = kept()
+  if own.cancel_look then own.cancel_look() end
+  own.is_due, own.cancel_look = false, session.delay(pause, look)
 end
 
--- Returns whether a file has changed while an entry was running.
-function reload.is_due() return is_due end
-
 local function entry_has_ended()
-  watch_folders(reload.notice)
-  if is_due then reload.notice() end
+  watch_folders()
+  if kept().is_due then reload.notice() end
 end
 
 function reload.reload(args)
   if args.text == "on" then
-    watches = watches or {}
-    watch_folders(reload.notice)
+    local own = kept()
+    own.watches = own.watches or {}
+    watch_folders()
     session.after_entry("reload", entry_has_ended)
     prompt.write "modules and loaded files are reloaded when they change; .reload off stops this\n"
   elseif args.text == "off" then
-    for _, cancel in pairs(watches or {}) do cancel() end
-    watches = nil
+    local own = kept()
+    for _, cancel in pairs(own.watches or {}) do cancel() end
+    own.watches = nil
     session.after_entry("reload", nil)
     prompt.write "only .reload reloads modules and loaded files\n"
   elseif args.text == "" then

@@ -88,31 +88,34 @@ local steps = {
   },
 }
 
--- The number of the current step; nil if the tutorial is not running.
-local current
+-- Returns the session's table with the number of the `current` step, which is nil if the tutorial is not running.
+local function kept() return session.state "tutorial" end
 
 local function show()
+  local current = kept().current
   local step = steps[current]
   session.write_step(current .. "/" .. #steps .. "  " .. step.title, step.text, step.entry)
 end
 
 -- Shows the next step if an entry has completed the current one.
 local function advance(entry)
-  if string.find(entry, "^%.tutorial") or not steps[current].is_done(entry) then return end
-  current = current + 1
-  if steps[current] then return show() end
-  current = nil
+  local own = kept()
+  if string.find(entry, "^%.tutorial") or not steps[own.current].is_done(entry) then return end
+  own.current = own.current + 1
+  if steps[own.current] then return show() end
+  own.current = nil
   session.after_entry("tutorial", nil)
   session.write_to_screen(prompt.paint("You have finished the tutorial.", "strong") .. "\n")
 end
 
 local function tutorial(args)
+  local own = kept()
   if args.text == "off" then
-    current = nil
+    own.current = nil
     session.after_entry("tutorial", nil)
     return prompt.write "the tutorial has ended\n"
   end
-  local number = args.text == "" and (current or 1) or math.tointeger(tonumber(args.text))
+  local number = args.text == "" and (own.current or 1) or math.tointeger(tonumber(args.text))
   if not steps[number] then
     local remark = number and "" or ", or off"
     error("expected a step from 1 to " .. #steps .. remark .. ", got "
@@ -125,7 +128,7 @@ local function tutorial(args)
       if step.is_preparation and not step.is_done "" then session.run_entry(step.entry) end
     end
   end
-  current = number
+  own.current = number
   session.after_entry("tutorial", advance)
   show()
 end
