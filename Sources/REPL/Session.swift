@@ -248,6 +248,8 @@ package final class Session {
     /// Prints an error.
     func fail(_ error: any Error) {
         hasFailed = true
+        // The next entry needs the memory that this one has left behind.
+        if (error as? LuaError)?.kind == .memory { context.state.collectGarbage() }
         screen.finishLine()
         var text = errorText
         text.current = evaluator.newestName

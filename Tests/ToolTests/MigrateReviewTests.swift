@@ -208,6 +208,50 @@ import Testing
         #expect(none.exitCode == 1)
     }
 
+    @Test func `a pattern selects stores without their backups, and options by no name`() throws {
+        let shop = try MigrationShop([
+            """
+            return { schema = { P = { id = "int primary", n = "int" } } }
+            """,
+            """
+            return { schema = { P = { id = "int primary" } }, drops = { "P.n" } }
+            """,
+        ])
+        mkdir(shop.folder.path + "/tenants", 0o755)
+        func run(_ words: String..., in folder: String = "") throws -> Tool.Outcome {
+            try Tool.run(words, in: shop.folder.path + folder)
+        }
+        for store in ["a.moonpool", "./-x.moonpool"] {
+            let up = try run(
+                "migrate", "up", store, "--dir", "../migrations", "--to", "1", in: "/tenants")
+            #expect(up.exitCode == 0, "\(up.error)")
+            let code =
+                "local s = moonpool.open(arg[1]) s:write(function() s:create('P', { id = 1, n = 2 }) end)"
+            #expect(try run("-e", code, "-", store, in: "/tenants").exitCode == 0)
+        }
+        let backup = try run("backup", "a.moonpool", "a.moonpool.backup-1", in: "/tenants")
+        #expect(backup.exitCode == 0, "\(backup.error)")
+        let refused = try run(
+            "migrate", "up", "*", "--dir", "../migrations", "--fail-on", "drops", "--json",
+            in: "/tenants")
+        #expect(refused.exitCode == 3, "\(refused.output)")
+        #expect(try MigrationShop.json(refused, "failed") == "2")
+        #expect(try MigrationShop.json(refused, "stores[1].error").contains("P.n"))
+        let done = try run("migrate", "up", "*", "--dir", "../migrations", "--json", in: "/tenants")
+        #expect(done.exitCode == 0, "\(done.output)")
+        #expect(try MigrationShop.json(done, "migrated") == "2")
+        let schema = try run("schema", "a.moonpool.backup-1", in: "/tenants")
+        #expect(schema.output.contains("n "), "\(schema.output)")
+    }
+
+    @Test func `init leaves no folder if there is no store`() throws {
+        let folder = try TemporaryFolder()
+        let outcome = try Tool.run(
+            ["migrate", "init", "zoo.moonpool", "--dir", "m"], in: folder.path)
+        #expect(outcome.exitCode != 0)
+        #expect(TemporaryFolder.names(in: folder.path) == [])
+    }
+
     @Test func `scripts print to standard error, and os.exit is an error`() throws {
         let shop = try MigrationShop([
             """

@@ -440,7 +440,7 @@ package final class MigrationHost {
 private struct ChildReport {
     /// Whether no migration was pending.
     private(set) var isUpToDate = false
-    /// The message of the error; nil for success.
+    /// The message of the error or of the first finding; nil for success.
     private(set) var message: String?
 
     init(_ output: [UInt8]) {
@@ -455,6 +455,13 @@ private struct ChildReport {
             case "error":
                 member.forEachMember { name, member in
                     if name == "message" { message = member.text }
+                }
+            // What --fail-on refuses.
+            case "findings":
+                member.forEachElement { finding in
+                    finding.forEachMember { name, member in
+                        if name == "message", message == nil { message = member.text }
+                    }
                 }
             default: break
             }

@@ -109,8 +109,8 @@ function check.check(run)
     end
     if report.failure_count > 0 then
       state.problems[#state.problems + 1] = "'" .. file.path .. "' fails at "
-        .. text.count(report.failure_count, "objects") .. ", such as " .. report.failures[1].object .. ": "
-        .. report.failures[1].message
+        .. text.count(report.failure_count, "objects") .. ", such as "
+        .. host.escape(report.failures[1].object .. ": " .. report.failures[1].message)
     end
   end
   return state, found, rehearsal

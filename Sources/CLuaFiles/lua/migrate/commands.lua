@@ -93,6 +93,7 @@ local function error_report(found) return object("code", found.code, "message", 
 -- Folders.
 
 function commands.init(args)
+  local content, version = plan.first(args.store)
   if not host.size(args.dir) then
     local reason = host.make_folder(args.dir)
     if reason then fail("invalid_argument", "the folder '" .. args.dir .. "' cannot be created: " .. reason) end
@@ -101,7 +102,6 @@ function commands.init(args)
     fail("invalid_argument", "the folder '" .. args.dir
       .. "' already contains migrations; record the applied ones with moonpool migrate baseline")
   end
-  local content, version = plan.first(args.store)
   local number = math.max(version, 1)
   local path = args.dir .. "/" .. text.number(number) .. "_start.lua"
   edits.create(path, content)

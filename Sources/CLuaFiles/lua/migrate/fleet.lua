@@ -6,8 +6,14 @@ local fail = text.fail
 
 local fleet = {}
 
+-- Returns whether a name is that of a file beside a store: its lock file, log, copy or backup.
+local function is_companion(name)
+  return string.find(name, "%-lock$") or string.find(name, "%-log$") or string.find(name, "%.backup%-")
+    or string.find(name, "%.undone%-") or string.find(name, "%.copy%-") or string.find(name, "%.work%-")
+end
+
 -- Returns the paths that a pattern such as `tenants/*.moonpool` selects, in order; nil for an argument that has no `*`
--- or `?` in its last part.
+-- or `?` in its last part. Files beside a store are selected only by a pattern that names their kind.
 function fleet.stores(argument)
   local prefix, name = string.match(argument, "^(.*/)([^/]*)$")
   local pattern = name or argument
@@ -16,7 +22,11 @@ function fleet.stores(argument)
   local form = "^" .. string.gsub(string.gsub(pattern, "[^%w*?\128-\255]", "%%%0"), "[*?]", forms) .. "$"
   return text.map(host.names(prefix or ".") or {}, function(store)
     local is_shown = string.sub(store, 1, 1) ~= "." or string.sub(pattern, 1, 1) == "."
-    return is_shown and string.find(store, form) and (prefix or "") .. store or nil
+    if not is_shown or not string.find(store, form) or is_companion(store) and not is_companion(pattern) then
+      return nil
+    end
+    -- A name that begins with `-` would be an option of the store's process.
+    return (prefix or string.sub(store, 1, 1) == "-" and "./" or "") .. store
   end)
 end
 
@@ -45,6 +55,7 @@ function fleet.run(members, arguments, options)
   local function ended(index, exit_code, is_up_to_date, message)
     local member = members[index]
     member.state = exit_code ~= 0 and "failed" or is_up_to_date and "up_to_date" or "migrated"
+    member.exit_code = exit_code
     if exit_code ~= 0 then member.message = message or "the process ended without a report" end
     if options.json then return end
     local open = count(members, "not_started") + count(members, "running")
@@ -87,10 +98,12 @@ function fleet.result(members, exit_code)
   lines[#lines + 1] = #members .. " stores: " .. table.concat(counts, ", ")
   report[#report + 1] = "error"
   report[#report + 1] = exit_code and text.object("code", "interrupted", "message", "the command was stopped")
-  return {
-    report = text.object(table.unpack(report, 1, 14)), lines = lines,
-    exit_code = exit_code or count(members, "failed") == 0 and 0 or 1,
-  }
+  -- An error takes precedence over the refusals of --fail-on.
+  local code = 0
+  for _, member in ipairs(members) do
+    if member.state == "failed" then code = (code == 0 or code == 3) and member.exit_code == 3 and 3 or 1 end
+  end
+  return { report = text.object(table.unpack(report, 1, 14)), lines = lines, exit_code = exit_code or code }
 end
 
 return fleet

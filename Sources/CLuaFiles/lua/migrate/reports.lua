@@ -40,7 +40,9 @@ function reports.lines_of(applied, verb, is_rehearsal)
   end
   if report.failure_count > 0 then
     add("  failed: %s", text.count(report.failure_count, "objects"))
-    for _, failure in ipairs(report.failures) do add("    %s: %s", failure.object, failure.message) end
+    for _, failure in ipairs(report.failures) do
+      add("    %s", host.escape(failure.object .. ": " .. failure.message))
+    end
   end
   if applied.backup then add("  backup: %s", applied.backup) end
   return lines
