@@ -374,12 +374,15 @@ package final class Importer {
     /// changed.
     func rounded(_ text: String, as type: PropertyType) -> Value? {
         guard options.isRounding, let value = ValueText.rounded(text, as: type) else { return nil }
-        noteChange()
+        changeCount += 1
         return value
     }
 
-    /// Counts a value that was changed by conversion.
-    func noteChange() { report.changed += 1 }
+    /// The number of values that were changed by conversion.
+    var changeCount: Int {
+        get { report.changed }
+        set { report.changed = newValue }
+    }
 
     /// Returns the error for a value that a property cannot store; `text` is the value if it is a number or a text.
     func mismatch(

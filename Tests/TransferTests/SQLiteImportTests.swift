@@ -306,6 +306,22 @@ import Transfer
             try world.values("T", "v") == [.date(Timestamp(microseconds: 1_700_000_000_123_457))])
     }
 
+    @Test func `a rounded date counts once, also if its row is read again`() throws {
+        let world = try TransferWorld(["T": ["id": "int primary", "v": "date?", "n": "int?"]])
+        let report = try take(
+            world,
+            """
+            CREATE TABLE t (id INTEGER PRIMARY KEY, v, n);
+            INSERT INTO t VALUES (1, 1700000000.1234567, '5'), (2, 1700000000.1234567, 6);
+            """
+        ) {
+            $0.dates = .seconds
+            $0.isRounding = true
+        }
+        #expect(report.changed == 2)
+        #expect(try world.values("T", "n") == [.int(5), .int(6)])
+    }
+
     @Test func `milliseconds in a date column are recognized and noted`() throws {
         let world = try TransferWorld([:])
         let report = try take(

@@ -38,7 +38,7 @@ public enum PropertyType: Hashable, Sendable, CaseIterable {
             + [.decimal, .mixed, .object, .backlinks]
     }
 
-    /// What the layers know about a type.
+    /// The attributes of a type.
     package struct Traits {
         /// The name in schemas.
         package let name: String
@@ -46,7 +46,7 @@ public enum PropertyType: Hashable, Sendable, CaseIterable {
         let column: ColumnKind?
         /// The value of a required property that was never set; null for links.
         package let zero: Value
-        /// What a property can be used for.
+        /// The permitted uses of a property.
         let uses: Uses
         /// The type in the annotations of the Lua API.
         package let luaType: String
@@ -54,7 +54,7 @@ public enum PropertyType: Hashable, Sendable, CaseIterable {
         package let tags: [String]
     }
 
-    /// What values of a type can be used for.
+    /// The permitted uses of a type.
     struct Uses: OptionSet {
         let rawValue: UInt8
         /// Arithmetic.

@@ -19,7 +19,7 @@ public struct FixedType: Hashable, Sendable {
     /// The table; a file contains the index of a row, so new rows follow the others.
     ///
     /// Values of different types have the order of their rows.
-    private static let table = Mutex<[Traits]>([
+    private static let usual = [
         Traits(
             name: "object_id", size: 12, title: "object id", format: "24 hexadecimal digits",
             functions: ["oid", "objectid"], tags: ["$oid", "$object_id"],
@@ -34,10 +34,12 @@ public struct FixedType: Hashable, Sendable {
             text: { UUIDValue.text(of: $0.bytes) },
             parse: { UUIDValue($0).map(FixedValue.init) },
             generate: { FixedValue(UUIDValue.random()) }),
-    ])
+    ]
+    /// The rows that were registered since the process began.
+    private static let registered = Mutex<[Traits]>([])
 
-    /// What the layers know about a type.
-    package struct Traits: Sendable {
+    /// The attributes of a type.
+    package final class Traits: Sendable {
         /// The name in schemas, and of the Lua function that creates a value.
         package let name: String
         /// The number of bytes of a value: 12 or 16.
@@ -60,20 +62,41 @@ public struct FixedType: Hashable, Sendable {
         package let parse: @Sendable (String) -> FixedValue?
         /// Returns a new value.
         package let generate: @Sendable () -> FixedValue
+
+        init(
+            name: String, size: UInt8, title: String, format: String, functions: [String],
+            tags: [String], luaClass: String, sqlite: String,
+            text: @escaping @Sendable (FixedValue) -> String,
+            parse: @escaping @Sendable (String) -> FixedValue?,
+            generate: @escaping @Sendable () -> FixedValue
+        ) {
+            (self.name, self.size, self.title, self.format) = (name, size, title, format)
+            (self.functions, self.tags) = (functions, tags)
+            (self.luaClass, self.sqlite) = (luaClass, sqlite)
+            (self.text, self.parse, self.generate) = (text, parse, generate)
+        }
     }
 
     /// The row of the type.
-    package var traits: Traits { Self.table.withLock { $0[Int(number)] } }
+    package var traits: Traits {
+        let number = Int(number)
+        if number < Self.usual.count { return Self.usual[number] }
+        return Self.registered.withLock { $0[number - Self.usual.count] }
+    }
 
     /// All types, in the order of their numbers.
     package static var all: [FixedType] {
-        table.withLock { $0.enumerated().map { FixedType(number: UInt8($0), size: $1.size) } }
+        (usual + registered.withLock { $0 }).enumerated().map {
+            FixedType(number: UInt8($0), size: $1.size)
+        }
     }
 
     /// Adds a type for the rest of the process.
     static func register(_ traits: Traits) -> FixedType {
-        table.withLock { $0.append(traits) }
-        return all[all.count - 1]
+        registered.withLock { rows in
+            rows.append(traits)
+            return FixedType(number: UInt8(usual.count + rows.count - 1), size: traits.size)
+        }
     }
 
     /// Returns the type of a number in a file; nil for unknown numbers.

@@ -34,6 +34,7 @@ extension Value {
         case .double(let number): hasher.combine(RealOrder.canonical(number).bitPattern)
         case .string(let text): hasher.combine(text)
         case .date(let moment): hasher.combine(moment)
+        case .fixed(let value): hasher.combine(value)
         default: hasher.combine(ValueOrder.code(self))
         }
     }

@@ -14,15 +14,17 @@ final class FixedBox: ValueBox {
     init(_ fixed: FixedValue) { self.fixed = fixed }
     override var value: Value { .fixed(fixed) }
 
-    private static let known = Mutex<[LuaClass<FixedBox>]>([])
+    private static let usual = FixedType.all.map(makeClass)
+    /// The classes of types that were registered since ``usual`` was made.
+    private static let others = Mutex<[FixedType: LuaClass<FixedBox>]>([:])
 
     /// The class of the values of a type.
     static func type(_ type: FixedType) -> LuaClass<FixedBox> {
-        known.withLock { classes in
-            while classes.count <= Int(type.number) {
-                classes.append(makeClass(FixedType.all[classes.count]))
-            }
-            return classes[Int(type.number)]
+        if Int(type.number) < usual.count { return usual[Int(type.number)] }
+        return others.withLock { classes in
+            let known = classes[type] ?? makeClass(type)
+            classes[type] = known
+            return known
         }
     }
 

@@ -32,8 +32,9 @@ package final class PostgresMirror {
     private let server: PostgresConnection
     private var layout: RelationalLayout?
     private var layoutSchema: Schema?
-    /// The names of the stages: temporary tables that are empty at the start of a transaction.
-    private var stages: Set<String> = []
+    /// The paths of the stages, by their content: temporary tables that are empty at the start of a transaction.
+    private var stages: [String: String] = [:]
+    private var lastStage = 0
 
     /// Connects to a database.
     ///
@@ -127,7 +128,7 @@ package final class PostgresMirror {
                 let view = table.isNumbered ? view : try older()
                 // Deleting a row also deletes the elements of its collections.
                 try delete(
-                    "keys_in", entry.deleted.map(\.key), of: entry.classSchema, from: table.name,
+                    entry.deleted.map(\.key), of: entry.classSchema, from: table.name,
                     table.keyColumn, RelationalRows(view, layout.dialect), layout)
             }
             for entry in classes {
@@ -138,7 +139,7 @@ package final class PostgresMirror {
         } catch {
             // The error is ignored: the first error is more informative than an error of the rollback.
             try? server.run("ROLLBACK")
-            stages = []
+            stages = [:]
             throw error
         }
     }
@@ -148,23 +149,21 @@ package final class PostgresMirror {
         let classes = schema.classes.sorted { $0.name < $1.name }
         let made = try RelationalLayout(
             classes, classes, isWhole: true, in: PostgresDialect(schemaName: schemaName))
-        for stage in stages { try server.run("DROP TABLE IF EXISTS \(stage)") }
-        stages = []
+        for stage in stages.values { try server.run("DROP TABLE IF EXISTS \(stage)") }
+        stages = [:]
         layout = made
         layoutSchema = schema
         return made
     }
 
     /// Deletes the rows with the keys of objects in a column.
-    ///
-    /// `kind` begins the name of the stage, of which PostgreSQL cuts the end.
     private func delete(
-        _ kind: String, _ keys: [ObjectKey], of classSchema: ClassSchema, from table: String,
+        _ keys: [ObjectKey], of classSchema: ClassSchema, from table: String,
         _ column: String,
         _ rows: RelationalRows, _ layout: RelationalLayout
     ) throws {
         let type = layout.dialect.columnType(classSchema.keyType)
-        let stage = try stage("\(kind)_\(table)", "(\(SQLText.quoted(column)) \(type))")
+        let stage = try stage("keys of \(table)", "(\(SQLText.quoted(column)) \(type))")
         try rows.writeKeys(keys, of: classSchema, to: PostgresRowWriter(server, stage, [column]))
         let path = layout.dialect.path(table)
         try server.run("\(PostgresTarget.deletion(path, column, of: stage)); TRUNCATE \(stage)")
@@ -179,7 +178,7 @@ package final class PostgresMirror {
         guard !keys.isEmpty else { return }
         let dialect = layout.dialect
         let path = dialect.path(table.name)
-        let stage = try stage("rows_of_\(table.name)", "(LIKE \(path))")
+        let stage = try stage("rows of \(table.name)", "(LIKE \(path))")
         try rows.write(table, keys, to: PostgresRowWriter(server, stage, table.columnNames))
         try server.run(
             PostgresTarget.merge(stage, into: path, table.columnNames, key: table.keyColumn) { _ in
@@ -194,19 +193,19 @@ package final class PostgresMirror {
                 }.map(\.object.key)
             guard !touched.isEmpty else { continue }
             let path = dialect.path(join.name)
-            try delete(
-                "owners_in", touched, of: join.owner, from: join.name, "owner", rows, layout)
+            try delete(touched, of: join.owner, from: join.name, "owner", rows, layout)
             try rows.write(join, touched, to: PostgresRowWriter(server, path, join.columnNames))
         }
     }
 
-    /// Returns the path of a temporary table of this session.
-    private func stage(_ name: String, _ columns: String) throws -> String {
-        var names = RelationalNames(PostgresDialect(schemaName: schemaName))
-        let path = "pg_temp.\(SQLText.quoted(names.unique("moonpool_\(name)")))"
-        if stages.insert(path).inserted {
-            try server.run("CREATE TEMPORARY TABLE IF NOT EXISTS \(path) \(columns)")
-        }
+    /// Returns the path of the stage for a content.
+    private func stage(_ content: String, _ columns: String) throws -> String {
+        if let known = stages[content] { return known }
+        // A stage that an earlier transaction has made keeps its name after a rollback.
+        lastStage += 1
+        let path = "pg_temp.moonpool_mirror_\(lastStage)"
+        try server.run("CREATE TEMPORARY TABLE \(path) \(columns)")
+        stages[content] = path
         return path
     }
 }

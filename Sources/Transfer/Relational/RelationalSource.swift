@@ -251,12 +251,15 @@ struct RelationalDecoder {
             return false
         }
         inserter.clear()
+        // The general path converts the values again.
+        let changeCount = importer.changeCount
         for (index, position) in fields {
             let (field, type) = (plan.offset + index, classSchema.properties[position].type)
             if rows.isNull(field) {
                 inserter.set(position, .null)
             } else if try !rows.pass(field, plan.columns[index], as: type, position, to: inserter) {
                 inserter.clear()
+                importer.changeCount = changeCount
                 return false
             }
         }
@@ -264,6 +267,7 @@ struct RelationalDecoder {
             try inserter.insert()
         } catch let error as StoreError where error.code == .duplicateKey {
             // The general path reports the key.
+            importer.changeCount = changeCount
             return false
         }
         return true

@@ -215,7 +215,7 @@ private final class SQLiteRowReader: RelationalRowReader {
                 "column '\(row.name(index))' holds \(number), which is not a whole number of microseconds; "
                     + "add --round to use the nearest date")
         }
-        importer.noteChange()
+        importer.changeCount += 1
         return moment
     }
 
