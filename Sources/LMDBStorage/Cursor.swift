@@ -149,12 +149,12 @@ package struct Cursor: ~Copyable {
         environment._withUnsafeGuaranteedRef { !$0.pages.isComplete }
     }
 
-    /// Verifies that LMDB can safely move to a place.
+    /// Verifies that LMDB can safely move to a position.
     @inline(__always)
-    private func admit(_ place: PageWalk.Place) throws(StorageError) {
+    private func admit(_ target: PageWalk.Position) throws(StorageError) {
         guard needsAdmission else { return }
         try environment.takeUnretainedValue().pages.admit(
-            table, place, in: mdb_cursor_txn(pointer))
+            table, target, in: mdb_cursor_txn(pointer))
     }
 
     @inline(__always)
@@ -163,7 +163,7 @@ package struct Cursor: ~Copyable {
         try withUnsafeBytes(of: key) { key throws(StorageError) in try admit(.key(key)) }
     }
 
-    /// Verifies that LMDB can safely move to any place.
+    /// Verifies that LMDB can safely move to any position.
     @inline(__always)
     private func admitAll() throws(StorageError) {
         if needsAdmission { try environment.takeUnretainedValue().pages.admit(table) }

@@ -462,12 +462,12 @@ final class PageGuard: @unchecked Sendable {
         }
     }
 
-    /// Verifies that LMDB can safely move a cursor to a place of a table, and from there to the next or previous entry.
+    /// Verifies that LMDB can safely move a cursor to a position of a table, and from there to the next or previous entry.
     ///
     /// Throws `damaged`.
     @inline(never)
     func admit(
-        _ table: UInt32, _ place: PageWalk.Place, in transaction: OpaquePointer?
+        _ table: UInt32, _ target: PageWalk.Position, in transaction: OpaquePointer?
     ) throws(StorageError) {
         guard let index = unverified(table) else { return }
         guard let head = Self.head(of: names[index], in: transaction) else {
@@ -487,7 +487,7 @@ final class PageGuard: @unchecked Sendable {
             guard var walk = PageWalk(descriptor, meta, options) else {
                 throw StorageError(rawCode: ENOMEM, call: "mmap", file: location.name)
             }
-            searched[index] += walk.run(names[index], head, to: place)
+            searched[index] += walk.run(names[index], head, to: target)
             guard walk.isSound else {
                 let page = walk.faultyPage.map { "page \($0)" } ?? "its page counts"
                 throw StorageError(.damaged, call: page, file: location.name)

@@ -22,11 +22,11 @@ struct PageWalk: ~Copyable {
         case table(String)
     }
 
-    /// A place in a table.
-    enum Place {
+    /// A position in a table.
+    enum Position {
         case first
         case last
-        /// The place of a key, whether or not the table contains it.
+        /// The position of a key, whether or not the table contains it.
         case key(UnsafeRawBufferPointer)
     }
 
@@ -103,8 +103,8 @@ struct PageWalk: ~Copyable {
         /// Whether the values are the heads of other trees, or lists of free pages.
         var hasTables = false
         var hasFreePages = false
-        /// The place to which the walk leads; nil for a walk over all pages.
-        var place: Place?
+        /// The position to which the walk leads; nil for a walk over all pages.
+        var target: Position?
         /// The seed of the table in the checksums of its values; 0 if they are not verified.
         var seed: UInt64 = 0
         var branchPages: UInt64 = 0
@@ -158,9 +158,9 @@ struct PageWalk: ~Copyable {
             floor = nil
         }
 
-        /// Returns the index of the branch that leads to the place.
+        /// Returns the index of the branch that leads to the target.
         func branch(of image: PageImage) -> Int {
-            switch place {
+            switch target {
             case .first, nil: return 0
             case .last: return image.nodeCount - 1
             case .key(let wanted):
@@ -196,12 +196,12 @@ struct PageWalk: ~Copyable {
         if !isOver { follow(&list) }
     }
 
-    /// Walks from the root of a table to a place in it, and to the entries before and after that place.
+    /// Walks from the root of a table to a position in it, and to the entries before and after that position.
     ///
     /// Returns the number of visited pages with nodes.
-    mutating func run(_ name: String, _ head: TreeHead, to place: Place) -> UInt64 {
+    mutating func run(_ name: String, _ head: TreeHead, to target: Position) -> UInt64 {
         var table = Tree("table '\(name)'", head, isIntegers: head.flags == 8)
-        table.place = place
+        table.target = target
         follow(&table)
         return table.branchPages + table.leafPages
     }
@@ -222,7 +222,7 @@ struct PageWalk: ~Copyable {
         }
         if let root = head.root { visit(root, from: root, depth: 1, &tree) }
         // The counts of a damaged tree differ in any case.
-        guard faults.isEmpty, tree.place == nil else { return }
+        guard faults.isEmpty, tree.target == nil else { return }
         if tree.entries != head.entries {
             fail(nil, "\(tree.name) has \(tree.entries) entries; its header states \(head.entries)")
         }
@@ -269,8 +269,8 @@ struct PageWalk: ~Copyable {
         }
         add(image, number)
         if isLeaf { tree.leafPages += 1 } else { tree.branchPages += 1 }
-        let place = tree.place
-        let chosen = isLeaf || place == nil ? 0 : tree.branch(of: image)
+        let target = tree.target
+        let chosen = isLeaf || target == nil ? 0 : tree.branch(of: image)
         for index in 0..<image.nodeCount where !isOver {
             let entry = Entry(index: index, page: number)
             guard let node = image.node(index, isLeaf: isLeaf) else {
@@ -281,19 +281,19 @@ struct PageWalk: ~Copyable {
                 visitValue(node, image, of: entry, &tree)
             } else {
                 if index > 0 { visitBranchKey(node.key, of: entry, &tree) }
-                if let place {
-                    // LMDB moves from the place to the neighboring pages.
-                    switch (place, index - chosen) {
-                    case (_, 0): tree.place = place
-                    case (.key, -1): tree.place = .last
-                    case (.key, 1): tree.place = .first
+                if let target {
+                    // LMDB moves from the target to the neighboring pages.
+                    switch (target, index - chosen) {
+                    case (_, 0): tree.target = target
+                    case (.key, -1): tree.target = .last
+                    case (.key, 1): tree.target = .first
                     default:
                         tree.skip()
                         continue
                     }
                 }
                 visit(node.child, from: number, depth: depth + 1, &tree)
-                tree.place = place
+                tree.target = target
             }
         }
     }

@@ -7,7 +7,7 @@ enum StoreFile {
 
     /// Returns whether to open the file as a store: its name ends in `.moonpool`, or it has a store's content.
     ///
-    /// A file with this name is never run as a script, whatever it contains.
+    /// A file with this name is never run as a script.
     static func isStore(_ path: String) -> Bool {
         if path.lowercased().hasSuffix(".moonpool") { return true }
         let field = (ProcessServices.read(path, limit: 20) ?? []).dropFirst(16)

@@ -133,7 +133,7 @@ public struct FixedValue: Hashable, Comparable, Sendable {
         (high, low, type) = (value.high, UInt64(value.low), .objectID)
     }
 
-    /// Creates a value from its first eight bytes and its other bytes, of which the type may have only four.
+    /// Creates a value from its first eight bytes, and the other four or eight.
     package init(_ type: FixedType, high: UInt64, low: UInt64) {
         self.high = high
         self.low = type.size == 16 ? low : low & 0xFFFF_FFFF

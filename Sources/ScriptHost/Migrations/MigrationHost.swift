@@ -9,9 +9,8 @@ import StoreBindings
 /// of `moonpool.migrate`: the table `host` of these files.
 ///
 /// The files decide what happens; the primitives are files, compiled code, schemas, and stores with their transactions.
-/// An interrupt ends the Lua files immediately, so that what has to happen then (rolling back, closing a store, removing
-/// a copy) belongs to a primitive with a scope: `with_work_folder`, `attempt`, and the stores and transactions, which
-/// Lua closes at the end of their block.
+/// An interrupt ends the Lua files immediately. Primitives with a scope therefore roll back, close stores and remove
+/// copies: `with_work_folder`, `attempt`, and the stores and transactions, which Lua closes at the end of their block.
 ///
 /// Thread: the script's thread.
 package final class MigrationHost {

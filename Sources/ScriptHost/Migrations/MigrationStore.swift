@@ -313,7 +313,7 @@ private final class MigrationWrite {
                 return .none
             },
             // commit([log [, mark]]): commits with a new record, and reports what has changed. An interrupt can end Lua
-            // at once, so `mark.is_committed` tells the outer primitive.
+            // at once, so the outer primitive reads `mark.is_committed`.
             LuaMethod("commit") { write, call in
                 let report = try write.commit(call[2].table)
                 call[3].table?["is_committed"] = .boolean(true)

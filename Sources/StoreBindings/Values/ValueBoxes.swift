@@ -136,7 +136,7 @@ extension LuaJSON {
         }
     }
 
-    /// Converts a value to one that ``value(_:)`` or Lua's own types distinguish from values of other types.
+    /// Converts a value without losing its type: a float becomes a `moonpool.float`.
     func exact(_ value: Value) -> LuaValue {
         switch value {
         case .null: null

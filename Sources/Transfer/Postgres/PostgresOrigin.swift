@@ -18,7 +18,7 @@ final class PostgresOrigin: RelationalOrigin {
         try server.run("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
     }
 
-    var place: String { "the schema '\(schemaName)' of the database" }
+    var location: String { "the schema '\(schemaName)' of the database" }
 
     func exportedClasses(_ tables: [RelationalTable]) throws -> [ClassSchema]? {
         try PostgresMetadata.read(schemaName, from: server)

@@ -5,7 +5,7 @@ import ObjectStore
 protocol RelationalOrigin: AnyObject {
     var dialect: any RelationalDialect { get }
     /// The name of the part of the database that contains the tables, for messages.
-    var place: String { get }
+    var location: String { get }
     /// Returns the tables, and a note for each part of the database that is omitted.
     func tables() throws -> (tables: [RelationalTable], notes: [String])
     /// Returns the classes of an export that the tables contain; nil for a database of another program.
@@ -94,7 +94,7 @@ final class RelationalSource: RowSource {
         plans += planner.plans
         notes += planner.notes + ignored
         try options.checkTables(
-            all.map(\.name), importing: plans.map(\.className), from: origin.place)
+            all.map(\.name), importing: plans.map(\.className), from: origin.location)
         fields =
             all.flatMap { ImportOptions.fields($0.name, $0.columns.map(\.name)) }
             + joins.flatMap {

@@ -153,14 +153,14 @@ struct RelationalPlan {
         let quoted =
             SQLText.quoted(column.name)
             + (column.cast.map { "::\($0)\(column.isArray ? "[]" : "")" } ?? "")
-        var made = Column(
+        var created = Column(
             expression: dialect.selected(quoted, as: column.type, isArray: column.isArray),
             source: column, property: property)
         if let name = column.typeColumn {
-            made.typeIndex = typeColumns.count
+            created.typeIndex = typeColumns.count
             typeColumns.append(name)
         }
-        columns.append(made)
+        columns.append(created)
     }
 
     /// Adds the text of several columns, joined by colons, as one column.

@@ -4,7 +4,7 @@ import ObjectStore
 /// A SQLite database that is imported.
 final class SQLiteOrigin: RelationalOrigin {
     private(set) var dialect: any RelationalDialect = SQLiteDialect()
-    let place = "the database"
+    let location = "the database"
     private let database: SQLiteDatabase
     private var dates: SQLiteDates?
 

@@ -84,8 +84,8 @@ function moonpool.prompt.width(text) end
 ---@return string
 function moonpool.prompt.truncate(text, width) end
 
----Returns the lines of a text that is wrapped at the width of the window. Other lines than the first begin with hanging,
----by default also with indent.
+---Returns the lines of a text that is wrapped at the width of the window. The first line begins with indent, the others
+---begin with hanging, which is indent by default.
 ---
 ---```lua
 ---print(#moonpool.prompt.wrap(("many words "):rep(20)))  --> 3
@@ -140,7 +140,7 @@ function moonpool.prompt.ask(question, choices) end
 ---@param panel moonpool.PanelOptions
 function moonpool.prompt.panel(panel) end
 
----Draws the open panel again soon, or after so many seconds.
+---Draws the open panel again soon, or after a number of seconds.
 ---
 ---```lua
 ---moonpool.prompt.refresh()

@@ -236,8 +236,8 @@ function moonpool.inspect(value, options) end
 ---@return any ...
 function moonpool.evaluate(text) end
 
----Returns the completions of an entry of the prompt at the cursor, which is after so many bytes, and the position of the
----first replaced byte. It exists only at the prompt.
+---Returns the completions of an entry of the prompt at the cursor, and the position of the first replaced byte. The
+---cursor is a number of bytes. The function exists only at the prompt.
 ---
 ---```lua
 ---local found, start = moonpool.complete "x = moonpool.insp"

@@ -125,7 +125,7 @@ local function texts(list)
   return text.filter(type(list) == "table" and list or { list }, function(item) return type(item) == "string" end)
 end
 
--- Runs a file, and keeps its table or its error, and the keys that tell where the file belongs.
+-- Runs a file, and keeps its table or its error, and the keys that give its position in the folder.
 local function run(self, file)
   local is_valid, result = text.try(function()
     local _ <close> = folder.environment(self, file)

@@ -48,7 +48,7 @@ function runs.migrated_meanwhile(run)
   fail("invalid_argument", "another process has migrated '" .. run.store .. "'; run moonpool migrate status")
 end
 
--- Commits a change of the schema without a migration function, and a new record; the mark tells that it was committed.
+-- Commits a change of the schema without a migration function, and a new record, and sets `mark.is_committed`.
 function runs.record(write, schema, version, log, mark)
   write:change(schema, version)
   write:apply()

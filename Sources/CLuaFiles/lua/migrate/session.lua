@@ -104,8 +104,8 @@ end
 
 -- Applies the files after a number to a copy of the store before the changes.
 local function rehearse(session, dir, number)
-  local place = session.path or text.path("store", dir.path)
-  return host.with_work_folder(place, function(work)
+  local beside = session.path or text.path("store", dir.path)
+  return host.with_work_folder(beside, function(work)
     local copy = work .. "/store"
     session.copy(1, copy)
     local run = runs.new(copy, dir)

@@ -190,7 +190,7 @@ function commands.find(name)
   return found or nil
 end
 
--- Adds a command of the user to the end of a topic; a command with the same name keeps its place. Returns the number of
+-- Adds a command of the user to the end of a topic; a command with the same name keeps its position. Returns the number of
 -- a wrong argument and what is wrong with it.
 function commands.declare(command, replaces)
   if not string.find(command.name, "^[%a\x80-\xff][%w_\x80-\xff-]*$") then
