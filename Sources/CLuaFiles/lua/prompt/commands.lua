@@ -190,8 +190,8 @@ function commands.find(name)
   return found or nil
 end
 
--- Adds a command of the user to the end of a topic; a command with the same name keeps its position. Returns the number of
--- a wrong argument and what is wrong with it.
+-- Adds a command of the user to the end of a topic; a command with the same name keeps its position. Returns the number
+-- of a wrong argument and what is wrong with it.
 function commands.declare(command, replaces)
   if not string.find(command.name, "^[%a\x80-\xff][%w_\x80-\xff-]*$") then
     return 1, "expected a name of letters, digits, '_' and '-', got '" .. command.name .. "'"
