@@ -136,6 +136,8 @@ extension StoreError.Code {
     public static let unknownClass = Self(rawValue: "unknown_class")
     /// The class has no property of this name.
     public static let unknownProperty = Self(rawValue: "unknown_property")
+    /// The schema has changed, and what the observer observes no longer exists.
+    public static let schemaChanged = Self(rawValue: "schema_changed")
     /// The object was deleted, or belongs to another store.
     public static let invalidObject = Self(rawValue: "invalid_object")
     /// An argument is not valid for the call.

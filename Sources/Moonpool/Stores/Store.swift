@@ -191,6 +191,8 @@ public final class Store {
     public var version: Int { Int(engine.version) }
     /// Whether a write is open.
     public var isInWrite: Bool { engine.isInWrite }
+    /// The last change of the schema that the store has received since it was opened; nil if there was none.
+    public var lastSchemaEvent: SchemaEvent? { engine.lastSchemaEvent }
     /// Whether the store advances to newer versions in the turns of its actor.
     ///
     /// True by default.

@@ -67,7 +67,7 @@ final class AggregateObserver: Observer {
         // After an error, the state is read again in the version that the observer has seen.
         var state = try state ?? AggregateState(query, rule, in: step.old)
         let old = state.value
-        if step.removes(query.table, owner: owner) {
+        if try step.removes(query.table, owner: owner) {
             isFinished = true
             let nothing = state.valueOfNothing
             guard nothing != old else { return nil }

@@ -122,7 +122,7 @@ final class GroupedAggregateObserver: Observer {
     }
 
     override func advance(along step: VersionStep) throws -> Call? {
-        if step.removes(rules.base.table, owner: owner) { return lastCall(step) }
+        if try step.removes(rules.base.table, owner: owner) { return lastCall(step) }
         // After an error, the groups are read again in the version that the observer has seen.
         var rows = try rows ?? makeRows(step.old)
         self.rows = nil  // makes `rows` the only copy, which is then changed in place

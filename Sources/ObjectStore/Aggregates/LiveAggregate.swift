@@ -29,7 +29,7 @@ final class LiveAggregate: LiveNode {
     }
 
     override func advance(along step: VersionStep) throws -> Call? {
-        if step.removes(query.table, owner: query.owner(in: step.old.schema)) {
+        if try step.removes(query.table, owner: query.owner(in: step.old.schema)) {
             isFinished = true
             noteChange(in: .max)
             return nil

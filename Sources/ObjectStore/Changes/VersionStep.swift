@@ -57,14 +57,24 @@ final class VersionStep {
 
     func changes(of table: TableID) -> TableChanges? { changes.tables[table] }
 
-    /// Returns whether the step removes the class of a collection, its owner or the owner's class.
-    func removes(_ table: TableID, owner: ObjectReference?) -> Bool {
+    /// Returns whether the step deletes the owner of a collection.
+    ///
+    /// Throws `unknown_class` if it removes the class of the collection, or the owner's class.
+    func removes(_ table: TableID, owner: ObjectReference?) throws -> Bool {
         if changes.schemaChanged {
-            let tables = [table, owner?.table].compactMap(\.self)
-            if tables.contains(where: { new.schema.find(table: $0) == nil }) { return true }
+            for table in [table, owner?.table].compactMap(\.self) { try requireClass(table) }
         }
         guard let owner else { return false }
         return changes(of: owner.table)?.deleted.contains(owner.key) == true
+    }
+
+    /// Throws `unknown_class` if the step removes a class.
+    func requireClass(_ table: TableID) throws {
+        guard new.schema.find(table: table) == nil, let gone = old.schema.find(table: table) else {
+            return
+        }
+        _ = try new.schema.require(gone.name)
+        throw StoreError(.unknownClass, "another class is called '\(gone.name)' now")
     }
 
     /// Returns whether a collection of a row changed.

@@ -204,8 +204,7 @@ package struct PropertyPath: Hashable, Sendable {
                 let hint = NearestName.hint(for: String(name), among: owner.properties.map(\.name))
                 throw StoreError(
                     .unknownProperty,
-                    "unknown property '\(name)' in '\(owner.name)', in the key path '\(text)'"
-                        + hint)
+                    "\(owner.absence(of: String(name))), in the key path '\(text)'" + hint)
             }
             components.append(Component(property, of: owner, in: schema))
             current = schema.target(of: property)

@@ -33,8 +33,9 @@ extension Query {
                 throw StoreError(
                     .unknownProperty,
                     "this collection of '\(elements.name)' depends on "
-                        + "'\(component.className).\(component.property.name)', which was removed or "
-                        + "has another type; create the query again")
+                        + "'\(component.className).\(component.property.name)', which was removed or has "
+                        + "another type\(source?.lost.since(component.property.name) ?? ""); create the query "
+                        + "again")
             }
         }
     }

@@ -20,6 +20,8 @@ public final class ClassSchema: Sendable {
     let isOrdered: Bool
     /// The number of columns that the table has ever had; removed columns keep their numbers.
     let columnCount: Int
+    /// The properties that were removed while the store was open, for messages.
+    let lost: LostNames
 
     /// The index of the primary key among the properties.
     let primaryKeyPosition: Int?
@@ -44,10 +46,12 @@ public final class ClassSchema: Sendable {
 
     init(
         _ name: String, _ properties: [Property], table: TableID, columnCount: Int,
-        isEmbedded: Bool, indexes: [CompositeIndex], isOrdered: Bool = true
+        isEmbedded: Bool, indexes: [CompositeIndex], isOrdered: Bool = true,
+        lost: LostNames = LostNames()
     ) {
         self.name = name
         self.isOrdered = isOrdered
+        self.lost = lost
         self.indexes = indexes
         self.isEmbedded = isEmbedded
         self.properties = properties
@@ -73,6 +77,13 @@ public final class ClassSchema: Sendable {
         ClassSchema(
             name, properties, table: table, columnCount: columnCount, isEmbedded: isEmbedded,
             indexes: indexes, isOrdered: false)
+    }
+
+    /// Returns the same class with a record of removed properties.
+    func recording(_ lost: LostNames) -> ClassSchema {
+        ClassSchema(
+            name, properties, table: table, columnCount: columnCount, isEmbedded: isEmbedded,
+            indexes: indexes, isOrdered: isOrdered, lost: lost)
     }
 
     /// Returns a description of the same table under another name, and with some of its properties under other names.
@@ -116,8 +127,12 @@ public final class ClassSchema: Sendable {
         if let property = property(named: name) { return property }
         throw StoreError(
             .unknownProperty,
-            "'\(self.name)' has no property '\(name)'"
-                + NearestName.hint(for: name, among: properties.map(\.name)))
+            absence(of: name) + NearestName.hint(for: name, among: properties.map(\.name)))
+    }
+
+    /// Returns the message that the class has no property with a name, and which migration has removed it.
+    package func absence(of name: String) -> String {
+        "'\(self.name)' has no property '\(name)'\(lost.since(name))"
     }
 
     /// Returns the property of a column, or nil for a removed column.

@@ -14,6 +14,9 @@ public final class Schema: Sendable {
     /// The classes whose objects are checked at the end of a write: those with rules or a unique index.
     let classesWithRules: [ClassSchema]
 
+    /// The classes that were removed while the store was open, for messages.
+    let lost: LostNames
+
     private let positions: [String: Int]
     /// The classes by the numbers of their tables.
     private let classesByTable: [ClassSchema?]
@@ -29,7 +32,10 @@ public final class Schema: Sendable {
         package let property: Property
     }
 
-    init(classes: [ClassSchema], version: UInt64, nextTable: UInt32) {
+    init(
+        classes: [ClassSchema], version: UInt64, nextTable: UInt32, lost: LostNames = LostNames()
+    ) {
+        self.lost = lost
         let sorted = classes.sorted { $0.name < $1.name }
         self.classes = sorted
         classesWithRules = sorted.filter { classSchema in
@@ -143,8 +149,9 @@ public final class Schema: Sendable {
         throw StoreError(
             .unknownClass,
             known.isEmpty
-                ? "there is no class '\(name)': the store has no classes"
-                : "there is no class '\(name)'" + NearestName.hint(for: name, among: known))
+                ? "there is no class '\(name)'\(lost.since(name)): the store has no classes"
+                : "there is no class '\(name)'\(lost.since(name))"
+                    + NearestName.hint(for: name, among: known))
     }
 
     /// Returns the target class of a link, a list of links or a backlinks property; nil for values.

@@ -205,7 +205,7 @@ extension Store {
             try adopt(try SchemaCatalog.bytes(snapshot) ?? [])
             try body()
             try commitSnapshot()
-            didCommitSchema()
+            didCommitSchema(after: nil)
         } catch {
             if snapshot.write != nil { snapshot.cancelWrite() }
             throw error

@@ -96,11 +96,11 @@ extension Store {
         }
         view.noteChange()
         let leftView = left.map { StoreView(schema: committedSchema, snapshot: $0, isFrozen: true) }
-        didCommitSchema()
+        didCommitSchema(after: before)
         settleOutcome(isCommitted: true)
         noteCommit(after: before)
         // Another process may have committed since.
-        if view.version > before + 1 { followSchema() }
+        if view.version > before + 1 { followSchema(after: before) }
         notifications.didCommit(leaving: leftView, silencing: silenced)
         if notifications.hasWork { requestTurn() }
         requestMissedTurn()

@@ -83,6 +83,8 @@ public final class Store {
     private(set) var schemaBeforeWrite: Schema?
     /// The schema of the current version, without changes of an open write transaction.
     var committedSchema: Schema { schemaBeforeWrite ?? view.schema }
+    /// The last change of the schema that the store has received since it was opened; nil if there was none.
+    public private(set) var lastSchemaEvent: SchemaEvent?
     /// Whether a migration's function is running, in a write transaction that ends with it.
     private(set) var isMigrating = false
     /// The function that migrates the file when the store is opened.
@@ -342,23 +344,37 @@ extension Store {
         view.noteChange()
         pin.move(to: view.version)
         advanceHandler?()
-        try reloadSchema()
+        try reloadSchema(after: left.version)
         noteOtherCommits(after: left.version)
         notifications.didAdvance(leaving: left)
     }
 
     /// Loads the schema after a commit that also moved the store beyond commits of other processes.
-    func followSchema() {
+    func followSchema(after version: UInt64) {
         // because: the commit has succeeded, so its caller must not receive an error.
-        do { try reloadSchema() } catch { notifications.report(error) }
+        do { try reloadSchema(after: version) } catch { notifications.report(error) }
     }
 
     /// Loads the schema of the current version if another process has changed it.
-    private func reloadSchema() throws {
+    private func reloadSchema(after version: UInt64) throws {
         guard view.snapshot.mayHaveNewSchema else { return }
-        if let bytes = try SchemaCatalog.bytes(view.snapshot), bytes != catalog { try adopt(bytes) }
+        if let bytes = try SchemaCatalog.bytes(view.snapshot), bytes != catalog {
+            let left = view.schema
+            try adopt(bytes)
+            let event = try noteSchemaChange(after: version)
+            view.schema = view.schema.following(left, event)
+        }
         try readRole()
         view.snapshot.didReadSchema()
+    }
+
+    /// Records a committed change of the schema for observers.
+    @discardableResult  // because the store's own changes need no record of removed names
+    private func noteSchemaChange(after version: UInt64) throws -> SchemaEvent {
+        let event = try SchemaEvent(view, since: version)
+        lastSchemaEvent = event
+        notifications.owesSchema = true
+        return event
     }
 
     /// Adopts a schema in its stored form; no bytes mean an empty schema.
@@ -421,8 +437,14 @@ extension Store {
         schemaHandler?()
     }
 
-    /// Records that the open write transaction was committed.
-    func didCommitSchema() { schemaBeforeWrite = nil }
+    /// Records that the write transaction after a version was committed; nil while the store is being opened.
+    func didCommitSchema(after version: UInt64?) {
+        guard schemaBeforeWrite != nil else { return }
+        schemaBeforeWrite = nil
+        guard let version else { return }
+        // because: the commit has succeeded, so its caller must not receive an error.
+        do { try noteSchemaChange(after: version) } catch { notifications.report(error) }
+    }
 
     /// Returns the outcome of the open write, for references to its objects.
     func outcomeOfWrite() -> WriteOutcome {

@@ -192,8 +192,7 @@ final class ObjectClass: LuaLiveClass {
         let hint =
             NearestName.find(name, among: known).map { "; did you mean '\($0)'?" }
             ?? NearestName.hint(for: name, among: classSchema.properties.map(\.name))
-        return StoreError(
-            .unknownProperty, "'\(classSchema.name)' has no property '\(name)'" + hint)
+        return StoreError(.unknownProperty, classSchema.absence(of: name) + hint)
     }
 
     // MARK: Writing

@@ -9,7 +9,7 @@ struct ObjectChangeTable {
 
     func table(_ change: ObjectChange) throws -> LuaTable {
         let state = handle.state
-        let table = state.makeTable(fields: 4)
+        let table = state.makeTable(fields: 5)
         table["object"] = handle.userdata(change.object)
         switch change.kind {
         case .change: table["type"] = "change"
@@ -18,6 +18,7 @@ struct ObjectChangeTable {
             table["type"] = "error"
             table["error"] = state.value(of: error)
         }
+        table["schema"] = handle.store.notifications.deliveredSchema?.lua(state) ?? .nil
         table["properties"] = try .table(properties(change.properties))
         // The error is ignored: it occurs only after the script has ended, when no code prints the table.
         table.metatable = try? handle.module.changeMetatables.ofObjects
@@ -62,5 +63,17 @@ struct ObjectChangeTable {
             return (try? ValueBridge(handle, nil).collection(property, of: object)) ?? .nil
         }
         return try ValueBridge(handle, nil).lua(object.value(property.name))
+    }
+}
+
+extension SchemaEvent {
+    /// Returns the table that observers receive for a change of the schema.
+    func lua(_ state: LuaState) -> LuaValue {
+        let table = state.makeTable(fields: 4)
+        table["event"] = "changed"
+        table["number"] = number.map { .integer(Int64($0)) } ?? .nil
+        table["name"] = name.map { .text($0) } ?? .nil
+        table["version"] = .integer(Int64(clamping: version))
+        return .table(table)
     }
 }

@@ -30,6 +30,7 @@ final class ChangeHandle {
     private let positions: ChangedPositions
     private let rows: ProjectedRows?
     private var change: CollectionChange?
+    private let schema: SchemaEvent?
     private var tables = InlineArray<4, LuaTable?>(repeating: nil)
     private var space: FrozenSpace?
 
@@ -39,6 +40,7 @@ final class ChangeHandle {
         self.change = change
         self.collection = collection
         kind = change.kind
+        schema = collection.handle.store.notifications.deliveredSchema
         positions = try ChangedPositions(change, rows)
     }
 
@@ -134,6 +136,9 @@ final class ChangeHandle {
                 case .projected(let results): result.set(results, ProjectedResultsHandle.type)
                 case .nested(let nested): result.set(nested, nested.luaClass)
                 }
+            },
+            LuaProperty("schema") { change, result in
+                result.set(change.schema?.lua(result.state) ?? .nil)
             },
             LuaProperty("error") { change, result in
                 if case .error(let error) = change.kind {

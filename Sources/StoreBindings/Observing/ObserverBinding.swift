@@ -159,11 +159,13 @@ struct ObserverBinding {
         return try answer(
             "the store",
             { call in
-                try handle.store.observe(name: name) { [weak handle] notification, _ in
+                try handle.store.observe(name: name) { [weak handle] notification, store in
                     guard let handle else { return }
+                    let event = notification == .schema ? store.lastSchemaEvent : nil
                     try call([
                         .text(notification.rawValue),
                         handle.state.userdata(handle, StoreHandle.type),
+                        event?.lua(handle.state) ?? .nil,
                     ])
                 }
             })

@@ -101,7 +101,7 @@ struct SectionedChangeTable {
 
     func table(_ change: SectionedChange) throws -> LuaTable {
         let state = sections.results.handle.state
-        let table = state.makeTable(fields: 6)
+        let table = state.makeTable(fields: 7)
         func indices(_ positions: [Int]) throws -> LuaValue {
             .table(try state.makeTable(ofPositions: positions))
         }
@@ -113,6 +113,8 @@ struct SectionedChangeTable {
             table["type"] = "error"
             table["error"] = state.value(of: error)
         }
+        table["schema"] =
+            sections.results.handle.store.notifications.deliveredSchema?.lua(state) ?? .nil
         table["section_deletions"] = try indices(change.sectionDeletions)
         table["section_insertions"] = try indices(change.sectionInsertions)
         let bridge = ValueBridge(sections.results.handle, nil)

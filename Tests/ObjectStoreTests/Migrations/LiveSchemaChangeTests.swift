@@ -90,6 +90,56 @@ import Testing
         token.invalidate()
     }
 
+    @Test func `observers receive the change of the schema with its migration`() throws {
+        let (store, other) = try open(history: 100)
+        let first = try #require(try store.object("Dog", primaryKey: .int(1)))
+        var told: [String] = []
+        let token = try store.observe { notification, store in
+            let event = store.lastSchemaEvent
+            told.append(
+                "\(notification.rawValue) \(event?.number ?? 0) \(event?.name ?? "-") \(event?.version ?? 0)"
+            )
+        }
+        var delivered: [SchemaEvent?] = []
+        let rows = try store.observe(try store.objects("Dog").query) { _ in
+            delivered.append(store.notifications.deliveredSchema)
+        }
+        scheduler.settle()
+        // A numbered migration of another store
+        let transaction = try other.beginMigration()
+        let change = try transaction.change(
+            to: [dog(without: "age", adding: [Property("size", .double)])], version: 2,
+            dropping: ["Dog.age", "Dog.owner", "Person"])
+        try change.apply { migration in
+            try migration.each("Dog") { _, new in try new.set("size", .double(1)) }
+        }
+        var log = transaction.log
+        var entry = MigrationLog.Entry(
+            number: 2, name: "sizes", checksum: "a", appliedAt: Timestamp(microseconds: 1))
+        entry.version = other.version + 1
+        log.replaceEntries(log.entries + [entry])
+        try change.commit(recording: log)
+        scheduler.settle()
+        #expect(told == ["schema 2 sizes 2", "did_change 2 sizes 2"])
+        #expect(delivered == [nil, store.lastSchemaEvent])
+        let property = storeError(.unknownProperty) { _ = try first.value("age") }
+        #expect(property?.message.contains("'age' since migration 2 (sizes); it has") == true)
+        let missing = storeError(.unknownClass) { _ = try store.objects("Person") }
+        #expect(missing?.message.contains("'Person' since migration 2 (sizes)") == true)
+        // A commit without a change of the schema
+        let last = try #require(try other.object("Dog", primaryKey: .int(1)))
+        try other.write { try other.delete(last) }
+        scheduler.settle()
+        #expect(told.last == "did_change 2 sizes 2" && told.count == 3)
+        #expect(delivered.count == 3 && delivered[2] == nil)
+        // The store's own change, without a migration
+        told = []
+        try store.define([ClassSchema("Cat", [Property("name", .string)])])
+        #expect(told == ["schema 0 - 2", "did_change 0 - 2"])
+        token.invalidate()
+        rows.invalidate()
+    }
+
     @Test func `a query on a removed property is an error, and its observer ends`() throws {
         let (store, other) = try open(history: 100)
         let results = try store.objects("Dog").filtered("age > 1")
@@ -102,7 +152,7 @@ import Testing
         _ = received.news()
         try other.redefine([dog(without: "age")])
         scheduler.settle()
-        #expect(received.news() == ["error unknown_property", "error unknown_property"])
+        #expect(received.news() == ["error schema_changed", "error schema_changed"])
         #expect(!query.isValid && !path.isValid && whole.isValid)
         let error = storeError(.unknownProperty) { _ = try results.count() }
         #expect(error?.message.contains("'Dog.age'") == true)
@@ -111,7 +161,7 @@ import Testing
     }
 
     @Test(arguments: [100, 0])
-    func `observers of a removed class receive the deletion of all objects`(history: Int) throws {
+    func `observers of a removed class receive an error as their last call`(history: Int) throws {
         let (store, other) = try open(history: history)
         let first = try #require(try store.object("Dog", primaryKey: .int(1)))
         let list = try first.list("marks")
@@ -123,7 +173,7 @@ import Testing
         try other.redefine([]) { _ = try $0.deleteClass("Dog") }
         try forgetHistory(other, history)
         scheduler.settle()
-        #expect(received.news() == ["del[0, 1, 2] gone", "deleted"])
+        #expect(received.news() == ["error schema_changed", "error schema_changed"])
         #expect(!rows.isValid && !object.isValid)
         #expect(!first.isValid && !dogs.isValid && !list.isValid)
         _ = storeError(.unknownClass) { _ = try dogs.count() }

@@ -136,6 +136,7 @@ function Token:dispose() end
 ---@field type "initial"|"update"|"error" The kind of notification.
 ---@field collection moonpool.Results<T>|moonpool.List<T>|moonpool.Set<T>|moonpool.Map<T> The observed collection.
 ---@field error any The error of a version that could not be read, if the type is error.
+---@field schema moonpool.SchemaEvent? The change of the schema that caused the call; nil for other calls.
 ---@field deletions integer[]|string[] Indexes before the change, ascending; the keys of a map.
 ---@field insertions integer[]|string[] Indexes after the change, ascending; the keys of a map.
 ---@field modifications integer[]|string[] Indexes of modified elements before the change, ascending; the keys of a map.
@@ -201,10 +202,25 @@ function Token:dispose() end
 ---```
 ---@class moonpool.ObjectChange
 ---@help object change
----@shares Change: error
+---@shares Change: error, schema
 ---@field type "change"|"deleted"|"error" The kind of notification.
 ---@field object moonpool.Object The observed object.
 ---@field properties moonpool.PropertyChange[] The changed properties.
+
+---A change of the schema, as observers of the store and other observers receive it.
+---
+---```lua
+---local token <close> = store:observe(function(type, _, schema)
+---  if type == "schema" then print(schema.event) end
+---end)
+---store:define { Cat = { name = "string" } }  --> changed
+---```
+---@class moonpool.SchemaEvent
+---@help schema event
+---@field event "changed" The kind of change.
+---@field number integer? The number of the migration; nil for other changes.
+---@field name string? The name of the migration.
+---@field version integer The schema version after the change.
 
 ---The change to one property of an object.
 ---
@@ -237,7 +253,7 @@ function Token:dispose() end
 ---@help section change
 ---@shares Change: type
 ---@field collection moonpool.Sections The observed sections.
----@shares Change: error
+---@shares Change: error, schema
 ---@field section_deletions integer[] Indexes of removed sections before the change.
 ---@field section_insertions integer[] Indexes of new sections after the change.
 ---@field sections table[] For each modified section: section, section_before, key and the indexes of its changes.

@@ -443,7 +443,8 @@ function Store:publish(options) end
 ---@return moonpool.Replication
 function Store:follow(options) end
 
----Registers a function that is called after every commit that the store receives.
+---Registers a function that is called after every commit that the store receives. If the commit changes the schema, the
+---function is first called with the type schema and a description of the change.
 ---
 ---Errors: frozen, invalid_argument, closed
 ---
@@ -451,7 +452,7 @@ function Store:follow(options) end
 ---local token <close> = store:observe(function(type) print(type) end)
 ---store:write(function() rex.age = 8 end)  --> did_change
 ---```
----@param body fun(type: "did_change"|"refresh_required", store: moonpool.Store)
+---@param body fun(type: "did_change"|"schema"|"refresh_required", store: moonpool.Store, schema?: moonpool.SchemaEvent)
 ---@param options? moonpool.ObserveOptions
 ---@return moonpool.Token
 function Store:observe(body, options) end

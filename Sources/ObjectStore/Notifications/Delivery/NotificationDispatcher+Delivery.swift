@@ -58,6 +58,9 @@ extension NotificationDispatcher {
         // Releasing the previous reason can wait until after the call.
         let lastReason = observer.makeReason
         defer { withExtendedLifetime(lastReason) {} }
+        let outer = deliveredSchema
+        deliveredSchema = nil
+        defer { deliveredSchema = outer }
         let call: Observer.Call?
         do {
             call = try prepare(observer)
@@ -73,7 +76,10 @@ extension NotificationDispatcher {
     /// If the evaluation could not be done, the observer stays at the version that it has seen, and the next version is
     /// compared with that one. If the observed data no longer exists, the observation ends.
     func failure(of observer: Observer, _ error: any Error) -> Observer.Call? {
-        let error = StoreError(error)
+        var error = StoreError(error)
+        if deliveredSchema != nil, !error.isOfEvaluation {
+            error = StoreError(.schemaChanged, error.message)
+        }
         if !observer.isProbe { report(error, observer) }
         if !error.isOfEvaluation { observer.isFinished = true }
         if observer.isFinished || !observer.staysAfterError {
@@ -93,6 +99,7 @@ extension NotificationDispatcher {
             move(observer)
             return call
         }
+        if step.old.schema !== step.new.schema { deliveredSchema = store.lastSchemaEvent }
         let watch = Stopwatch()
         let call = try observer.advance(along: step)
         observer.statistics.finding.add(watch.microseconds)
@@ -133,10 +140,15 @@ extension NotificationDispatcher {
     ///
     /// Nested calls are ignored: a handler that writes does not receive its own write.
     func callStoreObservers(_ notification: StoreNotification, except silenced: [Observer]) {
-        guard !isCallingStoreObservers, !storeObservers.isEmpty, !isClosed else { return }
+        guard !isCallingStoreObservers, !isClosed else { return }
+        if owesSchema, notification == .didChange {
+            owesSchema = false
+            callStoreObservers(.schema, except: silenced)
+        }
+        guard !storeObservers.isEmpty else { return }
         isCallingStoreObservers = true
         // Handlers of `refresh_required` may call `refresh`.
-        let isDelivery = notification == .didChange
+        let isDelivery = notification != .refreshRequired
         if isDelivery { depth += 1 }
         defer {
             isCallingStoreObservers = false

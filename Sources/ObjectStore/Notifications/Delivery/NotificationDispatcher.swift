@@ -50,6 +50,9 @@ package final class NotificationDispatcher {
     var isDeliveringInWrite = false
     var isCallingStoreObservers = false
     var owesDidChange = false
+    var owesSchema = false
+    /// The change of the schema that the running call reports.
+    package internal(set) var deliveredSchema: SchemaEvent?
 
     // The rounds of writes that observers trigger in each other.
     var current: Observer?

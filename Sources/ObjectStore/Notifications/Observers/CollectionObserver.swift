@@ -91,7 +91,7 @@ final class CollectionObserver: Observer {
     }
 
     override func advance(along step: VersionStep) throws -> Call? {
-        if step.removes(table, owner: owner) {
+        if try step.removes(table, owner: owner) {
             let call = try lastCall(step)
             let reason = DeliveryReason(ending: owner, in: step)
             makeReason = { reason }

@@ -94,6 +94,7 @@ final class ObjectObserver: Observer {
 
     /// Returns the change that a step makes; nil if there is none to report.
     private func change(along step: VersionStep) throws -> ObjectChange? {
+        if step.changes.schemaChanged { try step.requireClass(object.table) }
         let classSchema = step.new.schema.find(table: object.table)
         guard let classSchema,
             step.changes(of: object.table)?.deleted.contains(object.key) != true,

@@ -80,6 +80,7 @@ extension Property {
             throw StoreError(
                 .unknownProperty,
                 "the observed property '\(owner?.name ?? "").\(name)' was removed or has another type"
+                    + (owner?.lost.since(name) ?? "")
             )
         }
         return found

@@ -81,7 +81,7 @@ final class SectionsObserver: Observer {
     }
 
     override func advance(along step: VersionStep) throws -> Call? {
-        if step.removes(rules.base.table, owner: owner) { return lastCall(step) }
+        if try step.removes(rules.base.table, owner: owner) { return lastCall(step) }
         if step.changes.schemaChanged { try follow(step) }
         // After an error, the rows are read again in the version that the observer has seen.
         var rows = try rows ?? RowsFactory.rows(of: rules.ordered, in: step.old)

@@ -2,6 +2,8 @@
 public enum StoreNotification: String, Sendable {
     /// The store has moved to a new version, or has committed one.
     case didChange = "did_change"
+    /// The schema has changed; ``Store/lastSchemaEvent`` describes the change. A call with ``didChange`` follows.
+    case schema
     /// A newer version exists, and the store does not advance automatically.
     case refreshRequired = "refresh_required"
 }
@@ -31,8 +33,10 @@ final class StoreObserver: Observer {
 
     func call(_ notification: StoreNotification, _ store: Store) -> Call? {
         guard let handler else { return nil }
-        seenBefore = seen
-        seen = store.view.version
+        if notification != .schema {
+            seenBefore = seen
+            seen = store.view.version
+        }
         return { try handler(notification, store) }
     }
 }
