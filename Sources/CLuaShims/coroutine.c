@@ -128,26 +128,3 @@ void coroutine_setup(lua_State *L) {
 
 lua_State *shim_to_thread(lua_State *L, int32_t index) { return lua_tothread(L, index); }
 int32_t shim_thread_status(lua_State *L, lua_State *co) { return status_of(L, co); }
-
-typedef struct { lua_State *co; int status; } drive;
-static int drive_body(lua_State *L) {
-    drive *d = lua_touserdata(L, 1);
-    lua_remove(L, 1);
-    int n = aux_resume(L, d->co, lua_gettop(L));
-    d->status = lua_status(d->co);
-    return n < 0 ? lua_error(L) : n;
-}
-
-int32_t shim_resume(lua_State *L, lua_State *co, int32_t arguments, int32_t *results) {
-    drive d = { co, LUA_OK };
-    int base = lua_gettop(L) - arguments;
-    *results = 0;
-    if (!lua_checkstack(L, 4)) return SHIM_OVERFLOW;
-    lua_pushcfunction(L, drive_body);
-    lua_pushlightuserdata(L, &d);
-    lua_rotate(L, base + 1, 2);
-    int32_t status = shim_call(L, arguments + 1, LUA_MULTRET);
-    if (status != SHIM_OK) return status;
-    *results = lua_gettop(L) - base;
-    return d.status == LUA_YIELD ? SHIM_YIELDED : SHIM_OK;
-}

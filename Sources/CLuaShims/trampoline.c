@@ -1,5 +1,5 @@
 // Functions written in Swift. The closure's one upvalue holds the Swift object and the entry point. Swift returns the
-// number of results or a sentinel; C then raises or yields, with no Swift frame left on the stack.
+// number of results or a sentinel; C then raises, with no Swift frame left on the stack.
 #include "host.h"
 
 static const uint64_t function_magic = 0x6d6f6f6e66756e63;
@@ -24,9 +24,7 @@ static int call_swift(lua_State *L) {
     passage p = passage_to_swift(h, L);
     int n = b->call(b->object, L);  // the callee keeps the object alive
     passage_back(h, p);
-    if (n >= 0) return n;
-    if (n == SHIM_RAISE) return raise_error(L);
-    return lua_yield(L, SHIM_YIELD - n);
+    return n == SHIM_RAISE ? raise_error(L) : n;
 }
 
 static int collect(lua_State *L) {

@@ -66,9 +66,6 @@ package struct Plot: Sendable {
         for index in self.series.indices { self.series[index].points.sort { $0.x < $1.x } }
     }
 
-    /// Whether the plot has no points.
-    package var isEmpty: Bool { series.allSatisfy { $0.points.isEmpty } }
-
     /// The range of the x or y coordinates; nil without points.
     func range(_ coordinate: ((x: Double, y: Double)) -> Double) -> ClosedRange<Double>? {
         var lower = Double.infinity

@@ -26,9 +26,6 @@ extension FileNames {
 
 /// The terminal and the environment of a prompt.
 package enum TerminalEnvironment {
-    /// Returns a variable of the environment.
-    package static func variable(_ name: String) -> String? { environment(name) }
-
     /// Whether the terminal can move its cursor, according to `TERM`.
     package static var movesItsCursor: Bool { !["", "dumb"].contains(environment("TERM") ?? "") }
 

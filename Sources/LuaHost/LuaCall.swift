@@ -250,12 +250,6 @@ package struct LuaAnswer: Sendable {
         }
         return LuaAnswer(count: 1)
     }
-
-    /// Ends this call by yielding from the calling coroutine; the values of the resumption are the results of the call.
-    package func yield(_ values: [LuaValue]) throws -> LuaAnswer {
-        let count = try answer(values).count
-        return LuaAnswer(count: Int32(SHIM_YIELD) - count)
-    }
 }
 
 /// A source of the keys of an iteration, in order.

@@ -36,13 +36,6 @@ extension LuaState {
         try load(source, name: name).call(arguments)
     }
 
-    /// Returns the traceback of the running code, starting at this level; empty outside of a call.
-    package func traceback(message: String? = nil, level: Int = 0) -> String {
-        let L = stack
-        shim_traceback(L, L, message, Int32(clamping: level))
-        return pop(L).string?.description ?? ""
-    }
-
     /// Calls a function where each uncaught error is raised, before the stack unwinds.
     ///
     /// The function receives no arguments and can inspect the stack with the `debug` library. Its own errors are

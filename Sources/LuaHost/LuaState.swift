@@ -149,9 +149,6 @@ package final class LuaState {
     /// The release and copyright of Lua, as `lua -v` prints them.
     package static var copyright: String { String(cString: shim_copyright()) }
 
-    /// Whether the state is open; false after `close`.
-    package var isOpen: Bool { home.isOpen }
-
     /// Whether Lua code of this state is running, in an outer call on this thread.
     package var isRunning: Bool { home.isOpen && shim_is_running(main) }
 

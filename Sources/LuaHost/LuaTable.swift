@@ -19,16 +19,6 @@ package struct LuaTable: Hashable, Sendable {
         return state.pop(L)
     }
 
-    /// Sets the value of a key; `nil` removes the key.
-    package func set(_ key: LuaValue, _ value: LuaValue) throws(LuaError) {
-        let state = try reference.state()
-        let L = state.stack
-        state.push(reference, on: L)
-        state.push(key, on: L)
-        state.push(value, on: L)
-        try state.check(shim_set(L), on: L)
-    }
-
     /// Returns the value of a key, without metamethods.
     ///
     /// Returns `nil` if the state is closed.

@@ -51,9 +51,6 @@ package enum LuaValue: Hashable, Sendable {
     package var userdata: LuaUserdata? {
         if case .userdata(let value) = self { value } else { nil }
     }
-    /// The coroutine; nil for other values.
-    package var thread: LuaCoroutine? { if case .thread(let value) = self { value } else { nil } }
-
     /// The result of `type(value)`.
     package var typeName: String {
         switch self {

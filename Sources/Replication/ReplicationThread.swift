@@ -23,9 +23,6 @@ package struct ReplicationThread: Scheduler, @unchecked Sendable {
 
     package var isOnThread: Bool { pthread_equal(owner, pthread_self()) != 0 }
     package var canDeliver: Bool { false }
-    package func isSame(as other: any Scheduler) -> Bool {
-        (other as? ReplicationThread).map { pthread_equal($0.owner, owner) != 0 } ?? false
-    }
     package func makeWakeup(_ handler: @escaping () -> Void) -> any Wakeup {
         Signal(status: status)
     }

@@ -29,7 +29,6 @@ struct LoopScheduler: TimingScheduler, SuspendingScheduler {
     }
 
     var isOnThread: Bool { loop.isOnLoop }
-    func isSame(as other: any Scheduler) -> Bool { (other as? LoopScheduler)?.loop === loop }
     var canDeliver: Bool { true }
 }
 

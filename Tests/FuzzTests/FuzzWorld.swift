@@ -114,6 +114,5 @@ struct StillScheduler: Scheduler, @unchecked Sendable {
 
     var isOnThread: Bool { pthread_equal(owner, pthread_self()) != 0 }
     var canDeliver: Bool { false }
-    func isSame(as other: any Scheduler) -> Bool { other is StillScheduler }
     func makeWakeup(_ handler: @escaping () -> Void) -> any Wakeup { Never() }
 }

@@ -19,8 +19,6 @@ final class ManualScheduler: TimingScheduler, @unchecked Sendable {
 
     var isOnThread: Bool { pthread_equal(owner, pthread_self()) != 0 }
 
-    func isSame(as other: any Scheduler) -> Bool { (other as? ManualScheduler) === self }
-
     func makeWakeup(_ handler: @escaping () -> Void) -> any Wakeup {
         next += 1
         handlers[next] = handler

@@ -121,6 +121,5 @@ private struct TestThread: Scheduler, @unchecked Sendable {
 
     var isOnThread: Bool { true }
     var canDeliver: Bool { true }
-    func isSame(as other: any Scheduler) -> Bool { other is TestThread }
     func makeWakeup(_ handler: @escaping () -> Void) -> any Wakeup { Never() }
 }

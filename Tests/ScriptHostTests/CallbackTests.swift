@@ -192,6 +192,5 @@ final class IdleScheduler: Scheduler {
 
     var isOnThread: Bool { true }
     var canDeliver: Bool { false }
-    func isSame(as other: any Scheduler) -> Bool { (other as? IdleScheduler) === self }
     func makeWakeup(_ handler: @escaping () -> Void) -> any Wakeup { Silent() }
 }

@@ -37,7 +37,6 @@ final class ManualScheduler: Scheduler {
     }
 
     var isOnThread: Bool { true }
-    func isSame(as other: any Scheduler) -> Bool { (other as? ManualScheduler) === self }
     var canDeliver: Bool { true }
 
     /// Runs pending callbacks until there are none.

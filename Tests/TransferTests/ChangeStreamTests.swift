@@ -414,6 +414,5 @@ private struct TurningScheduler: Scheduler, @unchecked Sendable {
     // Unchecked because it has no state.
     var isOnThread: Bool { true }
     var canDeliver: Bool { true }
-    func isSame(as other: any Scheduler) -> Bool { other is TurningScheduler }
     func makeWakeup(_ handler: @escaping () -> Void) -> any Wakeup { StillScheduler.Never() }
 }

@@ -14,9 +14,9 @@ typedef struct lua_State lua_State;
 typedef struct shim_class shim_class;
 typedef struct shim_interrupt shim_interrupt;
 
-enum { SHIM_OK, SHIM_RUNTIME, SHIM_MEMORY, SHIM_HANDLER, SHIM_SYNTAX, SHIM_STOPPED, SHIM_OVERFLOW, SHIM_YIELDED };
-// The special return values of a Swift function: raise the value on top, or yield n values.
-enum { SHIM_RAISE = -1, SHIM_YIELD = -2 };
+enum { SHIM_OK, SHIM_RUNTIME, SHIM_MEMORY, SHIM_HANDLER, SHIM_SYNTAX, SHIM_STOPPED, SHIM_OVERFLOW };
+// The special return value of a Swift function: raise the value on top.
+enum { SHIM_RAISE = -1 };
 enum { SHIM_TNIL = 0, SHIM_TBOOLEAN = 1, SHIM_TLIGHT = 2, SHIM_TNUMBER = 3, SHIM_TSTRING = 4, SHIM_TTABLE = 5,
        SHIM_TFUNCTION = 6, SHIM_TUSERDATA = 7, SHIM_TTHREAD = 8, SHIM_TNONE = -1 };
 
@@ -154,7 +154,6 @@ bool shim_set_upvalue(lua_State *L, int32_t function, int32_t n);  // [-1, +0]; 
 
 // ---- coroutines
 lua_State *shim_to_thread(lua_State *L, int32_t index);
-int32_t shim_resume(lua_State *L, lua_State *co, int32_t arguments, int32_t *results);  // results on L; SHIM_OK = ended
 int32_t shim_thread_status(lua_State *L, lua_State *co);              // 0 suspended, 1 running, 2 normal, 3 dead
 
 // ---- functions written in Swift

@@ -76,9 +76,6 @@ package struct TextQuery: Hashable, Sendable {
         }
     }
 
-    /// Whether the search has no terms.
-    package var isEmpty: Bool { terms.isEmpty }
-
     /// Returns whether a text matches.
     package func matches(_ text: Span<UInt8>) -> Bool {
         if terms.isEmpty { return false }

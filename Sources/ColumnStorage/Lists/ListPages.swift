@@ -33,9 +33,6 @@ package final class ListPages {
         state.pointee.generation &+= 1
     }
 
-    /// The name of the file in errors.
-    var file: String { state.pointee.transaction?.file ?? "a store" }
-
     /// Discards the addresses of chunks, after a write to the table.
     func invalidate() { state.pointee.generation &+= 1 }
 

@@ -148,18 +148,6 @@ package struct ListReader {
         try ints().map { ObjectKey(rawValue: $0) }
     }
 
-    /// Returns all elements as doubles, in order and without nulls.
-    ///
-    /// The result is empty for lists of other kinds than float and double.
-    package func doubles() throws(StorageError) -> [Double] {
-        switch column.elementKind {
-        case .double: try words().map { Double(bitPattern: UInt64(bitPattern: $0)) }
-        case .float:
-            try words().map { Double(Float(bitPattern: UInt32(truncatingIfNeeded: $0))) }
-        default: []
-        }
-    }
-
     /// Returns the first position of an equal element, or nil if there is none.
     package func firstIndex(of element: ListElement) throws(StorageError) -> Int? {
         var position = 0

@@ -213,22 +213,6 @@ package struct ListWriter {
         return old
     }
 
-    /// Removes all elements that are equal to one.
-    ///
-    /// Returns their number.
-    @discardableResult  // because: callers may not need the number
-    package func removeAll(equalTo element: ListElement) throws -> Int {
-        var positions: [Int] = []
-        var position = 0
-        try reader.forEach {
-            if $0 == element { positions.append(position) }
-            position += 1
-            return true
-        }
-        for position in positions.reversed() { try remove(at: position) }
-        return positions.count
-    }
-
     /// Moves an element so that it is at `target` afterward.
     package func move(from position: Int, to target: Int) throws(StorageError) {
         let count = try count

@@ -89,11 +89,6 @@ extension TableReader {
         return found
     }
 
-    /// Returns whether lookups in a column use an index.
-    package func hasIndex(_ column: ColumnID) -> Bool {
-        intIndex(column) != nil || bytesIndex(column) != nil
-    }
-
     /// Returns a reader of a row's list, which follows the snapshot.
     ///
     /// The elements of a set are in the order of its owner; those of a map are its values in the order of the keys.
@@ -129,11 +124,6 @@ extension TableReader {
         } ?? nil
     }
 
-    /// Returns the row with these bytes; if the index is not unique, the first one.
-    package func find(_ column: ColumnID, bytes value: RawSpan) throws(StorageError) -> ObjectKey? {
-        try find(column, bytes: value.withUnsafeBytes { [UInt8]($0) })
-    }
-
     /// Returns the rows with these bytes, ascending.
     package func keys(_ column: ColumnID, equalTo value: [UInt8]) throws(StorageError)
         -> [ObjectKey]
@@ -146,17 +136,6 @@ extension TableReader {
                 try index.keys(equalTo: bytes, in: transaction)
             }
         } ?? []
-    }
-
-    /// Returns the rows whose bytes begin with these, ordered by bytes, then by key; without an index in the order of
-    /// keys.
-    package func keys(_ column: ColumnID, withPrefix value: [UInt8]) throws(StorageError)
-        -> [ObjectKey]
-    {
-        guard bytesIndex(column) != nil else {
-            return try scan(column, .bytesPrefix(value), first: false)
-        }
-        return try keys(column, withPrefix: value, atMost: .max) ?? []
     }
 
     /// Returns the rows whose bytes begin with these, in the order of the index.

@@ -320,13 +320,6 @@ package final class CSVReader {
         return text
     }
 
-    /// All fields; invalid UTF-8 is replaced.
-    package var fields: [String?] {
-        (0..<count).map { index in
-            isNil(index) ? nil : withBytes(index) { String(decoding: $0, as: UTF8.self) }
-        }
-    }
-
     /// Calls the body with the bytes of a field.
     package func withField<Result>(_ index: Int, _ body: (RawSpan) throws -> Result) rethrows
         -> Result
@@ -350,12 +343,5 @@ package final class CSVReader {
     /// Returns the number types that represent a field exactly.
     package func numberTypes(_ index: Int) -> NumberTypes {
         withBytes(index, NumberTypes.init)
-    }
-
-    /// Returns the column of a field in its line, starting at 1, for messages; nil if the field is not on the first
-    /// line of the record.
-    package func column(_ index: Int) -> Int? {
-        guard index < count, fault == nil else { return nil }
-        return index + 1
     }
 }

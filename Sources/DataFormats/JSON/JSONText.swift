@@ -11,11 +11,6 @@ package enum JSONText {
         try text.withUnsafeBufferPointer { try read($0, onto: tape) }
     }
 
-    /// Reads a text like ``read(_:onto:)``.
-    package static func read(_ text: RawSpan, onto tape: JSONTape) throws {
-        try text.withUnsafeBytes { try read($0.bindMemory(to: UInt8.self), onto: tape) }
-    }
-
     static func read(
         _ text: UnsafeBufferPointer<UInt8>, onto tape: JSONTape, line: Int = 1
     ) throws {

@@ -58,9 +58,6 @@ package final class PostgresConnection {
     /// Whether the connection is open; false after the server has closed it.
     package var isConnected: Bool { functions.status(handle) == Int32(POSTGRES_CONNECTED) }
 
-    /// The version of the server, such as 150004 for 15.4.
-    package var serverVersion: Int { Int(functions.server_version(handle)) }
-
     // MARK: Statements
 
     /// Runs statements and ignores their rows.

@@ -101,20 +101,9 @@ package final class PostgresCopyReader {
         Double(bitPattern: UInt64(bitPattern: int(column)))
     }
 
-    /// Returns a `real`.
-    package func float(_ column: Int) -> Float {
-        guard let field = fields[column], field.count == 4 else { return 0 }
-        return Float(bitPattern: read(field.lowerBound, as: UInt32.self))
-    }
-
     /// Returns a `boolean`.
     package func bool(_ column: Int) -> Bool {
         fields[column].map { !$0.isEmpty && row[$0.lowerBound] != 0 } ?? false
-    }
-
-    /// Returns a `text`.
-    package func text(_ column: Int) -> String {
-        fields[column].map { String(decoding: row[$0], as: UTF8.self) } ?? ""
     }
 
     /// Calls a function with the bytes of a field.

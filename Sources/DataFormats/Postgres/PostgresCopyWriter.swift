@@ -86,12 +86,6 @@ package final class PostgresCopyWriter {
         append(UInt64(bitPattern: value))
     }
 
-    /// Writes an `integer`.
-    package func int32(_ value: Int32) {
-        append(UInt32(4))
-        append(UInt32(bitPattern: value))
-    }
-
     /// Writes a `double precision`.
     package func double(_ value: Double) {
         append(UInt32(8))

@@ -43,9 +43,6 @@ package final class SQLiteStatement {
         return false
     }
 
-    /// Discards the row, so that the statement can run again.
-    package func reset() { sqlite3_reset(handle) }
-
     /// Returns the storage class of a column's value.
     ///
     /// Call it before reading the value.

@@ -124,13 +124,6 @@ package final class LineReader {
     /// Creates a reader for the lines of a file.
     package init(_ file: FileReader) { buffer = InputBuffer(file) }
 
-    /// Calls `body` with the bytes of the next line.
-    ///
-    /// Returns false at the end of the file. A carriage return before the line break is not part of the line.
-    package func next(_ body: (RawSpan) throws -> Void) throws -> Bool {
-        try nextLine { try body(RawSpan(_unsafeBytes: UnsafeRawBufferPointer($0))) }
-    }
-
     func nextLine(_ body: (UnsafeBufferPointer<UInt8>) throws -> Void) throws -> Bool {
         if line == 0 { try buffer.skipByteOrderMark() }
         var searched = 0

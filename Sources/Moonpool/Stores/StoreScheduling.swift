@@ -151,9 +151,6 @@ struct IsolationScheduler: Scheduler {
 
     var isOnThread: Bool { signal.isIsolated }
     var canDeliver: Bool { true }
-    func isSame(as other: any Scheduler) -> Bool {
-        (other as? IsolationScheduler)?.signal === signal
-    }
     func makeWakeup(_ handler: @escaping () -> Void) -> any Wakeup {
         signal.setHandler(handler)
         return SignalWakeup(signal: signal)

@@ -55,7 +55,6 @@ private struct UnwokenThread: Scheduler {
     // A command uses its store only on the main thread.
     var isOnThread: Bool { true }
     var canDeliver: Bool { false }
-    func isSame(as other: any Scheduler) -> Bool { other is UnwokenThread }
     func makeWakeup(_ handler: @escaping () -> Void) -> any Wakeup { Never() }
 }
 

@@ -29,15 +29,6 @@ package struct ObserverCoverage {
     package internal(set) var pace: ObserverPace?
     /// Whether a call is pending because of the pace.
     package internal(set) var isHolding = false
-
-    /// Returns whether the observer receives changes of a property of the object.
-    package func covers(_ property: String) -> Bool {
-        keyPaths.isEmpty
-            || keyPaths.contains { path in
-                let first = path.prefix { $0 != "." && $0 != "[" }
-                return first == property || first == "*"
-            }
-    }
 }
 
 extension NotificationToken {

@@ -87,9 +87,6 @@ package struct PropertyPath: Hashable, Sendable {
     /// The text of the path, such as `owner.name`.
     package var description: String { components.map(\.property.name).joined(separator: ".") }
 
-    /// Whether the path contains a list or backlinks, so that one object has any number of values.
-    package var isToMany: Bool { components.contains(where: \.isToMany) }
-
     /// Returns whether a key path continues after a mixed property, or after a map of values, with a key.
     static func entersMixed(
         _ text: String, class classSchema: ClassSchema, schema: Schema

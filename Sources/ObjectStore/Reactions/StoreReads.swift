@@ -31,8 +31,6 @@ struct StoreReads {
     private(set) var nodes: [LiveNodeKey: LiveNodeHold] = [:]
     private(set) var lookups: [Lookup] = []
 
-    var isEmpty: Bool { tables.isEmpty && nodes.isEmpty && lookups.isEmpty }
-
     /// Adds a property of an object; nil for all of its properties.
     mutating func add(_ table: TableID, _ key: ObjectKey, _ column: ColumnID?) {
         guard let column else {

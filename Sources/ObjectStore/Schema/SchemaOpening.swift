@@ -219,18 +219,4 @@ extension Store {
         case .memory(let name): name
         }
     }
-
-    /// Returns the schema version of a file.
-    ///
-    /// Throws `invalid_argument` for a file that does not exist or has no schema yet, and the errors of opening a file.
-    package static func schemaVersion(atPath path: String) throws -> UInt64 {
-        let file = try FileOpening.open(StoreConfiguration(.file(path), isReadOnly: true), nil)
-        defer { file.close() }
-        let snapshot = try StoreError.wrapping { () throws(StorageError) in try Snapshot(file) }
-        defer { snapshot.close() }
-        guard let bytes = try SchemaCatalog.bytes(snapshot) else {
-            throw StoreError(.invalidArgument, "'\(path)' has no schema yet")
-        }
-        return try SchemaCatalog.decode(bytes, of: snapshot.file).version
-    }
 }

@@ -38,10 +38,6 @@ package struct SectionedChange {
             self.section = section
             self.key = key
         }
-
-        fileprivate var isEmpty: Bool {
-            deletions.isEmpty && insertions.isEmpty && modifications.isEmpty
-        }
     }
 
     init(_ kind: CollectionChange.Kind, isCollectionValid: Bool = true) {

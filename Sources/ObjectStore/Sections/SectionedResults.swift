@@ -57,15 +57,6 @@ package final class SectionedResults {
     /// Returns the values of the sections, in order.
     package func keys() throws -> [Value] { try scalars().map(rules.value) }
 
-    /// Returns the values of the sections with their numbers of objects, in order.
-    ///
-    /// Reads the value of every object.
-    package func counts() throws -> [(key: Value, count: Int)] {
-        _ = try scalars()
-        let sections = try rules.keys(of: results.keys(), in: results.source.view)
-        return sections.map { (rules.value($0.key), $0.count) }
-    }
-
     /// Returns the value of a section and its objects.
     ///
     /// The objects are live: they always match the current values. Throws `out_of_range` past the end.

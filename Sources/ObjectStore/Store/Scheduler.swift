@@ -10,9 +10,6 @@ public protocol Scheduler: Sendable {
     /// Whether the calling thread is the thread of the scheduler.
     var isOnThread: Bool { get }
 
-    /// Returns whether two schedulers belong to the same thread.
-    func isSame(as other: any Scheduler) -> Bool
-
     /// Whether wake-ups are delivered; observers need a scheduler for which this is true.
     var canDeliver: Bool { get }
 }

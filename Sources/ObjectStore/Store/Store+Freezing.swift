@@ -53,23 +53,6 @@ extension Store {
         return LiveObject(.store(self), object.classSchema, object.key)
     }
 
-    /// Returns the list frozen at the current version or, inside a write transaction, at the version before it.
-    ///
-    /// Throws the errors of ``freeze(_:for:)-(LiveObject,_)``.
-    package func freeze(
-        _ list: LiveList, for holder: VersionHolder = VersionHolder()
-    ) throws -> LiveList {
-        let owner = try freeze(list.header.object, for: holder)
-        return LiveList(list.header.moved(to: owner.source))
-    }
-
-    /// Returns the live form of a list; nil if its owner does not exist in the store's version.
-    ///
-    /// Throws `closed`, `wrong_thread`.
-    package func thaw(_ list: LiveList) throws -> LiveList? {
-        try thaw(list.header.object).map { LiveList(list.header.moved(to: $0.source)) }
-    }
-
     /// Returns the list or map inside a mixed value frozen at the current version.
     ///
     /// Inside a write transaction, it is frozen at the version before. Throws the errors of

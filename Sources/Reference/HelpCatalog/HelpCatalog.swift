@@ -53,8 +53,6 @@ package enum HelpCatalog {
     package static let sectionsType = known("Sections")
     /// The type of projections of objects.
     package static let projection = known("projection")
-    /// The type of projected results.
-    package static let projectedResults = known("projected Results")
     static let mixedMap = known("mixed map")
     /// The type of observer tokens.
     package static let token = known("token")

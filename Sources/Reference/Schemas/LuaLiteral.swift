@@ -17,11 +17,6 @@ package enum LuaLiteral {
     /// Returns a quoted string.
     package static func string(_ text: String) -> String { string(Array(text.utf8), isText: true) }
 
-    /// Returns an array of texts on one line, such as `{ "a", "b" }`.
-    package static func strings(_ texts: [String]) -> String {
-        "{ \(texts.map(string).joined(separator: ", ")) }"
-    }
-
     /// Returns a quoted string of any bytes.
     static func string(_ bytes: [UInt8], isText: Bool = false) -> String {
         var quoted: [UInt8] = [0x22]

@@ -164,11 +164,6 @@ struct PropertyGuess {
 
     // MARK: The type
 
-    /// Whether the values are objects or lists of objects, so that they can become objects of a class.
-    var holdsObjects: Bool {
-        kinds == .object || kinds == .list && elements.first?.kinds == .object
-    }
-
     /// Whether all values are lists.
     var isList: Bool { kinds == .list && elements.first?.kinds.contains(.list) != true }
 

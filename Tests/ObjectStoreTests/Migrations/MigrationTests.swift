@@ -240,15 +240,4 @@ import Testing
         open.close()
         #expect(try world.open([personAfter], version: 1).schema.version == 1)
     }
-
-    @Test func `the schema version of a file can be read`() throws {
-        try world.fill([personBefore], people, version: 7)
-        #expect(try Store.schemaVersion(atPath: world.path) == 7)
-        _ = storeError(.invalidArgument) {
-            _ = try Store.schemaVersion(atPath: world.folder.file("nothing.moonpool"))
-        }
-        let empty = MigrationWorld()
-        try empty.open(nil).close()
-        _ = storeError(.invalidArgument) { _ = try Store.schemaVersion(atPath: empty.path) }
-    }
 }

@@ -43,6 +43,16 @@ struct MigrationWorld {
     }
 }
 
+extension Store {
+    /// Returns the schema version of a file.
+    static func schemaVersion(atPath path: String) throws -> UInt64 {
+        let store = try Store(
+            StoreConfiguration(.file(path), isReadOnly: true), scheduler: ManualScheduler())
+        defer { store.close() }
+        return store.schema.version
+    }
+}
+
 let personBefore = ClassSchema(
     "Person",
     [

@@ -374,6 +374,5 @@ private struct PlainScheduler: Scheduler {
 
     func makeWakeup(_ handler: @escaping () -> Void) -> any Wakeup { Never() }
     var isOnThread: Bool { true }
-    func isSame(as other: any Scheduler) -> Bool { false }
     var canDeliver: Bool { true }
 }

@@ -11,7 +11,6 @@ private struct StillScheduler: Scheduler {
 
     func makeWakeup(_ handler: @escaping () -> Void) -> any Wakeup { NoWakeup() }
     var isOnThread: Bool { true }
-    func isSame(as other: any Scheduler) -> Bool { other is StillScheduler }
     var canDeliver: Bool { false }
 }
 

@@ -25,9 +25,6 @@ import Testing
 
         var isOnThread: Bool { inner.isOnThread }
         var canDeliver: Bool { true }
-        func isSame(as other: any Scheduler) -> Bool {
-            (other as? LoggingScheduler)?.inner === inner
-        }
         func makeWakeup(_ handler: @escaping () -> Void) -> any Wakeup {
             LoggingWakeup(scheduler: self, inner: inner.makeWakeup(handler))
         }

@@ -63,12 +63,6 @@ package struct CompiledPredicate: Sendable {
         try bound(to: view).matches(key)
     }
 
-    /// Returns those rows of `among` in a cluster that match.
-    package func evaluate(_ view: StoreView, cluster: Int, among: ClusterBits) throws -> ClusterBits
-    {
-        try bound(to: view).evaluate(cluster: cluster, among: among)
-    }
-
     /// Returns the conjunction of this condition and another one on the same class.
     func and(_ other: CompiledPredicate) -> CompiledPredicate {
         var known = Set(dependencies)

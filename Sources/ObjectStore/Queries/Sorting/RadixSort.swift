@@ -78,9 +78,6 @@ struct TextArena {
     private var starts: [Int] = [0]
 
     var isEmpty: Bool { starts.count == 1 }
-    /// The number of texts.
-    var count: Int { starts.count - 1 }
-
     mutating func add(_ text: [UInt8]) {
         bytes += text
         starts.append(bytes.count)
