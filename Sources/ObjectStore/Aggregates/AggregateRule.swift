@@ -44,6 +44,9 @@ struct AggregateRule {
         RunningAggregate(kind, numbersOnly: type == .mixed)
     }
 
+    /// The value of an empty collection.
+    var valueOfNothing: Value { value(empty.result) }
+
     /// Returns a function that reads the aggregated value of an object in a view.
     ///
     /// The function can be called for any number of objects.
@@ -74,5 +77,14 @@ extension AggregateRule {
     ) throws -> () -> DeliveryReason {
         try RowCauses(rows, values: nil, and: dependencies, schema: step.new.schema).reason(
             moved: Array(Set(change.left + change.joined)), modified: [], in: step)
+    }
+}
+
+extension ObserverInterests {
+    /// Creates the interests in the rows of a query and in the aggregated values.
+    init(_ query: Query, _ rule: AggregateRule?, schema: Schema) {
+        self.init()
+        add(query, nil, schema: schema)
+        if let rule, rule.text != nil { add(rule.graph) }
     }
 }

@@ -26,9 +26,6 @@ struct ValuedRows {
     /// The number of rows.
     var count: Int { rows.count }
 
-    /// A description of the cost of a commit that changes the rows.
-    var cost: String { rows.cost }
-
     /// Updates the rows for a step and returns the objects that left and joined.
     ///
     /// `touched` are the objects whose values may have changed.

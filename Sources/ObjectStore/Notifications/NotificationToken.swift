@@ -50,8 +50,11 @@ public final class NotificationToken {
         return observer.interests.names(in: dispatcher.store.schema)
     }
 
-    /// A description of the cost of a commit that changes some of ``dependencies``; empty before the first call.
-    package var cost: String { observer.cost }
+    /// A description of the cost of a commit that changes some of ``dependencies``; empty after the observation has
+    /// ended.
+    package var cost: String {
+        observer.dispatcher.map { observer.cost(in: $0.store.schema) } ?? ""
+    }
 
     /// The number and the duration of the handler's calls.
     package var statistics: ObserverStatistics { observer.statistics }

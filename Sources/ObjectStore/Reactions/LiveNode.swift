@@ -1,22 +1,93 @@
 import ColumnStorage
 
-/// An aggregate or rows that are updated after each commit and that reactions read.
+/// The rows of a query, or an aggregate over them, kept up to date after each commit for the reactions that read them.
 ///
 /// Nodes have no handler: reactions check whether a node has changed since they last read it.
-class LiveNode: Observer {
+final class LiveNode: Observer {
+    private var query: Query
+    /// The key path of the watched values; nil to watch only the objects and their order.
+    private let path: String?
+    /// The aggregate; nil for rows.
+    private let rule: AggregateRule?
+    /// The rows in the version that the node has seen; nil once they can no longer be updated.
+    private var rows: ValuedRows?
+    private var values: WatchGraph?
+    /// The aggregate in that version.
+    private var state: AggregateState?
     /// The last version in which the node changed.
     private(set) var changedAt: UInt64 = 0
 
-    /// Creates a node; `start` then reads its state in a version.
-    init(dispatcher: NotificationDispatcher) {
+    init(
+        _ query: Query, path: String? = nil, _ rule: AggregateRule? = nil,
+        dispatcher: NotificationDispatcher
+    ) {
+        self.query = query
+        self.path = path
+        self.rule = rule
         super.init(name: "", dispatcher: dispatcher)
         isProbe = true
     }
 
-    /// Reads the state in a version, before the node is registered.
-    func start(in view: StoreView) throws {}
+    /// The value of an aggregate.
+    var value: Value? { state?.value }
 
-    func noteChange(in version: UInt64) { changedAt = version }
+    override var subject: String { rule == nil ? "the rows of a query" : "an aggregate" }
+
+    override var interests: ObserverInterests {
+        guard let schema = dispatcher?.store.schema else { return ObserverInterests() }
+        var interests = ObserverInterests(
+            state?.query ?? query, state?.rule ?? rule, schema: schema)
+        if let values { interests.add(values) }
+        return interests
+    }
+
+    override func release() {
+        rows = nil
+        state = nil
+    }
+
+    /// Reads the state in a version, before the node is registered.
+    func start(in view: StoreView) throws {
+        if let rule {
+            state = try AggregateState(query, rule, by: nil, in: view)
+        } else {
+            try watchValues(view.schema)
+            rows = try ValuedRows(query, in: view)
+        }
+    }
+
+    private func watchValues(_ schema: Schema) throws {
+        guard let path, let elements = schema.find(table: query.table) else { return }
+        let compiled = try ValuePath(path, class: elements, schema: schema)
+        values = WatchGraph(compiled.dependencies, of: query.table)
+    }
+
+    override func advance(along step: VersionStep) throws -> Call? {
+        if try step.removes(query.table, owner: query.owner(in: step.old.schema)) {
+            isFinished = true
+            changedAt = .max
+            return nil
+        }
+        var isChanged = false
+        // Without another copy, the rows and the aggregate are changed in place.
+        if var state {
+            self.state = nil
+            isChanged = try state.advance(along: step) != nil
+            self.state = state
+        } else if var rows {
+            self.rows = nil
+            if step.changes.schemaChanged {
+                try rows.follow(step)
+                query = rows.query
+                try watchValues(step.new.schema)
+            }
+            let touched = try values?.touchedRows(in: step) ?? KeySet()
+            isChanged = try !rows.advance(along: step, touched: touched).isEmpty
+            self.rows = rows
+        }
+        if isChanged { changedAt = step.new.version }
+        return nil
+    }
 
     /// Treats a node that cannot be updated further as changed, so that its readers read the store instead.
     override func failed(_ error: StoreError) -> Call? {

@@ -4,9 +4,7 @@ extension Store {
     /// Returns a node at the current version; reactions with equal reads share it.
     ///
     /// Creating a node reads all objects of its query; later, a commit takes time in proportion to the touched objects.
-    private func node<Node: LiveNode>(
-        _ key: LiveNodeKey, _ make: () throws -> Node
-    ) throws -> LiveNodeHold {
+    private func node(_ key: LiveNodeKey, _ make: () throws -> LiveNode) throws -> LiveNodeHold {
         if let known = liveNodes.find(key) {
             notifications.serveNow(known.node)
             if known.node.isActive { return known }
@@ -30,10 +28,10 @@ extension Store {
             let query = try query.followed(to: view.schema)
             let rule = try AggregateRule(
                 kind, path, class: try classSchema(), schema: view.schema)
-            return LiveAggregate(query, rule, dispatcher: notifications)
+            return LiveNode(query, rule, dispatcher: notifications)
         }
         reader.noteRead(of: self, hold, key)
-        return (hold.node as? LiveAggregate)?.value
+        return hold.node.value
     }
 
     /// If reads are tracked, records a read of the objects of a query and their order, and with a path, of its values.
@@ -41,7 +39,7 @@ extension Store {
         guard let reader else { return }
         let key = LiveNodeKey(query: query.identity, kind: path.map { .values($0) } ?? .rows)
         let hold = try node(key) {
-            LiveRows(
+            LiveNode(
                 try query.followed(to: view.schema), path: path, dispatcher: notifications)
         }
         reader.noteRead(of: self, hold, key)

@@ -7,6 +7,8 @@ struct SectionRules {
     let base: Query
     /// The keys whose values determine the section, the most significant first; never empty.
     let sortKeys: [SortKey]
+    /// The rows and columns that the section of an object depends on.
+    let graph: WatchGraph
 
     init(_ base: Query, _ sortKeys: [SortKey]) {
         // The filter of a section would move before a `distinct`. A limit prevents this, because no step moves before a
@@ -14,10 +16,8 @@ struct SectionRules {
         let hidesRows = base.steps.contains { if case .distinct = $0 { true } else { false } }
         self.base = hidesRows ? base.adding(.limit(.max)) : base
         self.sortKeys = sortKeys
+        graph = WatchGraph(sortKeys.flatMap(\.dependencies), of: base.table)
     }
-
-    /// Every key path that the section of an object depends on.
-    var dependencies: [PropertyPath] { sortKeys.flatMap(\.dependencies) }
 
     /// Returns the same rules in another schema, as ``Query/remade(for:)`` does for queries.
     func remade(for schema: Schema) throws -> SectionRules {

@@ -70,7 +70,7 @@ final class CollectionObserver: Observer {
         return interests
     }
 
-    override var cost: String { rows?.cost ?? "" }
+    override func cost(in schema: Schema) -> String { collection.cost(in: schema) }
 
     override func release() {
         handler = nil

@@ -60,7 +60,9 @@ final class ObjectObserver: Observer {
         return interests
     }
 
-    override var cost: String { "looks up the object in the changes of a commit" }
+    override func cost(in schema: Schema) -> String {
+        "looks up the object in the changes of a commit"
+    }
 
     override func release() {
         handler = nil

@@ -61,6 +61,22 @@ package enum ObservedCollection {
         }
     }
 
+    /// Returns a description of the cost of a commit that changes the collection.
+    func cost(in schema: Schema) -> String {
+        switch self {
+        case .objects(let query): return RowsFactory.cost(of: query, schema: schema)
+        case .elements(_, let property, let target):
+            let objects = target == nil ? "" : ", and reads the objects that a commit changes"
+            return "follows the edits of the \(property.kindInCosts)\(objects)"
+        case .values(_, let property, _):
+            return
+                "follows the edits of the \(property.kindInCosts), and searches for the positions of values "
+                + "that a commit changes"
+        case .nested:
+            return "compares the collection before and after a commit that changes its mixed value"
+        }
+    }
+
     /// The property that contains the plain values; nil for objects.
     var property: Property? {
         switch self {
@@ -73,6 +89,8 @@ package enum ObservedCollection {
 }
 
 extension Property {
+    fileprivate var kindInCosts: String { collection == .map ? "map" : "collection" }
+
     /// Returns the property under its name in another schema.
     fileprivate func followed(to schema: Schema, in table: TableID) throws -> Property {
         let owner = schema.find(table: table)

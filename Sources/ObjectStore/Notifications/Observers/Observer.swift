@@ -66,7 +66,7 @@ class Observer {
     var interests: ObserverInterests { ObserverInterests() }
 
     /// A description of the cost of a commit that affects the observer, without a final period.
-    var cost: String { "called after every commit" }
+    func cost(in schema: Schema) -> String { "called after every commit" }
 
     /// Called once when the observation has ended.
     final var endHandler: (() -> Void)?

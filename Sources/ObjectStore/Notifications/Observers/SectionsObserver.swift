@@ -13,7 +13,6 @@ final class SectionsObserver: Observer {
     private let owner: ObjectReference?
     private let className: String
     private var filter: KeyPathFilter
-    private var sectionPath: WatchGraph
     private var rows: (any ObservedRows)?
     private var sections = SectionSequence()
     private var handler: Handler?
@@ -36,7 +35,6 @@ final class SectionsObserver: Observer {
         filter = try KeyPathFilter(keyPaths, class: elements, schema: schema)
         self.rules = rules
         owner = rules.base.owner(in: schema)
-        sectionPath = WatchGraph(rules.dependencies, of: table)
         self.handler = handler
         texts = keyPaths
         className = elements.name
@@ -51,11 +49,13 @@ final class SectionsObserver: Observer {
             interests.add(rules.ordered, filter, schema: schema)
             interests.add(rules.base, nil, schema: schema)
         }
-        interests.add(sectionPath)
+        interests.add(rules.graph)
         return interests
     }
 
-    override var cost: String { rows?.cost ?? "" }
+    override func cost(in schema: Schema) -> String {
+        RowsFactory.cost(of: rules.ordered, schema: schema)
+    }
 
     override func release() {
         handler = nil
@@ -87,7 +87,7 @@ final class SectionsObserver: Observer {
         var rows = try rows ?? RowsFactory.rows(of: rules.ordered, in: step.old)
         self.rows = nil  // makes `rows` the only copy, which is then changed in place
         // Rows that may have moved to another section are updated even if no key path names the section's property.
-        let movable = try sectionPath.touchedRows(in: step)
+        let movable = try rules.graph.touchedRows(in: step)
         let wanted = try filter.touchedRows(in: step)
         let positions = try rows.advance(along: step, modified: wanted.union(movable))
         let change = try reportedChange(positions, movable: movable, wanted: wanted, along: step)
@@ -192,7 +192,6 @@ final class SectionsObserver: Observer {
             return
         }
         rules = remade
-        sectionPath = WatchGraph(rules.dependencies, of: elements.table)
         // No object had values of the added properties before the step, so the rows before the step are the same.
         if rows != nil { rows = try RowsFactory.rows(of: rules.ordered, in: step.old) }
     }

@@ -1,6 +1,9 @@
 import ColumnStorage
 
-/// The rows of an observed list or set of plain values, or of a map; changes of linked objects are also reported.
+/// The rows of an observed list, set or map, in its order; an element may occur several times.
+///
+/// Changes of linked objects are also reported. The rows of a list or set of links are the objects, which the changes
+/// name; those of a map or of plain values are elements.
 struct ElementRows: ObservedRows {
     private let owner: ObjectReference
     private let column: ColumnID
@@ -17,64 +20,82 @@ struct ElementRows: ObservedRows {
         column = property.column
         isMap = property.collection == .map
         count = try view.table(owner.table).listCount(column, owner.key)
-        let edits = Self.cost(of: property)
-        let isOfObjects = property.type == .object
-        cost = isOfObjects ? edits + ", and reads the objects that a commit changes" : edits
-        if isOfObjects { objects = try ListedKeys(linked(view)) }
+        if property.type == .object { objects = try ListedKeys(linked(view)) }
     }
-
-    /// Returns a description of the cost of a commit that changes plain values.
-    static func cost(of property: Property) -> String {
-        property.collection == .map
-            ? "follows the edits of the map" : "follows the edits of the collection"
-    }
-    let cost: String
 
     mutating func advance(along step: VersionStep, modified: KeySet) throws -> CollectionChangeSet {
+        var changes = CollectionChangeSet()
         guard step.isChanged(owner.table, column, owner.key) else {
-            let positions = modifiedPositions(modified)
-            return CollectionChangeSet(modifications: positions, modificationsNew: positions)
+            changes.modifications = modifiedPositions(modified)
+            changes.modificationsNew = changes.modifications
+            changes.modifiedKeys = rows(at: changes.modifications)
+            return changes
         }
-        let rows = try step.new.table(owner.table)
-        let newCount = try rows.listCount(column, owner.key)
+        let newCount = try step.new.table(owner.table).listCount(column, owner.key)
         defer { count = newCount }
         guard let edits = step.edits(owner.table, column, owner.key),
             let sequence = EditedSequence(count: count, edits), sequence.count == newCount
-        else {
-            if objects != nil { objects = try ListedKeys(linked(step.new)) }
-            return try compared(step, Set(modifiedPositions(modified)))
-        }
-        var changes = sequence.changes()
-        try follow(changes, in: step.new)
+        else { return try readAgain(step, modified) }
+        changes = sequence.changes()
+        changes.deletedKeys = rows(at: changes.deletions)
+        guard try follow(changes, in: step.new) else { return try readAgain(step, modified) }
+        changes.insertedKeys = rows(at: changes.insertions)
         let positions = modifiedPositions(modified)
-        if positions.isEmpty { return changes }
-        let kept = KeptPositions(sequence.kept())
-        var olds = Dictionary(
-            zip(changes.modificationsNew, changes.modifications), uniquingKeysWith: { $1 })
-        for position in positions {
-            if let old = kept.old(ofNew: position) { olds[position] = old }
+        if !positions.isEmpty {
+            let kept = KeptPositions(sequence.kept())
+            var olds = Dictionary(
+                zip(changes.modificationsNew, changes.modifications), uniquingKeysWith: { $1 })
+            for position in positions {
+                if let old = kept.old(ofNew: position) { olds[position] = old }
+            }
+            changes.modificationsNew = olds.keys.sorted()
+            changes.modifications = changes.modificationsNew.compactMap { olds[$0] }
         }
-        changes.modificationsNew = olds.keys.sorted()
-        changes.modifications = changes.modificationsNew.compactMap { olds[$0] }
+        changes.modifiedKeys = rows(at: changes.modificationsNew)
         return changes
+    }
+
+    /// Returns the rows at some positions; none if they are not objects.
+    private func rows(at positions: [Int]) -> [ObjectKey] {
+        guard let objects, !isMap else { return [] }
+        return positions.map { objects[$0] }
     }
 
     /// Returns the objects of all elements.
     private func linked(_ view: StoreView) throws -> [ObjectKey] {
-        try view.table(owner.table).listElements(column, owner.key).map { element in
+        let rows = try view.table(owner.table)
+        guard isMap else { return try rows.linkedKeys(column, owner.key) }
+        return try rows.listElements(column, owner.key).map { element in
             if case .int(let key) = element { ObjectKey(rawValue: key) } else { Self.noObject }
         }
     }
 
-    private mutating func follow(_ changes: CollectionChangeSet, in view: StoreView) throws {
-        guard var objects else { return }
+    /// Applies changes to the objects, if there are any; returns false if an element cannot be read.
+    private mutating func follow(_ changes: CollectionChangeSet, in view: StoreView) throws -> Bool
+    {
+        guard var objects else { return true }
         self.objects = nil  // makes `objects` the only copy, which is then changed in place
         let list = try view.table(owner.table).list(column, owner.key)
         let isFollowed = try objects.follow(
             changes,
-            key: { position in try list.map { try $0.key(at: position) ?? Self.noObject } },
+            key: { position in
+                try list.flatMap { try $0.key(at: position) ?? (isMap ? Self.noObject : nil) }
+            },
             all: { try linked(view) })
-        self.objects = try isFollowed ? objects : ListedKeys(linked(view))
+        self.objects = objects
+        return isFollowed
+    }
+
+    /// Reads the collection again and compares both versions.
+    private mutating func readAgain(_ step: VersionStep, _ modified: KeySet) throws
+        -> CollectionChangeSet
+    {
+        guard objects != nil else { return try compared(step, []) }
+        let after = try linked(step.new)
+        objects = ListedKeys(after)
+        if isMap { return try compared(step, Set(modifiedPositions(modified))) }
+        return try SequenceDifference.changes(
+            from: linked(step.old), to: after, isTouched: modified.contains)
     }
 
     /// Returns the positions of the elements whose objects were modified, ascending.

@@ -12,8 +12,6 @@ struct LimitedRows<Rows: OrderedRows>: OrderedRows {
 
     var count: Int { min(limit, rows.count) }
 
-    var cost: String { rows.cost }
-
     func key(at position: Int) -> ObjectKey { rows.key(at: position) }
 
     mutating func advance(along step: VersionStep, modified: KeySet) throws -> CollectionChangeSet {

@@ -5,9 +5,6 @@ protocol ObservedRows {
     /// The number of rows.
     var count: Int { get }
 
-    /// A description of the cost of a commit that changes the collection.
-    var cost: String { get }
-
     /// Updates the rows for a step and returns the changes.
     ///
     /// `modified` are the rows whose changes the observer receives.

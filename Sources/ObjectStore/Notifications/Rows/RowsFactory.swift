@@ -4,11 +4,8 @@ import ColumnStorage
 enum RowsFactory {
     /// Returns the kind of rows that updates a query at the lowest cost.
     static func rows(of query: Query, in view: StoreView) throws -> any ObservedRows {
-        if case .list(let table, let column, let owner) = query.base,
-            isSequence(query, view.schema)
-        {
-            let keys = try view.table(table).linkedKeys(column, owner)
-            return ListRows(keys, of: owner, in: table, column: column)
+        if let list = wholeList(query, view.schema), let owner = query.owner(in: view.schema) {
+            return try ElementRows(owner, list, in: view)
         }
         guard let rules = RowRules(query, schema: view.schema) else { return EmptyRows() }
         var rows = try first(rules, query, in: view)
@@ -35,12 +32,14 @@ enum RowsFactory {
             ? TopKRows(rules, limit, in: view) : LimitedRows(SortedRows(rules, in: view), limit)
     }
 
-    /// Returns whether a query is a whole list or set without conditions; a map's nil values are not rows.
-    private static func isSequence(_ query: Query, _ schema: Schema) -> Bool {
+    /// Returns the list or set of which a query is the whole; nil for other queries, and for a map, whose nil values
+    /// are not rows.
+    private static func wholeList(_ query: Query, _ schema: Schema) -> Property? {
         guard case .list(let table, let column, _) = query.base, query.steps.isEmpty else {
-            return false
+            return nil
         }
-        return schema.find(table: table)?.property(in: column)?.collection != .map
+        let property = schema.find(table: table)?.property(in: column)
+        return property?.collection == .map ? nil : property
     }
 
     private static func unsorted(_ rules: RowRules, _ view: StoreView) throws -> UnsortedRows {
@@ -49,17 +48,32 @@ enum RowsFactory {
 
     /// Returns a description of the cost of a commit that affects a query's observer.
     static func cost(of query: Query, schema: Schema) -> String {
-        if isSequence(query, schema) { return ListRows.cost }
-        guard let rules = RowRules(query, schema: schema) else { return EmptyRows().cost }
-        let later = RowRules.laterStages(of: query).map(WindowedRows.costOfLaterStage)
-        return ([firstCost(rules)] + later).joined(separator: "; ")
+        if wholeList(query, schema) != nil {
+            return "follows the edits of the list, and reads the objects that a commit changes"
+        }
+        guard let rules = RowRules(query, schema: schema) else { return "has no rows to follow" }
+        let later = RowRules.laterStages(of: query).map { "then " + cost(of: $0) }
+        return ([costOfFirst(rules)] + later).joined(separator: "; ")
     }
 
-    private static func firstCost(_ rules: RowRules) -> String {
-        if let source = rules.sequence { return WindowedRows.cost(rules, source) }
-        guard let limit = rules.limit, rules.distincts.isEmpty, !rules.isPlain else {
-            return rules.isPlain ? UnsortedRows.cost : SortedRows.cost(rules)
+    private static func costOfFirst(_ rules: RowRules) -> String {
+        if case .list(let list)? = rules.sequence {
+            let name = list.kind == .map ? "map" : "list"
+            return
+                "follows the edits of the \(name), \(rules.isPlain ? "and " : "")\(cost(of: rules))"
         }
-        return TopKRows.cost(limit)
+        guard rules.sequence == nil, let limit = rules.limit, rules.distincts.isEmpty,
+            !rules.isPlain
+        else { return cost(of: rules) }
+        return "reads only objects that a commit changes; runs the query again when no more of the "
+            + "\(TopKRows.reserve(limit)) rows after the limit are left"
+    }
+
+    private static func cost(of rules: RowRules) -> String {
+        let cost = "reads only objects that a commit changes"
+        if rules.isPlain { return cost }
+        return cost
+            + (rules.distincts.isEmpty
+                ? ", and searches for their positions" : ", and the next ones with the same values")
     }
 }

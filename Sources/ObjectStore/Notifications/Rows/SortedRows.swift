@@ -20,13 +20,6 @@ struct SortedRows: OrderedRows {
 
     var count: Int { arranged.count }
 
-    static func cost(_ rules: RowRules) -> String {
-        rules.distincts.isEmpty
-            ? "reads only objects that a commit changes, and searches for their positions"
-            : "reads only objects that a commit changes, and the next ones with the same values"
-    }
-    var cost: String { Self.cost(rules) }
-
     func key(at position: Int) -> ObjectKey { arranged.row(at: position) }
 
     mutating func advance(along step: VersionStep, modified: KeySet) throws -> CollectionChangeSet {

@@ -30,15 +30,10 @@ struct TopKRows: OrderedRows {
 
     var count: Int { min(limit, ordered.keys.count) }
 
-    static func cost(_ limit: Int) -> String {
-        "reads only objects that a commit changes; runs the query again when no more of the "
-            + "\(reserve(limit)) rows after the limit are left"
-    }
-    var cost: String { Self.cost(limit) }
-
     func key(at position: Int) -> ObjectKey { ordered.keys.key(at: position) }
 
-    private static func reserve(_ limit: Int) -> Int {
+    /// Returns the number of rows that are kept after a limit.
+    static func reserve(_ limit: Int) -> Int {
         limit > Int.max / 2 ? Int.max - limit : limit / 2 + 256
     }
 

@@ -13,9 +13,6 @@ struct UnsortedRows: OrderedRows {
 
     var count: Int { keys.count }
 
-    static let cost = "reads only objects that a commit changes"
-    var cost: String { Self.cost }
-
     func key(at position: Int) -> ObjectKey { keys.key(at: position) }
 
     mutating func advance(along step: VersionStep, modified: KeySet) throws -> CollectionChangeSet {

@@ -52,24 +52,6 @@ struct WindowedRows: OrderedRows {
 
     var count: Int { arranged.count }
 
-    static func cost(_ rules: RowRules, _ source: ObservedSequence.Source) -> String {
-        let rows = rules.isPlain ? UnsortedRows.cost : SortedRows.cost(rules)
-        guard case .list(let list) = source else { return rows }
-        let name = list.kind == .map ? "map" : "list"
-        return "follows the edits of the \(name), \(rules.isPlain ? "and " : "")\(rows)"
-    }
-
-    /// Returns a description of the cost in addition to that of the preceding rows.
-    static func costOfLaterStage(_ rules: RowRules) -> String {
-        "then "
-            + (rules.isPlain ? UnsortedRows.cost : SortedRows.cost(rules))
-    }
-
-    var cost: String {
-        guard let preceding else { return Self.cost(rules, sequence.source) }
-        return "\(preceding.cost); \(Self.costOfLaterStage(rules))"
-    }
-
     func key(at position: Int) -> ObjectKey { sequence.object(arranged.row(at: position)) }
 
     mutating func advance(along step: VersionStep, modified: KeySet) throws -> CollectionChangeSet {

@@ -93,16 +93,12 @@ extension CollectionValues {
     /// Returns a description of how the values are found and what an observer of them costs, with one sentence per
     /// line.
     package func explain() throws -> String {
-        let count: Int
-        let cost: String
-        switch origin {
-        case .property(let collection):
-            count = try collection.count()
-            cost = ArrangedValues.cost(of: collection.property)
-        case .nested(let nested):
-            count = try nested.count()
-            cost = NestedRows.cost
-        }
+        let count =
+            switch origin {
+            case .property(let collection): try collection.count()
+            case .nested(let nested): try nested.count()
+            }
+        let cost = try observed().cost(in: owner.source.view.schema)
         let property = "'\(owner.classSchema.name).\(self.property.name)'"
         let values = count == 1 ? "1 value" : "\(count.grouped) values"
         let lines = steps.map { step in

@@ -39,12 +39,6 @@ struct ArrangedValues: ObservedRows {
 
     var count: Int { shown.count }
 
-    /// Returns a description of the cost of a commit that changes the collection.
-    static func cost(of property: Property) -> String {
-        "\(ElementRows.cost(of: property)), and searches for the positions of values that a commit changes"
-    }
-    var cost: String { Self.cost(of: sequence.property) }
-
     /// Returns the values at some positions.
     func values(at positions: [Int]) -> [Value]? {
         let reader = ValueReader(sequence)

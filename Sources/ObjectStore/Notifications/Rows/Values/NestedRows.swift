@@ -48,11 +48,6 @@ struct NestedRows: ObservedRows {
 
     var count: Int { content.shown.count }
 
-    /// A description of the cost of a commit that changes the collection.
-    static let cost =
-        "compares the collection before and after a commit that changes its mixed value"
-    var cost: String { Self.cost }
-
     func values(at positions: [Int]) -> [Value]? {
         positions.map { content.values[content.shown[$0]] }
     }
