@@ -42,9 +42,7 @@ extension Store {
         if let known = pastViews[version] { return known }
         try checkKept(version)
         let definitions = schema.tableDefinitions
-        let snapshot = try StoreError.wrapping { () throws(StorageError) in
-            try view.snapshot.file.copy(asOf: version, definitions)
-        }
+        let snapshot = try StoreError.wrapping(view.snapshot.file.copy(asOf: version, definitions))
         // Another process may have changed the schema, or removed the history, since this store last advanced.
         guard let snapshot else {
             throw StoreError(

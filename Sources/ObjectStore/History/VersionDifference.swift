@@ -60,9 +60,8 @@ extension Store {
         from first: UInt64, to second: UInt64, for holder: VersionHolder = VersionHolder()
     ) throws -> VersionDifference {
         let (old, new) = (try at(first, for: holder), try at(second, for: holder))
-        let recorded = try StoreError.wrapping { () throws(StorageError) in
-            try view.snapshot.changes(from: min(first, second), to: max(first, second))
-        }
+        let recorded = try StoreError.wrapping(
+            view.snapshot.changes(from: min(first, second), to: max(first, second)))
         let changes = try recorded ?? VersionComparison.changes(from: old, to: new)
         let classes = try new.schema.classes.compactMap { classSchema in
             try changes.tables[classSchema.table].flatMap {

@@ -5,12 +5,12 @@ struct VersionHistory {
     let snapshot: Snapshot
 
     func entry(_ version: UInt64) throws -> HistoryEntry? {
-        try StoreError.wrapping { () throws(StorageError) in try snapshot.historyEntry(version) }
+        try StoreError.wrapping(snapshot.historyEntry(version))
     }
 
     /// Returns the oldest version that the history describes.
     func oldestEntry() throws -> UInt64 {
-        try StoreError.wrapping { () throws(StorageError) in try snapshot.oldestEntry() }
+        try StoreError.wrapping(snapshot.oldestEntry())
             ?? snapshot.version + 1
     }
 

@@ -129,20 +129,15 @@ final class CarriedValues {
                 !losses.covers(property: conversion.old.name, of: conversion.oldClass.name)
             else { continue }
             let rows = try migration.store.view.table(present)
-            let left = try keys.lazy.filter { key in
-                try rows.isPresent(key) && !session.hasSet(present.table, kept.column, key)
+            var left = FoundObjects()
+            for key in keys
+            where try rows.isPresent(key) && !session.hasSet(present.table, kept.column, key) {
+                left.add(key, present)
             }
-            var count = 0
-            var names: [String] = []
-            for key in left {
-                count += 1
-                guard names.count < 3 else { continue }
-                names.append(
-                    migration.store.view.name(of: ObjectReference(table: present.table, key: key)))
-            }
+            let count = left.count
             guard count > 0 else { continue }
             let subject = "'\(present.name).\(property.name)'"
-            let objects = names.joined(separator: ", ") + (count > names.count ? ", …" : "")
+            let objects = left.names(in: migration.store.view, 3)
             guard example != .null else {
                 throw StoreError(
                     .missingValue,

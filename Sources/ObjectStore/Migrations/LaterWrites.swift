@@ -80,9 +80,7 @@ extension Store {
     package func changes(since version: UInt64) throws -> ChangeSet? {
         guard version > 0, version <= view.version else { return nil }
         guard version < view.version else { return ChangeSet() }
-        return try StoreError.wrapping { () throws(StorageError) in
-            try view.snapshot.changes(from: version, to: view.version)
-        }
+        return try StoreError.wrapping(view.snapshot.changes(from: version, to: view.version))
     }
 
     /// Returns the number of existing objects in which a property was set since a version.

@@ -26,7 +26,12 @@ struct MigrationCheck {
             if !old.isEmbedded {
                 try checkParents(classSchema)
             } else if owners(of: old, before) != owners(of: classSchema, store.view.schema) {
-                let orphans = try parentCounts(classSchema).filter { $0.count == 0 }.map(\.key)
+                var orphans: [ObjectKey] = []
+                try store.view.forEachKey(of: classSchema) { key in
+                    if try store.view.linkCount(of: key, in: classSchema) == 0 {
+                        orphans.append(key)
+                    }
+                }
                 try store.delete(orphans, of: classSchema)
             }
         }
@@ -51,33 +56,18 @@ struct MigrationCheck {
             })
     }
 
-    /// Returns the number of links to each object.
-    private func parentCounts(_ classSchema: ClassSchema) throws -> [(key: ObjectKey, count: Int)] {
-        let sources = try store.view.schema.links(to: classSchema.table).map {
-            try (rows: store.view.table($0.classSchema), column: $0.property.column)
-        }
-        let rows = try store.view.table(classSchema)
-        var counts: [(key: ObjectKey, count: Int)] = []
-        for cluster in 0..<rows.clusterCount {
-            try rows.presence(cluster).forEachRow { row in
-                let key = ObjectKey(rawValue: Int64(cluster * Cluster.rows + row))
-                let count = try sources.reduce(0) {
-                    try $0 + $1.rows.sourceCount(of: key, through: $1.column)
-                }
-                counts.append((key, count))
-            }
-        }
-        return counts
-    }
-
     private func checkParents(_ classSchema: ClassSchema) throws {
-        let wrong = try parentCounts(classSchema).filter { $0.count != 1 }
-        guard let first = wrong.first else { return }
+        let view = store.view
+        let wrong = try view.objects(of: classSchema) {
+            try view.linkCount(of: $0, in: classSchema) != 1
+        }
+        guard let first = wrong.first.first else { return }
         throw StoreError(
             .invalidObject,
             "'\(classSchema.name)' cannot become embedded: \(wrong.count) of its objects "
                 + "\(wrong.count == 1 ? "does" : "do") not have exactly one parent "
-                + "(object \(first.key.rawValue) has \(first.count)); delete or copy them in the "
+                + "(object \(first.key.rawValue) has \(try view.linkCount(of: first.key, in: classSchema))); "
+                + "delete or copy them in the "
                 + "migration")
     }
 
@@ -89,13 +79,11 @@ struct MigrationCheck {
 
     private func checkUnique(_ key: Property, _ classSchema: ClassSchema) throws {
         let rows = try store.view.table(classSchema)
-        let duplicate = try StoreError.wrapping { () throws(StorageError) in
-            try rows.firstDuplicate(key.column)
-        }
+        let duplicate = try StoreError.wrapping(rows.firstDuplicate(key.column))
         var value: Value?
         if let duplicate {
             value = try store.view.value(key, of: duplicate.first, in: classSchema)
-        } else if key.isOptional, try nulls(key, rows, limit: 2).found.count > 1 {
+        } else if key.isOptional, try nulls(key, classSchema).count > 1 {
             value = .null
         }
         guard let value else { return }
@@ -123,36 +111,20 @@ struct MigrationCheck {
     }
 
     private func checkPresent(_ property: Property, _ classSchema: ClassSchema) throws {
-        let (count, found) = try nulls(property, store.view.table(classSchema), limit: 3)
-        guard count > 0 else { return }
-        let names = found.map {
-            store.view.name(of: ObjectReference(table: classSchema.table, key: $0))
-        }.joined(separator: ", ")
+        let found = try nulls(property, classSchema)
+        guard found.count > 0 else { return }
         throw StoreError(
             .missingValue,
-            "'\(classSchema.name).\(property.name)' is required now, and \(count) "
-                + (count == 1 ? "object has" : "objects have")
-                + " no value (\(names)\(count > found.count ? ", …" : "")); "
+            "'\(classSchema.name).\(property.name)' is required now, and \(found.count) "
+                + (found.count == 1 ? "object has" : "objects have")
+                + " no value (\(found.names(in: store.view, 3))); "
                 + "assign a value in the migration, or declare it \"\(property.typeName)?\"")
     }
 
-    /// Returns the number of objects without a value, and the first of them.
     private func nulls(
-        _ property: Property, _ rows: TableReader, limit: Int
-    ) throws -> (count: Int, found: [ObjectKey]) {
-        var count = 0
-        var found: [ObjectKey] = []
-        for cluster in 0..<rows.clusterCount {
-            let bits = try rows.matches(
-                property.column, cluster, .isNull, among: rows.presence(cluster))
-            count += bits.rowCount
-            guard found.count < limit else { continue }
-            bits.forEachRow { row in
-                if found.count < limit {
-                    found.append(ObjectKey(rawValue: Int64(cluster * Cluster.rows + row)))
-                }
-            }
-        }
-        return (count, found)
+        _ property: Property, _ classSchema: ClassSchema
+    ) throws -> FoundObjects {
+        let rows = try store.view.table(classSchema)
+        return try store.view.objects(of: classSchema) { try rows.isNull(property.column, $0) }
     }
 }

@@ -29,9 +29,7 @@ struct MigrationCheckpoint {
 
     /// Reads the checkpoint of a version, if there is one.
     static func read(_ snapshot: Snapshot) throws -> MigrationCheckpoint? {
-        let bytes = try StoreError.wrapping { () throws(StorageError) in
-            try snapshot.metadata(blob)
-        }
+        let bytes = try StoreError.wrapping(snapshot.metadata(blob))
         guard let bytes, !bytes.isEmpty else { return nil }
         return try StoreError.decoding(bytes, "state of a migration", of: snapshot.file, decode)
     }
@@ -71,9 +69,7 @@ struct MigrationCheckpoint {
     static func remove(_ session: WriteSession) throws { try store([], session) }
 
     private static func store(_ bytes: [UInt8], _ session: WriteSession) throws {
-        try StoreError.wrapping { () throws(StorageError) in
-            try session.setMetadata(blob, bytes)
-        }
+        try StoreError.wrapping(session.setMetadata(blob, bytes))
     }
 }
 

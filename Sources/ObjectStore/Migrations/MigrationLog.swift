@@ -64,9 +64,7 @@ package struct MigrationLog: Hashable, Sendable {
 
     /// Reads the log of a version; the log is empty if no migration was ever recorded.
     static func read(_ snapshot: Snapshot) throws -> MigrationLog {
-        let bytes = try StoreError.wrapping { () throws(StorageError) in
-            try snapshot.metadata(blob)
-        }
+        let bytes = try StoreError.wrapping(snapshot.metadata(blob))
         guard let bytes, !bytes.isEmpty else { return MigrationLog() }
         return try StoreError.decoding(bytes, "record of migrations", of: snapshot.file, decode)
     }
@@ -122,9 +120,7 @@ package struct MigrationLog: Hashable, Sendable {
             writer.text(backupOfInterrupted ?? "")
         }
         let bytes = writer.bytes
-        try StoreError.wrapping { () throws(StorageError) in
-            try session.setMetadata(Self.blob, bytes)
-        }
+        try StoreError.wrapping(session.setMetadata(Self.blob, bytes))
     }
 }
 

@@ -59,9 +59,8 @@ package struct MigrationReport {
     init(_ migration: SchemaMigration, after: StoreView) throws {
         let before = migration.old
         differences = migration.differences
-        let recorded = try StoreError.wrapping { () throws(StorageError) in
-            try after.snapshot.changes(from: before.version, to: after.version)
-        }
+        let recorded = try StoreError.wrapping(
+            after.snapshot.changes(from: before.version, to: after.version))
         let changes = try recorded ?? VersionComparison.changes(from: before, to: after)
         classes = try changes.tables.compactMap { table, change in
             try Self.report(table, change, before: before, after: after)

@@ -13,16 +13,13 @@ package final class MigrationWalk {
     private let migration: Migration
     private var inBatch = 0
     private var commit: ((_ position: Int64, _ done: Int, _ total: Int) throws -> Void)?
-    private var listed: KeySet.Iterator?
-    private let oldRows: TableReader
-    private let newRows: TableReader
+    private var keys: ResultKeys.Iterator
     private let total: Int
+    /// The last object that an earlier run visited.
+    private var resumedAfter: Int64 = -1
+    private let newRows: TableReader
     private var done = 0
     private var current: ObjectKey?
-    private var cluster = 0
-    private var word = 0
-    private var bits: UInt64 = 0
-    private var clusterBits = ClusterBits.zero
 
     /// The number of objects after which the clock is read again; slow objects lower it.
     private var step = 1
@@ -38,15 +35,16 @@ package final class MigrationWalk {
         self.oldClass = oldClass
         self.newClass = newClass
         oldView = view ?? migration.old
-        oldRows = try oldView.table(oldClass)
         newRows = try migration.store.view.table(newClass)
-        total = keys?.count ?? oldRows.count
-        listed = keys?.makeIterator()
+        let present =
+            if let keys {
+                try ResultKeys(keys.filter(oldView.table(oldClass).isPresent))
+            } else {
+                try QueryEvaluator.keys(of: Query(all: oldClass), in: oldView)
+            }
+        total = present.count
+        self.keys = present.makeIterator()
         migration.didBegin(self)
-        if oldRows.clusterCount > 0 {
-            clusterBits = try oldRows.presence(0)
-            bits = clusterBits[0]
-        }
     }
 
     /// Returns the key of the next object that still exists; nil at the end.
@@ -58,7 +56,8 @@ package final class MigrationWalk {
             inBatch += 1
         }
         try reportInTime()
-        while let key = try advance() {
+        while let key = keys.next() {
+            if key.rawValue <= resumedAfter { continue }
             done += 1
             current = key
             if try newRows.isPresent(key) { return key }
@@ -80,18 +79,7 @@ package final class MigrationWalk {
         self.commit = commit
         guard let checkpoint, checkpoint.position >= 0 else { return }
         done = checkpoint.done
-        let start = Int(checkpoint.position) + 1
-        cluster = start / Cluster.rows
-        word = 0
-        guard cluster < oldRows.clusterCount else {
-            cluster = oldRows.clusterCount
-            word = Cluster.words - 1
-            bits = 0
-            return
-        }
-        clusterBits = try oldRows.presence(cluster)
-        for row in 0..<(start % Cluster.rows) { clusterBits.remove(row) }
-        bits = clusterBits[0]
+        resumedAfter = checkpoint.position
         current = ObjectKey(rawValue: checkpoint.position)
     }
 
@@ -122,28 +110,6 @@ package final class MigrationWalk {
     func report() throws {
         try migration.check()
         try migration.progressHandler?(oldClass.name, done, total)
-    }
-
-    private func advance() throws -> ObjectKey? {
-        while let key = listed?.next() { if try oldRows.isPresent(key) { return key } }
-        if listed != nil { return nil }
-        while bits == 0 {
-            word += 1
-            if word == Cluster.words {
-                word = 0
-                cluster += 1
-                guard cluster < oldRows.clusterCount else {
-                    cluster = oldRows.clusterCount
-                    word = Cluster.words - 1
-                    return nil
-                }
-                clusterBits = try oldRows.presence(cluster)
-            }
-            bits = clusterBits[word]
-        }
-        let row = cluster * Cluster.rows + word * 64 + bits.trailingZeroBitCount
-        bits &= bits - 1
-        return ObjectKey(rawValue: Int64(row))
     }
 
     /// Returns the object before the migration.

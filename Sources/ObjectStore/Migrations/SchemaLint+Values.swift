@@ -5,22 +5,20 @@ extension SchemaLint {
     /// Finds values that do not convert exactly to the new type.
     mutating func lookAtType(_ old: Property, _ new: Property, _ name: String) throws {
         guard let stored = view.schema.find(name) else { return }
-        var odd = Some()
         var first: Value?
         var count = 0
-        try view.forEachKey(of: stored) { key in
+        let odd = try view.objects(of: stored) { key in
             let value = try view.value(old, of: key, in: stored)
-            if value == .null { return }
+            if value == .null { return false }
             count += 1
-            guard ExactConversion.convert(value, to: new) == nil else { return }
+            guard ExactConversion.convert(value, to: new) == nil else { return false }
             if first == nil { first = value }
-            odd.add(key, stored)
+            return true
         }
         guard let first else { return }
         let isAll = odd.count == count && !(old.isSingle && new.isSingle)
         add(
-            isAll ? .changedType : .narrowedType, to: "\(name).\(new.name)", count: odd.count,
-            objects: odd.objects,
+            isAll ? .changedType : .narrowedType, to: "\(name).\(new.name)", odd,
             problem:
                 "\(objects(odd.count)) with a value of '\(name).\(old.name)' that does not convert exactly from "
                 + "\(old.typeName) to \(new.typeName), such as \(first.summary)",
@@ -33,20 +31,15 @@ extension SchemaLint {
         guard let stored = view.schema.find(name),
             let old = stored.property(storedAs: property.storedName)
         else { return }
-        var without = Some()
-        try view.forEachKey(of: stored) { key in
+        let without = try view.objects(of: stored) { key in
             let value = try view.value(old, of: key, in: stored)
-            if old.isSingle
+            return old.isSingle
                 ? value == .null && property.defaultValue == nil
                 : ExactConversion.convert(value, to: property) == nil
-            {
-                without.add(key, stored)
-            }
         }
         guard without.count > 0 else { return }
         add(
-            .missingValues, to: "\(name).\(property.name)", count: without.count,
-            objects: without.objects,
+            .missingValues, to: "\(name).\(property.name)", without,
             problem:
                 "\(objects(without.count)) without a value of '\(name).\(property.name)', which becomes "
                 + "required",
@@ -124,35 +117,13 @@ extension SchemaLint {
 
     mutating func lookAtParents(_ name: String) throws {
         guard let stored = view.schema.find(name) else { return }
-        let links = try view.schema.links(to: stored.table).map {
-            try (rows: view.table($0.classSchema), column: $0.property.column)
-        }
-        var wrong = Some()
-        try view.forEachKey(of: stored) { key in
-            let parents = try links.reduce(0) {
-                try $0 + $1.rows.sourceCount(of: key, through: $1.column)
-            }
-            if parents != 1 { wrong.add(key, stored) }
-        }
+        let wrong = try view.objects(of: stored) { try view.linkCount(of: $0, in: stored) != 1 }
         guard wrong.count > 0 else { return }
         add(
-            .parents, to: name, count: wrong.count, objects: wrong.objects,
+            .parents, to: name, wrong,
             problem:
                 "\(objects(wrong.count)) of class '\(name)', which becomes embedded, without exactly one "
                 + "parent",
             advice: "delete or copy them in the migration")
-    }
-
-    /// The number of found objects, and the first of them.
-    private struct Some {
-        var count = 0
-        var objects: [ObjectReference] = []
-
-        mutating func add(_ key: ObjectKey, _ classSchema: ClassSchema) {
-            count += 1
-            if objects.count < SchemaLint.nameLimit {
-                objects.append(ObjectReference(table: classSchema.table, key: key))
-            }
-        }
     }
 }

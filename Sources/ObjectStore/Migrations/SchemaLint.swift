@@ -65,7 +65,7 @@ package struct SchemaLint {
         case .classRemoved(let name):
             for loss in try SchemaLoss.losses([difference], in: view) {
                 add(
-                    .lostObjects, to: name, count: loss.count, objects: loss.objects,
+                    .lostObjects, to: name, loss.found,
                     problem: "\(objects(loss.count)) of class '\(name)' would be lost",
                     advice:
                         "keep them with m:rename_class, or delete them with m:delete_class(\"\(name)\")"
@@ -74,7 +74,7 @@ package struct SchemaLint {
         case .propertyRemoved:
             for loss in try SchemaLoss.losses([difference], in: view) {
                 add(
-                    .lostValues, to: loss.qualifiedName, count: loss.count, objects: loss.objects,
+                    .lostValues, to: loss.qualifiedName, loss.found,
                     problem:
                         "\(objects(loss.count)) would lose the value of '\(loss.qualifiedName)'",
                     advice:
@@ -94,6 +94,15 @@ package struct SchemaLint {
     }
 
     func objects(_ count: Int) -> String { count == 1 ? "1 object" : "\(count) objects" }
+
+    mutating func add(
+        _ rule: Finding.Rule, to qualifiedName: String, _ found: FoundObjects, problem: String,
+        advice: String
+    ) {
+        add(
+            rule, to: qualifiedName, count: found.count, objects: found.first, problem: problem,
+            advice: advice)
+    }
 
     mutating func add(
         _ rule: Finding.Rule, to qualifiedName: String, count: Int, objects: [ObjectReference],

@@ -81,9 +81,7 @@ extension SchemaMigration {
             position: position, done: done, total: total, version: committed
         ).write(session)
         do {
-            try StoreError.wrapping { () throws(StorageError) in
-                try session.setMetadata(SchemaCatalog.name, catalog)
-            }
+            try StoreError.wrapping(session.setMetadata(SchemaCatalog.name, catalog))
             try store.commitSnapshot()
             hasCommitted = true
             let ticket = try store.awaitWriteLock()
@@ -111,9 +109,8 @@ extension SchemaMigration {
     func noteForeignChanges(since version: UInt64) throws {
         let present = store.view.version
         guard present > version else { return }
-        let changes = try StoreError.wrapping { () throws(StorageError) in
-            try store.view.snapshot.changes(from: version, to: present)
-        }
+        let changes = try StoreError.wrapping(
+            store.view.snapshot.changes(from: version, to: present))
         guard let changes else {
             throw StoreError(
                 .migrationNeeded,

@@ -158,9 +158,7 @@ package final class SchemaMigration {
                 if !(before & ~after).isEmpty { return true }
             }
             let columns = stored.properties.filter { !$0.isBacklinks }.map(\.column)
-            let touched = try StoreError.wrapping { () throws(StorageError) in
-                try session.touchedKeys(stored.table, columns)
-            }
+            let touched = try StoreError.wrapping(session.touchedKeys(stored.table, columns))
             if try touched.contains(where: { try was.isPresent($0) }) { return true }
         }
         return false
@@ -190,9 +188,7 @@ package final class SchemaMigration {
     private static func view(
         of store: Store, _ schema: Schema, hasNewColumns: Bool
     ) throws -> StoreView {
-        let snapshot = try StoreError.wrapping { () throws(StorageError) in
-            try store.view.snapshot.frozen()
-        }
+        let snapshot = try StoreError.wrapping(store.view.snapshot.frozen())
         if !hasNewColumns { try snapshot.configure(schema.tableDefinitions) }
         return StoreView(schema: schema, snapshot: snapshot, isFrozen: true)
     }
@@ -245,7 +241,7 @@ package final class SchemaMigration {
             if keepingOldColumns { keepOldColumns(in: &definition) }
             if store.view.snapshot.definition(of: classSchema.table) == definition { continue }
             if before.find(table: classSchema.table) == nil { made.insert(classSchema.table) }
-            try StoreError.wrapping { () throws(StorageError) in try session.define(definition) }
+            try StoreError.wrapping(session.define(definition))
         }
         store.adoptInWrite(schema)
     }
@@ -280,7 +276,7 @@ package final class SchemaMigration {
         let schema = change.schema
         let removed = (before.classes.map(\.table) + made).filter { schema.find(table: $0) == nil }
         for table in removed.sorted() {
-            try StoreError.wrapping { () throws(StorageError) in try session.removeTable(table) }
+            try StoreError.wrapping(session.removeTable(table))
         }
         let isResumable = resumed != nil || hasCommitted
         if isResumable { try MigrationCheckpoint.remove(session) }

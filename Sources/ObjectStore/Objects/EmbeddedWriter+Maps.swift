@@ -52,9 +52,7 @@ extension EmbeddedWriter {
 
     private func child(_ key: String, of owner: ObjectKey) throws -> ObjectReference? {
         let map = try writer.session.map(classSchema.table, property.column, owner)
-        let found = try StoreError.wrapping { () throws(StorageError) in
-            try map.reader.value(Array(key.utf8))
-        }
+        let found = try StoreError.wrapping(map.reader.value(Array(key.utf8)))
         guard case .int(let child)? = found else { return nil }
         return reference(to: ObjectKey(rawValue: child))
     }

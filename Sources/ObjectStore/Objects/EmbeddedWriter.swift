@@ -102,14 +102,12 @@ struct EmbeddedWriter {
             let made = try make(Array(elements[count...])) { _ in throw owned() }
             try checkOwner(owner)
             let list = try writer.session.list(classSchema.table, property.column, owner)
-            try StoreError.wrapping { () throws(StorageError) in
-                try list.append(contentsOf: made.map { .int($0.rawValue) })
-            }
+            try StoreError.wrapping(list.append(contentsOf: made.map { .int($0.rawValue) }))
         }
         let old = try Self.keys(in: property, of: owner, rows)
         let list = try writer.session.list(classSchema.table, property.column, owner)
         for index in (elements.count..<max(elements.count, old.count)).reversed() {
-            try StoreError.wrapping { () throws(StorageError) in try list.remove(at: index) }
+            try StoreError.wrapping(list.remove(at: index))
             try writer.deleteTree(reference(to: old[index]))
         }
     }

@@ -36,18 +36,14 @@ public struct LiveList: LiveCollection {
             return try values().firstIndex { ValueOrder.isEqual($0, value) }
         }
         guard let element = elementToFind(value) else { return nil }
-        return try StoreError.wrapping { () throws(StorageError) in
-            try list.firstIndex(of: element)
-        }
+        return try StoreError.wrapping(list.firstIndex(of: element))
     }
 
     /// Returns the stored bytes of an element; nil for a nil element and past the end.
     func bytes(at index: Int) throws -> [UInt8]? {
         let list = try reader()
         guard index >= 0 else { return nil }
-        let element = try StoreError.wrapping { () throws(StorageError) in
-            try list.element(at: index)
-        }
+        let element = try StoreError.wrapping(list.element(at: index))
         if case .bytes(let bytes)? = element { return bytes }
         return nil
     }
@@ -61,7 +57,7 @@ extension LiveList {
         let writer = try objectWriter()
         let list = try editor(writer)
         let elements = try elements(values, writer)
-        try StoreError.wrapping { () throws(StorageError) in try list.append(contentsOf: elements) }
+        try StoreError.wrapping(list.append(contentsOf: elements))
     }
 
     /// Inserts a value at an index; the count is a valid index.
@@ -72,7 +68,7 @@ extension LiveList {
         let list = try editor(writer)
         try checkRange(index, list.count + 1, list.count)
         let element = try element(value, writer)
-        try StoreError.wrapping { () throws(StorageError) in try list.insert(element, at: index) }
+        try StoreError.wrapping(list.insert(element, at: index))
     }
 
     /// Replaces the element at an index.
@@ -87,7 +83,7 @@ extension LiveList {
         let old = try embedded(at: index, writer)
         if let old, value == .object(old) { return }
         let element = try element(value, writer)
-        try StoreError.wrapping { () throws(StorageError) in try list.set(element, at: index) }
+        try StoreError.wrapping(list.set(element, at: index))
         if let old { try writer.deleteTree(old) }
     }
 
@@ -99,7 +95,7 @@ extension LiveList {
         let list = try editor(writer)
         try checkRange(index, list.count, list.count)
         let old = try embedded(at: index, writer)
-        try StoreError.wrapping { () throws(StorageError) in try list.remove(at: index) }
+        try StoreError.wrapping(list.remove(at: index))
         if let old { try writer.deleteTree(old) }
     }
 
@@ -111,9 +107,7 @@ extension LiveList {
         try checkRange(from, list.count, list.count)
         try checkRange(destination, list.count, list.count)
         guard from != destination else { return }
-        try StoreError.wrapping { () throws(StorageError) in
-            try list.move(from: from, to: destination)
-        }
+        try StoreError.wrapping(list.move(from: from, to: destination))
     }
 
     /// Exchanges two elements.
@@ -124,7 +118,7 @@ extension LiveList {
         try checkRange(first, list.count, list.count)
         try checkRange(second, list.count, list.count)
         guard first != second else { return }
-        try StoreError.wrapping { () throws(StorageError) in try list.swap(first, second) }
+        try StoreError.wrapping(list.swap(first, second))
     }
 
     /// Removes all elements; linked objects are kept, embedded ones are deleted.
@@ -134,7 +128,7 @@ extension LiveList {
         let writer = try objectWriter()
         let list = try editor(writer)
         let children = try EmbeddedWriter(writer, property, classSchema)?.children(of: owner) ?? []
-        try StoreError.wrapping { () throws(StorageError) in try list.removeAll() }
+        try StoreError.wrapping(list.removeAll())
         for child in children { try writer.deleteTree(child) }
     }
 

@@ -13,17 +13,13 @@ public struct LiveMap: LiveCollection {
     /// Takes a binary search. Throws `invalid_object` if the owner was deleted.
     public func value(forKey key: String) throws -> Value? {
         let map = try mapReader()
-        return try StoreError.wrapping { () throws(StorageError) in
-            try map.value(Array(key.utf8))
-        }.map(value)
+        return try StoreError.wrapping(map.value(Array(key.utf8))).map(value)
     }
 
     /// Returns the stored bytes of a key's value; nil if the value is nil or the map does not have the key.
     func bytes(forKey key: String) throws -> [UInt8]? {
         let map = try mapReader()
-        let element = try StoreError.wrapping { () throws(StorageError) in
-            try map.value(Array(key.utf8))
-        }
+        let element = try StoreError.wrapping(map.value(Array(key.utf8)))
         if case .bytes(let bytes)? = element { return bytes }
         return nil
     }
@@ -57,9 +53,7 @@ public struct LiveMap: LiveCollection {
         if let old, value == .object(old) { return }
         let element = try element(value, writer)
         let map = try editor(writer)
-        _ = try StoreError.wrapping { () throws(StorageError) in
-            try map.set(element, for: Array(key.utf8))
-        }
+        _ = try StoreError.wrapping(map.set(element, for: Array(key.utf8)))
         if let old { try writer.deleteTree(old) }
     }
 
@@ -71,9 +65,7 @@ public struct LiveMap: LiveCollection {
         let writer = try objectWriter()
         let old = try embedded(forKey: key, writer)
         let map = try editor(writer)
-        let wasThere = try StoreError.wrapping { () throws(StorageError) in
-            try map.remove(Array(key.utf8))
-        }
+        let wasThere = try StoreError.wrapping(map.remove(Array(key.utf8)))
         if let old { try writer.deleteTree(old) }
         return wasThere
     }
@@ -85,7 +77,7 @@ public struct LiveMap: LiveCollection {
         let writer = try objectWriter()
         let children = try EmbeddedWriter(writer, property, classSchema)?.children(of: owner) ?? []
         let map = try editor(writer)
-        try StoreError.wrapping { () throws(StorageError) in try map.removeAll() }
+        try StoreError.wrapping(map.removeAll())
         for child in children { try writer.deleteTree(child) }
     }
 

@@ -64,7 +64,7 @@ public struct LiveSet: LiveCollection {
     /// Throws the errors of ``insert(_:)``.
     public func removeAll() throws {
         let set = try editor(objectWriter())
-        try StoreError.wrapping { () throws(StorageError) in try set.removeAll() }
+        try StoreError.wrapping(set.removeAll())
     }
 
     var order: ElementOrder { ElementOrder(property) }
@@ -81,16 +81,14 @@ public struct LiveSet: LiveCollection {
     func insert(_ element: ListElement, _ set: ListEditor) throws -> Bool {
         let (position, isThere) = try order.search(element, in: set.reader)
         guard !isThere else { return false }
-        try StoreError.wrapping { () throws(StorageError) in
-            try set.insert(element, at: position)
-        }
+        try StoreError.wrapping(set.insert(element, at: position))
         return true
     }
 
     func remove(_ element: ListElement, _ set: ListEditor) throws -> Bool {
         let (position, isThere) = try order.search(element, in: set.reader)
         guard isThere else { return false }
-        try StoreError.wrapping { () throws(StorageError) in try set.remove(at: position) }
+        try StoreError.wrapping(set.remove(at: position))
         return true
     }
 }

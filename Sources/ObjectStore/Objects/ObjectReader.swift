@@ -20,40 +20,34 @@ package struct ObjectReader {
 
     /// Returns the value of an int property.
     package func int(_ position: Int, _ key: ObjectKey) throws -> Int64? {
-        try StoreError.wrapping { () throws(StorageError) in try rows.int(columns[position], key) }
+        try StoreError.wrapping(rows.int(columns[position], key))
     }
 
     /// Returns the value of a double property.
     package func double(_ position: Int, _ key: ObjectKey) throws -> Double? {
-        try StoreError.wrapping { () throws(StorageError) in try rows.double(columns[position], key)
-        }
+        try StoreError.wrapping(rows.double(columns[position], key))
     }
 
     /// Returns the value of a bool property.
     package func bool(_ position: Int, _ key: ObjectKey) throws -> Bool? {
-        try StoreError.wrapping { () throws(StorageError) in try rows.bool(columns[position], key) }
+        try StoreError.wrapping(rows.bool(columns[position], key))
     }
 
     /// Returns the value of a date property.
     package func date(_ position: Int, _ key: ObjectKey) throws -> Timestamp? {
-        try StoreError.wrapping { () throws(StorageError) in
-            try rows.int(columns[position], key).map(Timestamp.init(microseconds:))
-        }
+        try StoreError.wrapping(rows.int(columns[position], key).map(Timestamp.init(microseconds:)))
     }
 
     /// Returns the value of a decimal property.
     package func decimal(_ position: Int, _ key: ObjectKey) throws -> DecimalValue? {
-        try StoreError.wrapping { () throws(StorageError) in
-            try rows.withBytes(columns[position], key, DecimalValue.init(bytes:)) ?? nil
-        }
+        try StoreError.wrapping(
+            rows.withBytes(columns[position], key, DecimalValue.init(bytes:)) ?? nil)
     }
 
     /// Calls `body` with the UTF-8 bytes of a string property; `body` must not write.
     package func withText<Result>(
         _ position: Int, _ key: ObjectKey, _ body: (RawSpan) -> Result
     ) throws -> Result? {
-        try StoreError.wrapping { () throws(StorageError) in
-            try rows.withBytes(columns[position], key, body)
-        }
+        try StoreError.wrapping(rows.withBytes(columns[position], key, body))
     }
 }

@@ -114,9 +114,7 @@ package struct ObjectWriter {
             }
         case .dictionary(let entries):
             // Nested objects have been created before, so a dictionary is a map here.
-            try StoreError.wrapping { () throws(StorageError) in
-                try session.map(table, column, key).removeAll()
-            }
+            try StoreError.wrapping(session.map(table, column, key).removeAll())
             try merge(entries, into: property, of: key, in: classSchema)
         }
     }
@@ -145,9 +143,7 @@ package struct ObjectWriter {
             throw StoreError.deleted(classSchema.name)
         }
         guard !store.view.schema.owningProperties(of: classSchema.table).isEmpty else {
-            return try StoreError.wrapping { () throws(StorageError) in
-                try session.delete(classSchema.table, key)
-            }
+            return try StoreError.wrapping(session.delete(classSchema.table, key))
         }
         try deleteTree(ObjectReference(table: classSchema.table, key: key))
     }

@@ -92,9 +92,7 @@ extension Store {
             return try deletion.delete(
                 keys.map { ObjectReference(table: classSchema.table, key: $0) })
         }
-        try StoreError.wrapping { () throws(StorageError) in
-            try writer.session.delete(classSchema.table, keys)
-        }
+        try StoreError.wrapping(writer.session.delete(classSchema.table, keys))
     }
 
     /// Deletes all objects of a class, or of all classes.
@@ -109,9 +107,7 @@ extension Store {
                 let all = Results(.store(self), Query(all: classSchema))
                 try delete(all.keys().array, of: classSchema)
             } else {
-                try StoreError.wrapping { () throws(StorageError) in
-                    try writer.session.deleteAll(classSchema.table)
-                }
+                try StoreError.wrapping(writer.session.deleteAll(classSchema.table))
             }
         }
     }

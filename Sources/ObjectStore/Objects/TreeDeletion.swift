@@ -32,9 +32,7 @@ struct TreeDeletion {
         if !keepsOwned { try keepUsed(from: rootCount) }
         // An owner is deleted before its objects, so its links need not be searched for them.
         for reference in found where !kept.contains(reference) {
-            try StoreError.wrapping { () throws(StorageError) in
-                try writer.session.delete(reference.table, reference.key)
-            }
+            try StoreError.wrapping(writer.session.delete(reference.table, reference.key))
         }
     }
 

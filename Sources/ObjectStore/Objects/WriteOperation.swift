@@ -21,9 +21,7 @@ final class WriteOperation {
         guard savepoint == nil else { return }
         known.formUnion(created[known.count...])
         guard !known.contains(reference) else { return }
-        let state = try StoreError.wrapping { () throws(StorageError) in
-            try session.beginSavepoint()
-        }
+        let state = try StoreError.wrapping(session.beginSavepoint())
         savepoint = (state, created.count)
     }
 
@@ -34,9 +32,7 @@ final class WriteOperation {
     func rollBack(_ writer: ObjectWriter) throws {
         if let savepoint {
             defer { session.endSavepoint() }
-            try StoreError.wrapping { () throws(StorageError) in
-                try session.rollBack(to: savepoint.state)
-            }
+            try StoreError.wrapping(session.rollBack(to: savepoint.state))
             created.removeLast(created.count - savepoint.createdCount)
         }
         for reference in created.reversed() { try writer.deleteTree(reference) }

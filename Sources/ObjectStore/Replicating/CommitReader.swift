@@ -48,9 +48,7 @@ package final class CommitReader {
             guard since < held.version else { return false }
             guard let versions = try begin(at: held) else { continue }
             defer { versions.end() }
-            let oldest = try StoreError.wrapping { () throws(StorageError) in
-                try versions.snapshot.oldestEntry()
-            }
+            let oldest = try StoreError.wrapping(versions.snapshot.oldestEntry())
             guard let oldest, oldest <= since + 1 else { return false }
             try read(versions, after: since, body)
             return true
@@ -90,9 +88,7 @@ package final class CommitReader {
         var created: [TableID: KeySet] = [:]
         while versions.version > since {
             let version = versions.version
-            let entry = try StoreError.wrapping { () throws(StorageError) in
-                try versions.entry(version)
-            }
+            let entry = try StoreError.wrapping(versions.entry(version))
             guard let entry else { return }
             let view = StoreView(
                 schema: schema, snapshot: versions.snapshot, isFrozen: true,
@@ -105,9 +101,8 @@ package final class CommitReader {
             }
             if !entry.isReversible || isRevived {
                 before = since
-                changes = try StoreError.wrapping { () throws(StorageError) in
-                    try versions.snapshot.changes(from: since, to: version) ?? changes
-                }
+                changes = try StoreError.wrapping(
+                    versions.snapshot.changes(from: since, to: version) ?? changes)
             }
             let step = VersionStep(from: view, to: view, changes: changes)
             try body(Commit(change: VersionChange(step), since: before))
@@ -115,7 +110,7 @@ package final class CommitReader {
             for (table, changed) in entry.changes.tables where !changed.inserted.isEmpty {
                 created[table, default: KeySet()].formUnion(changed.inserted)
             }
-            _ = try StoreError.wrapping { () throws(StorageError) in try versions.stepBack() }
+            _ = try StoreError.wrapping(versions.stepBack())
         }
     }
 }

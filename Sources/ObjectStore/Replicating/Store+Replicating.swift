@@ -12,9 +12,8 @@ extension Store {
         try check()
         let newer = try frozenView()
         guard version <= newer.version else { return nil }
-        let changes = try StoreError.wrapping { () throws(StorageError) in
-            try view.snapshot.changes(from: version, to: newer.version)
-        }
+        let changes = try StoreError.wrapping(
+            view.snapshot.changes(from: version, to: newer.version))
         return changes.map { VersionChange(VersionStep(from: newer, to: newer, changes: $0)) }
     }
 
@@ -27,9 +26,7 @@ extension Store {
     /// Returns the record of replication; nil for a store that has never been replicated.
     package func replicationRecord() throws -> [UInt8]? {
         try check()
-        return try StoreError.wrapping { () throws(StorageError) in
-            try view.snapshot.metadata(Self.recordName)
-        }
+        return try StoreError.wrapping(view.snapshot.metadata(Self.recordName))
     }
 
     /// Sets the record of replication in the open write transaction.
@@ -52,9 +49,7 @@ extension Store {
 
     /// Reads whether the file follows a stream.
     func readRole() throws {
-        let mark = try StoreError.wrapping { () throws(StorageError) in
-            try view.snapshot.metadata(Self.followerName)
-        }
+        let mark = try StoreError.wrapping(view.snapshot.metadata(Self.followerName))
         isFollower = mark?.isEmpty == false
     }
 
@@ -82,13 +77,11 @@ extension Store {
         let removed = view.schema.classes.filter { schema.find(table: $0.table) == nil }
         let tables = schema.classes.map { schema.tableDefinition(of: $0) }
         for table in tables where view.snapshot.definition(of: table.id) != table {
-            try StoreError.wrapping { () throws(StorageError) in try session.define(table) }
+            try StoreError.wrapping(session.define(table))
         }
         adoptInWrite(schema)
         for classSchema in removed {
-            try StoreError.wrapping { () throws(StorageError) in
-                try session.removeTable(classSchema.table)
-            }
+            try StoreError.wrapping(session.removeTable(classSchema.table))
         }
         try writeCatalog(bytes, session)
     }
@@ -110,9 +103,7 @@ extension Store {
                 .duplicateKey,
                 "'\(classSchema.name)' already has an object with the primary key \(value.summary)")
         }
-        let isNew = try StoreError.wrapping { () throws(StorageError) in
-            try writer.session.insert(classSchema.table, at: key)
-        }
+        let isNew = try StoreError.wrapping(writer.session.insert(classSchema.table, at: key))
         guard isNew else { return false }
         for (property, value) in zip(classSchema.properties, values) where !property.isBacklinks {
             var given = value

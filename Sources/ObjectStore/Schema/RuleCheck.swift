@@ -96,9 +96,7 @@ struct RuleCheck {
     }
 
     private func touched(_ classSchema: ClassSchema, _ properties: [Property]) throws -> KeySet {
-        try StoreError.wrapping { () throws(StorageError) in
-            try session.touchedKeys(classSchema.table, properties.map(\.column))
-        }
+        try StoreError.wrapping(session.touchedKeys(classSchema.table, properties.map(\.column)))
     }
 
     private func throwIfBroken(_ broken: Broken) throws {

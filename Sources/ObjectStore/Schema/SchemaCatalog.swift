@@ -22,7 +22,7 @@ enum SchemaCatalog {
 
     /// Returns the blob of a snapshot; nil if no schema was stored yet.
     static func bytes(_ snapshot: Snapshot) throws -> [UInt8]? {
-        try StoreError.wrapping { () throws(StorageError) in try snapshot.metadata(name) }
+        try StoreError.wrapping(snapshot.metadata(name))
     }
 
     static func encode(_ schema: Schema) -> [UInt8] {

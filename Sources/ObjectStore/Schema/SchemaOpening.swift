@@ -124,9 +124,7 @@ struct SchemaOpening {
         let session = try store.writer(changing: "the schema").session
         let before = store.view.schema
         for classSchema in before.classes {
-            try StoreError.wrapping { () throws(StorageError) in
-                try session.removeTable(classSchema.table)
-            }
+            try StoreError.wrapping(session.removeTable(classSchema.table))
         }
         store.adoptInWrite(Schema(classes: [], version: 0, nextTable: before.nextTable))
         try MigrationLog().write(session)
@@ -200,7 +198,7 @@ extension Store {
         try ReadOnlySection.check()
         let snapshot = view.snapshot
         let ticket = try awaitWriteLock()
-        _ = try StoreError.wrapping { () throws(StorageError) in try snapshot.beginWrite(ticket) }
+        _ = try StoreError.wrapping(snapshot.beginWrite(ticket))
         do {
             try adopt(try SchemaCatalog.bytes(snapshot) ?? [])
             try body()

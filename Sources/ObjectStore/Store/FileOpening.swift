@@ -10,7 +10,7 @@ enum FileOpening {
         guard let shouldCompact, case .file(let path) = configuration.location, !file.isReadOnly,
             file.isOnlyUse
         else { return file }
-        let space = try StoreError.wrapping { () throws(StorageError) in try file.space() }
+        let space = try StoreError.wrapping(file.space())
         guard try shouldCompact(space.total, space.used) else { return file }
         file.close()
         do {

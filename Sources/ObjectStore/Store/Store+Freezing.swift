@@ -11,9 +11,7 @@ extension Store {
     package func frozenView(for holder: VersionHolder = VersionHolder()) throws -> StoreView {
         try check()
         if let known = latestFrozen, known.version == view.version, !known.isClosed { return known }
-        let snapshot = try StoreError.wrapping { () throws(StorageError) in
-            try view.snapshot.frozen()
-        }
+        let snapshot = try StoreError.wrapping(view.snapshot.frozen())
         let pin = coordinator.pins.add(.frozen, holder, version: snapshot.version)
         let frozen = StoreView(
             schema: committedSchema, snapshot: snapshot, isFrozen: true, pin: pin)

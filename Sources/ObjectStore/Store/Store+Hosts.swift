@@ -7,9 +7,8 @@ extension Store {
     /// Inside a write transaction it shows the version before the write. Throws `closed`, `wrong_thread`.
     package func separateView(for holder: VersionHolder = VersionHolder()) throws -> StoreView {
         try check()
-        let snapshot = try StoreError.wrapping { () throws(StorageError) in
-            try view.snapshot.frozen().shared().snapshot(of: view.snapshot.file)
-        }
+        let snapshot = try StoreError.wrapping(
+            view.snapshot.frozen().shared().snapshot(of: view.snapshot.file))
         guard let snapshot else {
             throw StoreError(.closed, "the store was closed; open it again to use it")
         }
@@ -20,9 +19,8 @@ extension Store {
     /// Returns a separate view of a frozen version, which any thread may read, one at a time.
     package func separateView(of frozen: StoreView) throws -> StoreView {
         try check()
-        let snapshot = try StoreError.wrapping { () throws(StorageError) in
-            try frozen.snapshot.shared().snapshot(of: frozen.snapshot.file)
-        }
+        let snapshot = try StoreError.wrapping(
+            frozen.snapshot.shared().snapshot(of: frozen.snapshot.file))
         guard let snapshot else {
             throw StoreError(.closed, "the store was closed; open it again to use it")
         }
@@ -53,9 +51,7 @@ extension Store {
     /// Throws `closed`.
     package func fileHold() throws -> FileHold {
         try check()
-        return try StoreError.wrapping { () throws(StorageError) in
-            try view.snapshot.file.hold()
-        }
+        return try StoreError.wrapping(view.snapshot.file.hold())
     }
 
     /// Returns whether a write can begin without waiting for another writer.

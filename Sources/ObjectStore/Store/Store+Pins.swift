@@ -16,7 +16,7 @@ extension Store {
         try check()
         let file = view.snapshot.file
         let newest = file.latestVersion()
-        let held = try StoreError.wrapping { () throws(StorageError) in try file.heldVersions() }
+        let held = try StoreError.wrapping(file.heldVersions())
         var found: [(VersionPin.Kind, VersionHolder, Timestamp?, Int32, UInt64)] = []
         var known: Set<UInt64> = [newest]
         for pin in coordinator.pins.pins {
@@ -33,9 +33,7 @@ extension Store {
             guard seen.insert([UInt64(reader.process), reader.version]).inserted else { continue }
             found.append((.process, VersionHolder(), nil, reader.process, reader.version))
         }
-        let bytes = try StoreError.wrapping { () throws(StorageError) in
-            try file.bytesKept(by: found.map(\.4))
-        }
+        let bytes = try StoreError.wrapping(file.bytesKept(by: found.map(\.4)))
         return zip(found, bytes).map { pin, bytes in
             VersionPin(
                 version: pin.4, kind: pin.0, holder: pin.1, since: pin.2, process: pin.3,
@@ -53,7 +51,7 @@ extension Store {
     func checkLiveVersions() throws {
         guard let limit = configuration.maximumLiveVersions else { return }
         let file = view.snapshot.file
-        let held = try StoreError.wrapping { () throws(StorageError) in try file.heldVersions() }
+        let held = try StoreError.wrapping(file.heldVersions())
         let newest = view.version
         let oldest = min(held.own.min() ?? newest, held.foreign.map(\.version).min() ?? newest)
         let count = newest - min(oldest, newest) + 1

@@ -36,9 +36,7 @@ extension Store {
                 "a store cannot be verified inside a write transaction", "commit or cancel it first"
             )
         }
-        let faults = try StoreError.wrapping { () throws(StorageError) in
-            try view.snapshot.verify(atMost: limit)
-        }
+        let faults = try StoreError.wrapping(view.snapshot.verify(atMost: limit))
         return try faults.map { fault in
             let classSchema = fault.table.flatMap { view.schema.find(table: $0) }
             let property = fault.column.flatMap { column in

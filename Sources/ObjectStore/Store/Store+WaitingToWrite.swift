@@ -58,9 +58,8 @@ extension Store {
             while true {
                 let waiting =
                     try ticket
-                    ?? StoreError.wrapping { () throws(StorageError) in
-                        try file.takeTicket(by: lockUser, patience: queue.patience, notify: notify)
-                    }
+                    ?? StoreError.wrapping(
+                        file.takeTicket(by: lockUser, patience: queue.patience, notify: notify))
                 ticket = waiting
                 switch try status(of: waiting, suspending, noteWait) {
                 case .ready: return waiting

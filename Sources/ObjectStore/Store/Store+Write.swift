@@ -55,10 +55,9 @@ extension Store {
 
     private func openWrite(_ timeout: Double?) throws {
         let ticket = try awaitWriteLock(timeout)
-        let left = try StoreError.wrapping { () throws(StorageError) in
-            try view.snapshot.beginWrite(
-                ticket, by: lockUser, isFirst: queue.lapses > 0, willMove)
-        }
+        let left = try StoreError.wrapping(
+            view.snapshot.beginWrite(
+                ticket, by: lockUser, isFirst: queue.lapses > 0, willMove))
         queue.didBegin()
         coordinator.writer.store(membership, ordering: .relaxed)
         view.snapshot.write?.reservedKeys = coordinator.reservedKeys
@@ -135,9 +134,7 @@ extension Store {
                 script: "call it in store:write(function() … end)")
         }
         let schema = SchemaState(self)
-        let savepoint = try StoreError.wrapping { () throws(StorageError) in
-            try session.beginSavepoint()
-        }
+        let savepoint = try StoreError.wrapping(session.beginSavepoint())
         do {
             let result = try body()
             if view.snapshot.write === session { session.endSavepoint() }
@@ -174,7 +171,7 @@ extension Store {
 
     @inline(never)  // keeps the code of each change short
     private func throwFailure(of session: WriteSession) throws {
-        try StoreError.wrapping(session.requireNoFailure)
+        try StoreError.wrapping(session.requireNoFailure())
     }
 
     /// Throws `not_in_write` outside a write transaction; used by operations that may have no change to make.

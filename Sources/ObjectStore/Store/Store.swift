@@ -123,9 +123,7 @@ public final class Store {
         self.scheduler = scheduler
         if let schema = configuration.schema { try SchemaValidation.check(schema) }
         let file = try FileOpening.open(configuration, shouldCompact)
-        let snapshot = try StoreError.wrapping { () throws(StorageError) in
-            try Snapshot(file)
-        }
+        let snapshot = try StoreError.wrapping(Snapshot(file))
         let schema = try SchemaCatalog.read(snapshot)
         try snapshot.configure(schema.tableDefinitions)
         view = StoreView(schema: schema, snapshot: snapshot, isFrozen: false)
@@ -295,9 +293,7 @@ extension Store {
     var anyThreadWakeup: @Sendable () -> Void { { [wakeup] in wakeup?.wake() } }
 
     private func advance() throws -> Bool {
-        let left = try StoreError.wrapping { () throws(StorageError) in
-            try view.snapshot.advance(willMove)
-        }
+        let left = try StoreError.wrapping(view.snapshot.advance(willMove))
         guard let left else { return false }
         try didLeave(left)
         return true
@@ -399,9 +395,7 @@ extension Store {
 
     /// Writes the schema's bytes, in the open write transaction.
     func writeCatalog(_ bytes: [UInt8], _ session: WriteSession) throws {
-        try StoreError.wrapping { () throws(StorageError) in
-            try session.setMetadata(SchemaCatalog.name, bytes)
-        }
+        try StoreError.wrapping(session.setMetadata(SchemaCatalog.name, bytes))
         catalog = bytes
     }
 
@@ -485,11 +479,10 @@ extension Store {
             throw error
         }
         noteAuthor()
-        let left = try StoreError.wrapping { () throws(StorageError) in
-            try view.snapshot.commit(keepingLeft: keepingLeft) {
+        let left = try StoreError.wrapping(
+            view.snapshot.commit(keepingLeft: keepingLeft) {
                 coordinator.didCommit(membership)
-            }
-        }
+            })
         pin.move(to: view.version)
         advanceHandler?()
         return left

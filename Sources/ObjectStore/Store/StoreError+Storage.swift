@@ -16,6 +16,13 @@ extension StoreError {
         }
     }
 
+    /// Makes one call of the storage, and converts its errors to store errors.
+    static func wrapping<Result>(
+        _ call: @autoclosure () throws(StorageError) -> Result
+    ) throws(StoreError) -> Result {
+        try wrapping(call)
+    }
+
     /// Runs an evaluation, and converts errors of the storage to store errors.
     package static func evaluating<Result>(_ body: () throws -> Result) throws -> Result {
         do {
@@ -27,7 +34,7 @@ extension StoreError {
 
     /// Counts steps of work outside of an evaluation, as `Interruption.step` does.
     static func step(_ count: Int = 1) throws(StoreError) {
-        try wrapping { () throws(StorageError) in try Interruption.step(count) }
+        try wrapping(Interruption.step(count))
     }
 
     /// Converts an error of an evaluation.

@@ -14,9 +14,7 @@ package enum StoreFiles {
         try leavingNoLockFile(of: path) {
             let file = try open(path)
             defer { file.close() }
-            try StoreError.wrapping { () throws(StorageError) in
-                try file.copyCompacted(to: destination, isReplacing: isReplacing)
-            }
+            try StoreError.wrapping(file.copyCompacted(to: destination, isReplacing: isReplacing))
         }
     }
 
@@ -30,9 +28,7 @@ package enum StoreFiles {
     package static func compact(_ path: String) throws -> (before: Int, after: Int) {
         try leavingNoLockFile(of: path) {
             try open(path).close()
-            return try StoreError.wrapping { () throws(StorageError) in
-                try ColumnFile.compact(path: path)
-            }
+            return try StoreError.wrapping(ColumnFile.compact(path: path))
         }
     }
 
@@ -50,7 +46,7 @@ package enum StoreFiles {
     /// Opening such a file for writing creates the store. Throws `invalid_argument` (the file does not exist or cannot
     /// be read).
     package static func isEmpty(_ path: String) throws -> Bool {
-        try StoreError.wrapping { () throws(StorageError) in try ColumnFile.isEmpty(path: path) }
+        try StoreError.wrapping(ColumnFile.isEmpty(path: path))
     }
 
     /// Throws `invalid_argument` for a file that does not exist, cannot be read, or is empty.
@@ -68,9 +64,9 @@ package enum StoreFiles {
     /// does not exist, is not a store, or cannot be read), `file_corrupt`, `file_format_too_new`.
     package static func verifyPages(_ path: String, atMost limit: Int = 100) throws -> [StoreFault]
     {
-        try StoreError.wrapping { () throws(StorageError) in
-            try ColumnFile.verifyPages(path: path, atMost: limit)
-        }.map { StoreFault(className: nil, property: nil, object: nil, what: $0.what) }
+        try StoreError.wrapping(ColumnFile.verifyPages(path: path, atMost: limit)).map {
+            StoreFault(className: nil, property: nil, object: nil, what: $0.what)
+        }
     }
 
     /// Returns the path of the file that a symbolic link leads to; any other path unchanged.
@@ -81,9 +77,7 @@ package enum StoreFiles {
     /// Throws `invalid_argument` for a path at which a file of another format must not be written: a store, its lock
     /// file or its log.
     package static func requireNoStore(_ path: String) throws {
-        try StoreError.wrapping { () throws(StorageError) in
-            try ColumnFile.requireNoStore(path: path)
-        }
+        try StoreError.wrapping(ColumnFile.requireNoStore(path: path))
     }
 
     /// Runs `body` with the path of a new folder for working copies of a store.
@@ -96,9 +90,7 @@ package enum StoreFiles {
     package static func withWorkFolder<Result>(
         beside store: String, _ body: (_ folder: String) throws -> Result
     ) throws -> Result {
-        let folder = try StoreError.wrapping { () throws(StorageError) in
-            try ColumnFile.workFolder(beside: store)
-        }
+        let folder = try StoreError.wrapping(ColumnFile.workFolder(beside: store))
         defer { withExtendedLifetime(folder) {} }
         return try body(folder.path)
     }
@@ -119,9 +111,7 @@ package enum StoreFiles {
 
     /// Opens a file for reading, and verifies that it is a store.
     private static func open(_ path: String) throws -> ColumnFile {
-        try StoreError.wrapping { () throws(StorageError) in
-            try ColumnFile.open(path: path, options: FileOptions(isReadOnly: true))
-        }
+        try StoreError.wrapping(ColumnFile.open(path: path, options: FileOptions(isReadOnly: true)))
     }
 }
 
@@ -131,8 +121,7 @@ extension Store {
     /// Reads the file once and the copy once, and verifies every page and value. Throws the errors of ``StoreFiles/backup(_:to:isReplacing:)``, `closed`, `wrong_thread`.
     public func backup(to destination: String, isReplacing: Bool = false) throws {
         try check()
-        try StoreError.wrapping { () throws(StorageError) in
-            try view.snapshot.file.copyCompacted(to: destination, isReplacing: isReplacing)
-        }
+        try StoreError.wrapping(
+            view.snapshot.file.copyCompacted(to: destination, isReplacing: isReplacing))
     }
 }

@@ -80,9 +80,7 @@ extension Store {
     /// Throws `closed`, `wrong_thread`, and `file_corrupt` if pages cannot be read.
     package func statistics() throws -> StoreStatistics {
         let pins = try pins()
-        let usage = try StoreError.wrapping { () throws(StorageError) in
-            try view.snapshot.usage()
-        }
+        let usage = try StoreError.wrapping(view.snapshot.usage())
         let tables = Dictionary(usage.tables.map { ($0.id, $0) }, uniquingKeysWith: { a, _ in a })
         return StoreStatistics(
             version: version, schemaVersion: schema.version,

@@ -79,7 +79,7 @@ package final class StoreView {
     ///
     /// Throws `file_corrupt` if the table cannot be read.
     package func table(_ table: TableID) throws -> TableReader {
-        try StoreError.wrapping { () throws(StorageError) in try snapshot.table(table) }
+        try StoreError.wrapping(snapshot.table(table))
     }
 
     /// Returns the reader of a table's rows, for callers that keep it and use ``table(_:)-(TableID)`` for missing rows.
@@ -206,9 +206,7 @@ package final class StoreView {
 
     /// Returns one element of a list or a set; nil past the end.
     func listElement(_ property: Property, _ list: ListReader, _ index: Int) throws -> Value? {
-        let element = try StoreError.wrapping { () throws(StorageError) in
-            try list.element(at: index)
-        }
+        let element = try StoreError.wrapping(list.element(at: index))
         return element.map {
             Value($0, of: property.type, target: schema.target(of: property)?.table)
         }

@@ -17,9 +17,7 @@ extension Store {
         try check()
         if let nested = value.nested, nested.isRemoved { throw nested.removedError() }
         let view = try value.source.openView()
-        let file = try StoreError.wrapping { () throws(StorageError) in
-            try self.view.snapshot.file.hold()
-        }
+        let file = try StoreError.wrapping(self.view.snapshot.file.hold())
         let isPast = view.originalVersion != nil && pastViews[view.version] === view
         guard view.snapshot.file.identity == file.identity || isPast else {
             throw StoreError(.invalidArgument, "this value belongs to another store")
@@ -59,9 +57,7 @@ extension Store {
         for value: ReferencedValue, _ holder: VersionHolder
     ) throws -> ThreadSafeReference.Pin? {
         guard case .results(let results) = value, case .store = results.source else { return nil }
-        let version = try StoreError.wrapping { () throws(StorageError) in
-            try view.snapshot.frozen().shared()
-        }
+        let version = try StoreError.wrapping(view.snapshot.frozen().shared())
         return ThreadSafeReference.Pin(
             version: version,
             entry: coordinator.pins.add(.reference, holder, version: version.version))

@@ -106,9 +106,7 @@ extension NotificationDispatcher {
         let live = store.view
         guard store.isInWrite, live.generation != cleanGeneration else { return live }
         if let cleanView, cleanView.version == live.version { return cleanView }
-        let snapshot = try StoreError.wrapping { () throws(StorageError) in
-            try live.snapshot.frozen()
-        }
+        let snapshot = try StoreError.wrapping(live.snapshot.frozen())
         let view = StoreView(schema: store.committedSchema, snapshot: snapshot, isFrozen: true)
         cleanView = view
         return view
