@@ -58,7 +58,7 @@ extension Moonpool.LiveList: ScriptConvertible {
     }
     /// Returns the list.
     public func toScript(in conversion: ScriptConversion) throws -> ScriptOperand {
-        ScriptOperand(try conversion.context.storeModule.luaValue(of: engineForHosts))
+        ScriptOperand(try conversion.context.storeModule.luaValue(of: .list(engineForHosts)))
     }
 }
 
@@ -81,7 +81,7 @@ extension Moonpool.LiveSet: ScriptConvertible {
     }
     /// Returns the set.
     public func toScript(in conversion: ScriptConversion) throws -> ScriptOperand {
-        ScriptOperand(try conversion.context.storeModule.luaValue(of: engineForHosts))
+        ScriptOperand(try conversion.context.storeModule.luaValue(of: .set(engineForHosts)))
     }
 }
 
@@ -104,6 +104,6 @@ extension Moonpool.LiveMap: ScriptConvertible {
     }
     /// Returns the map.
     public func toScript(in conversion: ScriptConversion) throws -> ScriptOperand {
-        ScriptOperand(try conversion.context.storeModule.luaValue(of: engineForHosts))
+        ScriptOperand(try conversion.context.storeModule.luaValue(of: .map(engineForHosts)))
     }
 }

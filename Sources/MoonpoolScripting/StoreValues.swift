@@ -288,6 +288,6 @@ extension Moonpool.Results: ScriptConvertible {
     }
     /// Returns the results.
     public func toScript(in conversion: ScriptConversion) throws -> ScriptOperand {
-        ScriptOperand(try conversion.context.storeModule.luaValue(of: engineForHosts))
+        ScriptOperand(try conversion.context.storeModule.luaValue(of: .results(engineForHosts)))
     }
 }

@@ -56,22 +56,9 @@ extension StoreModule {
     ///
     /// Throws the errors of reading them.
     package func elements(of value: LuaValue) throws -> [LuaValue]? {
-        guard let userdata = value.userdata else { return nil }
-        if let list = userdata.object(as: ListHandle.type) {
-            return try list.collection.values().map(list.copied)
-        }
-        if let set = userdata.object(as: SetHandle.type) {
-            return try set.collection.values().map(set.copied)
-        }
-        if let results = userdata.object(as: ResultsHandle.type) {
-            let bridge = ValueBridge(results.handle, results.frozen)
-            return try results.references().map { bridge.lua(.object($0)) }
-        }
-        if let values = userdata.object(as: ValuesHandle.type) {
-            let bridge = ValueBridge(values.handle, values.frozen)
-            return try values.values.values().map(bridge.copied)
-        }
-        return nil
+        guard let held = value.userdata?.held else { return nil }
+        if case .nested = held.value { return nil }
+        return try held.elements()?.map(held.bridge.copied)
     }
 
     /// Returns the store that a live or frozen object of the script was read from; nil for other values.
@@ -109,31 +96,10 @@ extension StoreModule {
         return handle.userdata(ObjectReference(table: classSchema.table, key: key))
     }
 
-    /// Returns the Lua value of a list of one of the script's stores.
+    /// Returns the Lua value of results or of a collection of one of the script's stores.
     ///
-    /// Throws `invalid_argument` for a list of another store.
-    package func luaValue(of list: LiveList) throws -> LuaValue {
-        state.userdata(ListHandle(list, try handle(of: list.source), nil), ListHandle.type)
-    }
-
-    /// Returns the Lua value of a set of one of the script's stores.
-    ///
-    /// Throws `invalid_argument` for a set of another store.
-    package func luaValue(of set: LiveSet) throws -> LuaValue {
-        state.userdata(SetHandle(set, try handle(of: set.source), nil), SetHandle.type)
-    }
-
-    /// Returns the Lua value of a map of one of the script's stores.
-    ///
-    /// Throws `invalid_argument` for a map of another store.
-    package func luaValue(of map: LiveMap) throws -> LuaValue {
-        state.userdata(MapHandle(map, try handle(of: map.source), nil), MapHandle.type)
-    }
-
-    /// Returns the Lua value of results of one of the script's stores.
-    ///
-    /// Throws `invalid_argument` for results of another store.
-    package func luaValue(of results: Results) throws -> LuaValue {
-        try handle(of: results.source).value(of: results)
+    /// Throws `invalid_argument` for those of another store.
+    package func luaValue(of value: ReferencedValue) throws -> LuaValue {
+        try handle(of: value.source).userdata(value, at: nil)
     }
 }

@@ -42,24 +42,21 @@ extension StoreModule {
     /// Returns the contents of a value, or nil if it is not a Moonpool value.
     package func inspect(_ value: LuaValue) -> Inspection? {
         guard let userdata = value.userdata else { return nil }
-        if let (_, object) = userdata.liveObject?.stored { return .object(object) }
         if let value = json.value(userdata) {
             return .text(value == .null ? "null" : value.summary)
         }
-        if let results = userdata.object(as: ResultsHandle.type) {
-            return .results(results.results)
+        switch userdata.held?.value {
+        case .object(let object): return .object(object)
+        case .results(let results): return .results(results)
+        case .list(let list): return .list(list)
+        case .set(let set): return .set(set)
+        case .map(let map): return .map(map)
+        case .values(let values): return .values(values)
+        case .nested(let nested): return .nested(nested)
+        case .store, nil: break
         }
         if let sections = userdata.object(as: SectionsHandle.type) {
             return .sections(sections.sections)
-        }
-        if let list = userdata.object(as: ListHandle.type) { return .list(list.collection) }
-        if let set = userdata.object(as: SetHandle.type) { return .set(set.collection) }
-        if let map = userdata.object(as: MapHandle.type) { return .map(map.collection) }
-        if let values = userdata.object(as: ValuesHandle.type) { return .values(values.values) }
-        if let nested = userdata.object(as: NestedHandle.list)
-            ?? userdata.object(as: NestedHandle.map)
-        {
-            return .nested(nested.nested)
         }
         if let projection = userdata.object(as: ProjectionHandle.type) {
             return .projection(projection)

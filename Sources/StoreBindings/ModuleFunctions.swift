@@ -52,26 +52,11 @@ struct ModuleFunctions {
             return call.answer(.integer(object.key))
         }
         add("store_of") { call in
-            if let (type, _) = call.liveObject(1)?.stored {
-                return Self.store(type.handle, type.frozen, call)
+            guard let held = call[1].userdata?.held else {
+                throw call.typeError(1, "object, Results or collection")
             }
-            if let results = call.optionalObject(1, ResultsHandle.type) {
-                return Self.store(results.handle, results.frozen, call)
-            }
-            if let list = call.optionalObject(1, ListHandle.type) {
-                return Self.store(list.handle, list.frozen, call)
-            }
-            if let set = call.optionalObject(1, SetHandle.type) {
-                return Self.store(set.handle, set.frozen, call)
-            }
-            if let map = call.optionalObject(1, MapHandle.type) {
-                return Self.store(map.handle, map.frozen, call)
-            }
-            if let nested = call.nested(1) { return Self.store(nested.handle, nested.frozen, call) }
-            if let values = call.optionalObject(1, ValuesHandle.type) {
-                return Self.store(values.handle, values.frozen, call)
-            }
-            throw call.typeError(1, "object, Results or collection")
+            return held.frozen.map { call.answer($0, FrozenSpace.type) }
+                ?? call.answer(held.handle, StoreHandle.type)
         }
         add("svg") { call in
             guard let chart = try weak.module().chart(of: call[1]) else {
@@ -89,13 +74,6 @@ struct ModuleFunctions {
         table["null"] = module.null
         TransferModule(state: state, json: module.json).install(in: table)
         addMethodsAsFunctions(add)
-    }
-
-    private static func store(
-        _ handle: StoreHandle, _ frozen: FrozenSpace?, _ call: borrowing LuaCall
-    ) -> LuaAnswer {
-        if let frozen { return call.answer(frozen, FrozenSpace.type) }
-        return call.answer(handle, StoreHandle.type)
     }
 
     /// Adds each method as a function, for receivers with a property of the same name: `moonpool.observe(dog, …)`.
@@ -124,27 +102,7 @@ struct ModuleFunctions {
         if call.liveObject(1)?.stored != nil {
             return state.function(name, of: ObjectClass.methods)
         }
-        if call.optionalObject(1, ResultsHandle.type) != nil {
-            return state.function(name, of: ResultsHandle.type)
-        }
-        if call.optionalObject(1, ListHandle.type) != nil {
-            return state.function(name, of: ListHandle.type)
-        }
-        if call.optionalObject(1, SetHandle.type) != nil {
-            return state.function(name, of: SetHandle.type)
-        }
-        if call.optionalObject(1, MapHandle.type) != nil {
-            return state.function(name, of: MapHandle.type)
-        }
-        if call.optionalObject(1, NestedHandle.list) != nil {
-            return state.function(name, of: NestedHandle.list)
-        }
-        if call.optionalObject(1, NestedHandle.map) != nil {
-            return state.function(name, of: NestedHandle.map)
-        }
-        if call.optionalObject(1, ValuesHandle.type) != nil {
-            return state.function(name, of: ValuesHandle.type)
-        }
+        if let live = call[1].userdata?.swiftObject as? any LiveHandle { return live.method(name) }
         if call.optionalObject(1, StoreHandle.type) != nil {
             return state.function(name, of: StoreHandle.type)
         }

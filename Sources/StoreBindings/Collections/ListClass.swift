@@ -123,6 +123,7 @@ final class ListHandle: CollectionHandle, PositionsHandle {
     }
 
     var elements: LiveList { collection }
+    var stored: ReferencedValue? { .list(collection) }
 
     private static let own: [LuaMethod<ListHandle>] = [
         LuaMethod("clear") { list, _ in

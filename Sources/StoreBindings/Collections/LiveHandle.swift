@@ -11,12 +11,18 @@ protocol LiveHandle: AnyObject, SendableMetatype {
     /// Whether the content can be read.
     var isValid: Bool { get }
     var luaClass: LuaClass<Self> { get }
+    /// The content as a value of the store; nil for content that other threads cannot receive.
+    var stored: ReferencedValue? { get }
     /// Returns the same content in a version, or in the live store if the space is nil; nil if it does not exist there.
     func moved(to space: FrozenSpace?) throws -> Self?
 }
 
 extension LiveHandle {
     var bridge: ValueBridge { ValueBridge(handle, frozen) }
+    var stored: ReferencedValue? { nil }
+
+    /// Returns the function of a method; nil if the content does not have it.
+    func method(_ name: String) -> LuaFunction? { handle.state.function(name, of: luaClass) }
 
     /// The methods `is_valid`, `is_frozen`, `freeze` and `thaw`.
     static var versions: [LuaMethod<Self>] {

@@ -9,6 +9,7 @@ final class MapHandle: CollectionHandle {
     let handle: StoreHandle
     let frozen: FrozenSpace?
     private var kept: ResultsHandle?
+    var stored: ReferencedValue? { .map(collection) }
 
     init(_ map: LiveMap, _ handle: StoreHandle, _ frozen: FrozenSpace?) {
         collection = map
@@ -69,14 +70,9 @@ final class MapHandle: CollectionHandle {
             LuaMethod("__pairs") { map, call in
                 // The loop uses the entries at its start, so that it can change the map.
                 let entries = try map.collection.entries()
-                var next = 0
-                let step = call.state.makeFunction("next") { call in
-                    guard next < entries.count else { return call.answer(.nil) }
-                    next += 1
-                    let entry = entries[next - 1]
-                    return call.answer(.text(entry.key), map.lua(entry.value))
+                return try call.answer(pairs: entries.count) {
+                    (.text(entries[$0].key), map.lua(entries[$0].value))
                 }
-                return try call.answer([.function(step), call[1], .nil])
             }
         ],
         index: { _, index, _ in _ = try key(.integer(index)) },

@@ -17,6 +17,7 @@ final class NestedHandle: PositionsHandle {
     var luaClass: LuaClass<NestedHandle> { nested.kind == .list ? Self.list : Self.map }
 
     var isValid: Bool { nested.isValid }
+    var stored: ReferencedValue? { .nested(nested) }
 
     func moved(to space: FrozenSpace?) throws -> NestedHandle? {
         let store = handle.store
@@ -100,14 +101,9 @@ final class NestedHandle: PositionsHandle {
         metamethods: sharedMetamethods + [
             LuaMethod("__pairs") { map, call in
                 let items = try map.nested.items()
-                var next = 0
-                let step = call.state.makeFunction("next") { call in
-                    guard next < items.count else { return call.answer(.nil) }
-                    next += 1
-                    let (key, item) = items[next - 1]
-                    return call.answer(.text(key ?? ""), map.bridge.lua(item))
+                return try call.answer(pairs: items.count) {
+                    (.text(items[$0].key ?? ""), map.bridge.lua(items[$0].item))
                 }
-                return try call.answer([.function(step), call[1], .nil])
             }
         ],
         other: { map, key, result in
@@ -206,9 +202,7 @@ extension ValueBridge {
     func lua(_ item: NestedCollection.Item) -> LuaValue {
         switch item {
         case .value(let value): return lua(value)
-        case .nested(let nested):
-            let child = NestedHandle(nested, handle, frozen)
-            return handle.state.userdata(child, child.luaClass)
+        case .nested(let nested): return handle.userdata(.nested(nested), at: frozen)
         }
     }
 

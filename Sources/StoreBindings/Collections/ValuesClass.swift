@@ -14,6 +14,7 @@ final class ValuesHandle: RowsHandle {
     }
 
     var isValid: Bool { values.isValid }
+    var stored: ReferencedValue? { .values(values) }
     var luaClass: LuaClass<ValuesHandle> { Self.type }
 
     func moved(to space: FrozenSpace?) throws -> ValuesHandle? {
@@ -218,12 +219,20 @@ extension CollectionHandle {
 extension LuaCall {
     /// Answers `__pairs` for the elements at the start of the loop, with their 1-based indexes; elements can be nil.
     func answer(elements: [LuaValue]) throws -> LuaAnswer {
+        try answer(pairs: elements.count) { (.integer(Int64($0 + 1)), elements[$0]) }
+    }
+
+    /// Answers `__pairs` with the pairs at indexes below a count.
+    func answer(
+        pairs count: Int, _ pair: @escaping (Int) -> (LuaValue, LuaValue)
+    ) throws -> LuaAnswer {
         let receiver = self[1]
         var next = 0
         let step = state.makeFunction("next") { call in
-            guard next < elements.count else { return call.answer(.nil) }
+            guard next < count else { return call.answer(.nil) }
             next += 1
-            return call.answer(.integer(Int64(next)), elements[next - 1])
+            let (key, value) = pair(next - 1)
+            return call.answer(key, value)
         }
         return try answer([.function(step), receiver, .nil])
     }

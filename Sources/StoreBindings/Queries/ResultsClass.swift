@@ -72,6 +72,7 @@ final class ResultsHandle: RowsHandle {
     }
 
     var isValid: Bool { results.isValid }
+    var stored: ReferencedValue? { .results(results) }
     var luaClass: LuaClass<ResultsHandle> { Self.type }
 
     func moved(to space: FrozenSpace?) -> ResultsHandle? {

@@ -208,16 +208,7 @@ extension StoreHandle {
                 try handle.store.delete(object)
                 return .none
             }
-            let results: Results
-            if let handle = call.optionalObject(2, ResultsHandle.type) {
-                results = handle.results
-            } else if let list = call.optionalObject(2, ListHandle.type) {
-                results = try Results(list.collection)
-            } else if let set = call.optionalObject(2, SetHandle.type) {
-                results = try Results(set.collection)
-            } else if let map = call.optionalObject(2, MapHandle.type) {
-                results = try Results(map.collection)
-            } else {
+            guard let results = try call[2].userdata?.held?.results() else {
                 if call.optionalObject(2, UnmanagedObject.type) != nil {
                     throw StoreError(
                         .invalidObject, "this object is not in a store, so it cannot be deleted")

@@ -23,29 +23,7 @@ final class ReferenceBox {
 extension StoreModule {
     /// Returns the thread-safe form of a value and its store; nil for values that cannot be sent to another thread.
     func referenced(_ userdata: LuaUserdata) -> (ReferencedValue, StoreHandle)? {
-        if let (type, object) = userdata.liveObject?.stored {
-            return (.object(object), type.handle)
-        }
-        if let results = userdata.object(as: ResultsHandle.type) {
-            return (.results(results.results), results.handle)
-        }
-        if let list = userdata.object(as: ListHandle.type) {
-            return (.list(list.collection), list.handle)
-        }
-        if let set = userdata.object(as: SetHandle.type) {
-            return (.set(set.collection), set.handle)
-        }
-        if let map = userdata.object(as: MapHandle.type) {
-            return (.map(map.collection), map.handle)
-        }
-        if let nested = userdata.object(as: NestedHandle.list)
-            ?? userdata.object(as: NestedHandle.map)
-        {
-            return (.nested(nested.nested), nested.handle)
-        }
-        if let values = userdata.object(as: ValuesHandle.type) {
-            return (.values(values.values), values.handle)
-        }
+        if let held = userdata.held { return (held.value, held.handle) }
         if let handle = userdata.object(as: StoreHandle.type) {
             return (.store(.store(handle.store)), handle)
         }
@@ -85,24 +63,7 @@ extension StoreHandle {
         guard let value = try store.resolve(reference, for: holder) else { return .nil }
         var space: FrozenSpace?
         if case .frozen(let view) = value.source { space = frozenSpace(of: view) }
-        switch value {
-        case .store:
-            return space.map { state.userdata($0, FrozenSpace.type) }
-                ?? state.userdata(self, StoreHandle.type)
-        case .object(let object):
-            return space?.userdata(object.reference) ?? userdata(object.reference)
-        case .list(let list):
-            return state.userdata(ListHandle(list, self, space), ListHandle.type)
-        case .set(let set): return state.userdata(SetHandle(set, self, space), SetHandle.type)
-        case .map(let map): return state.userdata(MapHandle(map, self, space), MapHandle.type)
-        case .nested(let nested):
-            let made = NestedHandle(nested, self, space)
-            return state.userdata(made, made.luaClass)
-        case .values(let values):
-            return state.userdata(ValuesHandle(values, self, space), ValuesHandle.type)
-        case .results(let results):
-            return state.userdata(ResultsHandle(results, self, space), ResultsHandle.type)
-        }
+        return userdata(value, at: space)
     }
 
     /// The method `store:resolve(reference)`.

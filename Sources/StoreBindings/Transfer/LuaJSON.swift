@@ -159,36 +159,26 @@ struct LuaJSON {
             guard let type = live.type as? ObjectClass else { throw Self.refusal("this", path) }
             return try write(type.reference(live.key), type.source.openView(), to: &json)
         }
-        if let results = userdata.object(as: ResultsHandle.type) {
-            let view = try results.results.source.openView()
-            json.beginArray()
-            for reference in try results.references() {
-                try checkMemory(of: json)
-                try write(reference, view, to: &json)
+        if let held = userdata.held {
+            let view = try held.value.source.openView()
+            switch held.value {
+            case .list(let list): return try write(list, to: &json)
+            case .set(let set): return try write(set, to: &json)
+            case .map(let map): return try write(map, to: &json)
+            case .nested(let nested):
+                return try RowEncoder(view: view)
+                    .write(nested.value(), Property("value", .mixed), to: &json)
+            case .values(let values):
+                let property = Property("values", values.property.type, collection: .list)
+                return try RowEncoder(view: view).write(.list(values.values()), property, to: &json)
+            case .object, .store, .results:
+                json.beginArray()
+                for case .object(let reference) in try held.elements() ?? [] {
+                    try checkMemory(of: json)
+                    try write(reference, view, to: &json)
+                }
+                return json.endArray()
             }
-            return json.endArray()
-        }
-        if let list = userdata.object(as: ListHandle.type) {
-            return try write(list.collection, to: &json)
-        }
-        if let set = userdata.object(as: SetHandle.type) {
-            return try write(set.collection, to: &json)
-        }
-        if let map = userdata.object(as: MapHandle.type) {
-            return try write(map.collection, to: &json)
-        }
-        if let nested = userdata.object(as: NestedHandle.list)
-            ?? userdata.object(as: NestedHandle.map)
-        {
-            let view = try nested.nested.source.openView()
-            return try RowEncoder(view: view)
-                .write(try nested.nested.value(), Property("value", .mixed), to: &json)
-        }
-        if let values = userdata.object(as: ValuesHandle.type)?.values {
-            return try RowEncoder(view: try values.source.openView())
-                .write(
-                    .list(try values.values()),
-                    Property("values", values.property.type, collection: .list), to: &json)
         }
         switch value(userdata) {
         case nil: throw Self.refusal("this kind of value", path)

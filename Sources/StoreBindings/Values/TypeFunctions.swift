@@ -7,28 +7,25 @@ import ObjectStore
 /// Lua represents data and strings as strings, and floats and doubles as numbers. An empty list looks like an empty
 /// map.
 enum TypeFunctions {
+    private typealias Item = NestedCollection.Item
+
     /// Implements `moonpool.type_of(object, property)` and `moonpool.type_of(collection, index or key)`.
     static func typeOf(_ call: borrowing LuaCall) throws -> LuaAnswer {
-        if let (_, object) = call.liveObject(1)?.stored {
+        let item: NestedCollection.Item?
+        switch call[1].userdata?.held?.value {
+        case .object(let object):
             let property = try object.classSchema.requireProperty(call.text(2))
             return call.answer(.text(try name(of: property, of: object)))
-        }
-        let item: NestedCollection.Item?
-        if let list = call.optionalObject(1, ListHandle.type) {
-            item = try list.collection.element(at: position(call)).map(NestedCollection.Item.value)
-        } else if let set = call.optionalObject(1, SetHandle.type) {
-            item = try set.collection.element(at: position(call)).map(NestedCollection.Item.value)
-        } else if let map = call.optionalObject(1, MapHandle.type) {
-            item = try map.collection.value(forKey: call.text(2)).map(NestedCollection.Item.value)
-        } else if let list = call.optionalObject(1, NestedHandle.list) {
-            item = try list.nested.item(at: position(call))
-        } else if let map = call.optionalObject(1, NestedHandle.map) {
-            item = try map.nested.item(forKey: call.text(2))
-        } else if let values = call.optionalObject(1, ValuesHandle.type) {
-            let (all, position) = (try values.values.values(), try position(call))
+        case .list(let list): item = try list.element(at: position(call)).map(Item.value)
+        case .set(let set): item = try set.element(at: position(call)).map(Item.value)
+        case .map(let map): item = try map.value(forKey: call.text(2)).map(Item.value)
+        case .nested(let nested) where nested.kind == .list:
+            item = try nested.item(at: position(call))
+        case .nested(let nested): item = try nested.item(forKey: call.text(2))
+        case .values(let values):
+            let (all, position) = (try values.values(), try position(call))
             item = all.indices.contains(position) ? .value(all[position]) : nil
-        } else {
-            throw call.typeError(1, "object or collection")
+        case .results, .store, nil: throw call.typeError(1, "object or collection")
         }
         guard let item else { return call.answer(.nil) }
         return call.answer(.text(name(of: item)))

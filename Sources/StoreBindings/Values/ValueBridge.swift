@@ -55,16 +55,10 @@ struct ValueBridge {
     /// Returns the list, set or map of a property.
     func collection(_ property: Property, of object: LiveObject) throws -> LuaValue {
         switch property.collection {
-        case .list:
-            let list = try object.list(property.name)
-            return state.userdata(ListHandle(list, handle, frozen), ListHandle.type)
-        case .set:
-            let set = try object.set(property.name)
-            return state.userdata(SetHandle(set, handle, frozen), SetHandle.type)
-        case .map:
-            let map = try object.map(property.name)
-            return state.userdata(MapHandle(map, handle, frozen), MapHandle.type)
-        case nil: return lua(try object.value(property.name))
+        case .list: handle.userdata(.list(try object.list(property.name)), at: frozen)
+        case .set: handle.userdata(.set(try object.set(property.name)), at: frozen)
+        case .map: handle.userdata(.map(try object.map(property.name)), at: frozen)
+        case nil: lua(try object.value(property.name))
         }
     }
 
@@ -338,24 +332,8 @@ struct ValueBridge {
 
     /// Returns the elements of a list, a set, their values, or Results; nil for other values.
     func elements(of userdata: LuaUserdata) throws -> [Value]? {
-        if let list = userdata.object(as: ListHandle.type) {
-            return try own(try list.collection.values(), of: list.handle)
-        }
-        if let set = userdata.object(as: SetHandle.type) {
-            return try own(try set.collection.values(), of: set.handle)
-        }
-        if let values = userdata.object(as: ValuesHandle.type) {
-            return try own(try values.values.values(), of: values.handle)
-        }
-        if let results = userdata.object(as: ResultsHandle.type) {
-            return try own(try results.references().map(Value.object), of: results.handle)
-        }
-        if let nested = userdata.object(as: NestedHandle.list),
-            case .list(let elements) = try nested.nested.value()
-        {
-            return try own(elements, of: nested.handle)
-        }
-        return nil
+        guard let held = userdata.held else { return nil }
+        return try held.elements().map { try own($0, of: held.handle) }
     }
 
     /// Converts values of a store in another handle, where object keys refer to different objects.
