@@ -75,7 +75,7 @@ public final class StorePool: Sendable {
     /// Runs `body` in a write transaction, commits when it returns, and returns its result.
     ///
     /// Waits for other writers without blocking a thread. An error of `body` rolls back the write. Throws the errors of
-    /// ``Store/write(withoutNotifying:_:)``.
+    /// `Store.write`.
     @discardableResult  // because most writes have no result
     public func write<R: Sendable>(
         _ body: @Sendable (Transaction) throws -> R

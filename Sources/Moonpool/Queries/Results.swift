@@ -84,7 +84,7 @@ public struct Results<M: Model>: RandomAccessCollection {
 
     // MARK: Explaining
 
-    /// The query as a text for ``where(_:_:)``.
+    /// The query as a text for `where`.
     ///
     /// Objects and data, which have no literal, are shown as `$1`, `$2` ….
     public var predicate: String { words.text }

@@ -24,7 +24,7 @@ extension Store {
 
     /// Runs `body` in a write transaction and commits when it returns.
     ///
-    /// See ``write(withoutNotifying:timeout:_:)``.
+    /// See `write`.
     nonisolated(nonsending) public func write(
         withoutNotifying silenced: [NotificationToken] = [], timeout: Duration? = nil,
         _ body: (Transaction) throws -> Void
@@ -74,7 +74,7 @@ extension Store {
     ///
     /// Blocks the thread while it waits for other writers.
     ///
-    /// It otherwise equals ``write(withoutNotifying:timeout:_:)``.
+    /// It otherwise equals `write`.
     @discardableResult  // because most writes have no result
     public func writeNow<R>(
         withoutNotifying silenced: [NotificationToken] = [], timeout: Duration? = nil,

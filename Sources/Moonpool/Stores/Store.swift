@@ -31,7 +31,7 @@ public final class Store {
     ///   - options: Durability and limits.
     ///   - isolation: The actor that the store belongs to.
     ///   - migration: Adapts the data to the new schema, in one transaction.
-    /// - Throws: ``StoreError``: `invalid_schema` for a model that cannot be stored, `migration_needed`,
+    /// - Throws: `StoreError`: `invalid_schema` for a model that cannot be stored, `migration_needed`,
     ///   `version_too_low`, `file_corrupt`, `file_format_too_new`, `read_only`, `disk_full`, `invalid_argument`.
     public convenience init(
         _ location: StoreLocation, models: any ObjectModel.Type..., version: Int = 0,
