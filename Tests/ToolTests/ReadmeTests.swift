@@ -89,6 +89,10 @@ import Testing
     /// The pages whose blocks are complete scripts; the other pages show parts of scripts.
     static let scripts = [
         "README.md", "Sources/ObjectStore/ObjectStore.docc/DataModel.md",
+        "Sources/ObjectStore/ObjectStore.docc/Observing.md",
+        "Sources/ObjectStore/ObjectStore.docc/History.md",
+        "Sources/ObjectStore/ObjectStore.docc/Collections.md",
+        "Sources/ObjectStore/ObjectStore.docc/DecimalAndMixedValues.md",
         "Sources/ScriptHost/ScriptHost.docc/NumberedMigrations.md",
         "Sources/Transfer/Transfer.docc/Transfer.md",
         "Sources/ScriptHost/ScriptHost.docc/Workers.md",

@@ -166,7 +166,7 @@
 ---print(plot:svg():match("^<svg") ~= nil)  --> true
 ---```
 ---@field plot fun(self: moonpool.Results<T>, x: string, y: string, options?: moonpool.PlotOptions): moonpool.Plot
----Describes how the query runs and what observing it costs.
+---Describes the plan of the query and the cost of observing it.
 ---
 ---```lua
 ---print(dogs:where("breed == 'boxer'"):explain():match("index") ~= nil)  --> true

@@ -74,7 +74,7 @@ function moonpool.prompt.paint(text, style) end
 ---@return integer
 function moonpool.prompt.width(text) end
 
----Returns a text that takes at most so many columns; a cut text ends in an ellipsis.
+---Returns a text cut to a number of columns; a cut text ends in an ellipsis.
 ---
 ---```lua
 ---print(moonpool.prompt.truncate("Rex the dog", 4))  --> Rex…

@@ -20,7 +20,7 @@ moonpool.migrate = {}
 ---@return string
 function moonpool.migrate.plan(store, schema) end
 
----Reports what a schema change would lose or break, checked against the data.
+---Reports data that a schema change would lose or break.
 ---
 ---Errors: invalid_argument, invalid_schema, file_corrupt
 ---

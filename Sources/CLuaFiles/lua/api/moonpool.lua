@@ -57,8 +57,8 @@ moonpool = {}
 ---@overload fun(options: moonpool.OpenOptions): moonpool.Store
 function moonpool.open(path) end
 
----Opens the default store, which moonpool.default_configuration describes; without one, the file `default.moonpool` in
----the working directory. Returns the open store until it is closed or configured in another way.
+---Returns the default store. Opens the store that moonpool.default_configuration describes, otherwise the file
+---`default.moonpool` in the working directory.
 ---
 ---Errors: invalid_argument, invalid_schema, migration_needed, version_too_low, file_corrupt, file_format_too_new,
 ---disk_full

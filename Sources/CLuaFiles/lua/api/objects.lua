@@ -52,7 +52,7 @@ function Object:is_frozen() end
 ---@return self
 function Object:freeze() end
 
----Returns the live object or collection of a frozen one; nil if it no longer exists.
+---Returns the live object or collection of a frozen one; nil if it was deleted.
 ---
 ---Errors: closed
 ---
@@ -75,8 +75,7 @@ function Object:thaw() end
 ---@return table
 function Object:to_table(depth) end
 
----Returns the value of a path that comes as text: a value, a collection, or a table if the path leads to several
----values.
+---Returns the value at a path: a value, a collection, or a table if the path leads to several values.
 ---
 ---Errors: unknown_property, invalid_query, invalid_object
 ---

@@ -11,7 +11,8 @@
 ---```
 ---@class moonpool.ObserveOptions
 ---@help observe options
----Notifies only for changes of these key paths. Default: all properties, four levels of links deep.
+---Notifies only for changes of these key paths. Default: all properties of the objects, and of objects within three
+---links.
 ---@field keypaths string[]|string|nil
 ---@field name? string The name of the observer in reports.
 ---@field debounce? number Debounces: notifies once no change has occurred for this many seconds.
@@ -19,8 +20,9 @@
 ---@field once? boolean Ends the observation with the first call that reports a change. The initial call does not count.
 ---@field on? moonpool.Worker Calls the function on the event loop of this worker. The function must not capture locals.
 ---@field initial? boolean For observe_value: calls the function at the next delivery, with the present value and nil.
----For observe_value: calls the function also before the store moves to a change, with nil, the old value and true. The
----store still shows the old values and cannot be changed; before the commit of an own write, it shows the new ones.
+---For observe_value: also calls the function before the store moves to a change, with nil, the old value and true. The
+---store still shows the old values and cannot be changed; before the commit of a write of this store, it shows the new
+---ones.
 ---@field prior? boolean
 
 ---A registered observer. It stays active while the token is alive and valid.

@@ -83,7 +83,7 @@
 ---print((pcall(store.write, store, function() rex.name = "rex" end)))  --> false
 ---```
 ---@field pattern? string
----Whether no two objects of the class may have the same value. The values are indexed; objects with nil are exempt.
+---Whether all objects of the class must have different values. The values are indexed; objects with nil are exempt.
 ---
 ---Errors: duplicate_key
 ---

@@ -116,7 +116,7 @@ function ProjectedResults:where(predicate, ...) end
 ---@return moonpool.ProjectedResults
 function ProjectedResults:sorted(path, order) end
 
----Returns the projections of objects that differ in key paths of the class.
+---Returns the first projection for each value of key paths of the class.
 ---
 ---Errors: unknown_property, invalid_query
 ---
@@ -127,7 +127,7 @@ function ProjectedResults:sorted(path, order) end
 ---@return moonpool.ProjectedResults
 function ProjectedResults:distinct(...) end
 
----Returns at most a number of projections.
+---Returns at most the first count projections.
 ---
 ---Errors: invalid_argument
 ---

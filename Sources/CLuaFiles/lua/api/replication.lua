@@ -61,7 +61,7 @@ local Replication = {}
 function Replication:stop() end
 
 ---Waits until the stream contains all commits of the store, or the store has all commits of the stream. Returns false
----if that takes longer than the given number of seconds, or 30.
+---after a timeout in seconds (default 30).
 ---
 ---Errors: closed
 ---

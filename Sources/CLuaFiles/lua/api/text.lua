@@ -84,7 +84,7 @@ function moonpool.csv.read(path, options) end
 ---@return fun(): table<string, any>
 function moonpool.csv.rows(path, options) end
 
----Writes rows to a CSV file; without names, those of all rows in alphabetical order.
+---Writes rows to a CSV file. The default columns are the names in all rows, in alphabetical order.
 ---
 ---Errors: invalid_argument, disk_full
 ---
