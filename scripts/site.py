@@ -54,7 +54,7 @@ def api_pages(topics):
             pages[path] += f"## {name}\n{body}"
     for name in parts.keys() - {"Overview"}:
         log.warning("the section '%s' of LuaAPI.md has no topic in site.yml", name)
-    return pages, "## Topics\n" + "\n".join(index)
+    return pages, "## Contents\n" + "\n".join(index)
 
 
 # The pages of the examples

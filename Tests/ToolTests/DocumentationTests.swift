@@ -40,6 +40,9 @@ import Testing
         let port = try #require(server.output.firstMatch(of: /port (\d+)/)).1
         for root in ["http://127.0.0.1:\(port)", "file://\(site)"] {
             let browser = try Browser()
+            try browser.open("\(root)/LuaAPI.html")
+            try browser.expect(
+                "document.querySelectorAll('a[href*=\"#results-\"]').length > 20", "true")
             try browser.open("\(root)/api/results.html")
             try browser.expect("document.querySelectorAll('pre code .kd').length > 10", "true")
             try browser.type("f")
