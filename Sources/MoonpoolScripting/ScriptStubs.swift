@@ -31,7 +31,7 @@ extension ScriptEngine {
     }
 }
 
-/// The annotations of the declarations of a host, by the names of globals.
+/// The annotations of a host's declarations, by global name.
 final class StubRegistry: Sendable {
     private let declarations = Mutex<[String: String]>([:])
 

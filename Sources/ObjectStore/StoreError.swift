@@ -2,7 +2,7 @@
 ///
 /// `code` is stable and intended for programs. `message` is a sentence with the cause, the location and the solution.
 public struct StoreError: Error, Hashable, Sendable {
-    /// A stable, open set of error codes; the spelling is what scripts see in `err.code`.
+    /// A stable, open set of error codes; scripts see the spelling in `err.code`.
     public struct Code: RawRepresentable, Hashable, Sendable {
         /// The spelling that scripts see in `err.code`.
         public let rawValue: String
@@ -94,7 +94,7 @@ extension StoreError {
         StoreError(code, "\(location): \(text)", detail: detail)
     }
 
-    /// Returns the end of the message, which says what to do; nil if the error was created without one.
+    /// Returns the end of the message, which names the fix; nil if the error was created without one.
     package func advice(for reader: Reader) -> String? {
         guard case .advice(let program, let script) = detail else { return nil }
         return reader == .program ? program : script

@@ -55,9 +55,9 @@ public final class Migration {
 
     /// Calls `body` with the old and the new form of each object, in the order of their creation.
     ///
-    /// A property of an old object that the model no longer has is removed by ``deleteProperty(_:of:)`` only. A new
-    /// class has no objects here; objects that the migration creates are in ``transaction``. The objects of
-    /// a class without a model are in ``oldObjects(_:)``.
+    /// Only ``deleteProperty(_:of:)`` removes a property that the model does not have. A new class has no objects here;
+    /// objects that the migration creates are in ``transaction``. The objects of a class without a model are in
+    /// ``oldObjects(_:)``.
     ///
     /// Throws `unknown_class` and the errors of `body`.
     public func forEach<M: ObjectModel>(
@@ -70,7 +70,7 @@ public final class Migration {
         }
     }
 
-    /// Deletes the values of a property that the model no longer has.
+    /// Deletes the values of a property that the model does not have.
     ///
     /// Returns false if the file does not have the property. Throws `unknown_class`, and `invalid_schema` if the model
     /// still has the property.

@@ -11,7 +11,7 @@ public protocol ChangeReporting<Change> {
     associatedtype Change: Sendable
     /// The type whose properties the observed paths name: the ``Fields`` of a model, or a projection.
     associatedtype PathRoot
-    /// The source of the changes of the content.
+    /// The source of changes of the content.
     ///
     /// Throws `invalid_argument` for a literal.
     var _changes: LiveChanges<Change, PathRoot> { get throws }
@@ -152,7 +152,7 @@ extension LiveList: LiveCollection {
 
     /// The stored list.
     public var _collection: StoredCollection { get throws { try StoredCollection(content) } }
-    /// The source of the changes of the list.
+    /// The source of changes of the list.
     public var _changes: LiveChanges<CollectionChange<[Element.FrozenForm]>, Fields<Element.Target>>
     {
         get throws {
@@ -169,7 +169,7 @@ extension LiveSet: LiveCollection {
 
     /// The stored set.
     public var _collection: StoredCollection { get throws { try StoredCollection(content) } }
-    /// The source of the changes of the set.
+    /// The source of changes of the set.
     public var _changes: LiveChanges<CollectionChange<[Element.FrozenForm]>, Fields<Element.Target>>
     {
         get throws {
@@ -186,7 +186,7 @@ extension LiveMap: LiveCollection {
 
     /// The stored map.
     public var _collection: StoredCollection { get throws { try StoredCollection(content) } }
-    /// The source of the changes of the map.
+    /// The source of changes of the map.
     public var _changes:
         LiveChanges<MapChange<[String: Element.FrozenForm]>, Fields<Element.Target>>
     {
@@ -216,7 +216,7 @@ extension Results: ChangeReporting {
     /// The report to an observer of the results.
     public typealias Change = CollectionChange<FrozenResults<M>>
 
-    /// The source of the changes of the results.
+    /// The source of changes of the results.
     public var _changes: LiveChanges<Change, Fields<M>> {
         let (context, results) = (table.context, engineResults)
         return LiveChanges(
@@ -232,6 +232,6 @@ extension Results: ChangeReporting {
 }
 
 extension BacklinkResults: ChangeReporting where M: Model {
-    /// The source of the changes of the linking objects.
+    /// The source of changes of the linking objects.
     public var _changes: LiveChanges<Results<M>.Change, Fields<M>> { results._changes }
 }

@@ -6,7 +6,7 @@ import Synchronization
 ///
 /// The rows of a change are plain values. A change contains everything since the previous one: changes of a slow
 /// consumer are combined, and neither the sequence nor a change keeps an old version of the file readable. A change
-/// takes time in proportion to the number of rows, because the rows are compared with those of the previous change.
+/// takes time proportional to the number of rows, because the rows are compared with those of the previous change.
 ///
 /// The sequence keeps the pool open. It ends, without an error, when its task is canceled and when the pool is closed.
 ///

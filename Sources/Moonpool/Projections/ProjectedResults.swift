@@ -52,7 +52,7 @@ public struct ProjectedResults<P: Projection>: Sequence {
 }
 
 extension ProjectedResults: ChangeReporting {
-    /// The source of the changes of the results.
+    /// The source of changes of the results.
     public var _changes: LiveChanges<CollectionChange<ProjectedRows<P>>, P> {
         let (context, content) = (results.table.context, results.engineResults)
         let source = self.source

@@ -2,7 +2,7 @@ import ObjectStore
 
 /// The properties of a projection by name and offset.
 enum ProjectionLayout<P: Projection> {
-    /// Returns the index of the property of a key path.
+    /// Returns the index of the property at a key path.
     ///
     /// Throws `invalid_argument` for a path of several steps and for a computed property, `invalid_schema` if the types
     /// of the map's paths differ from the struct.
@@ -19,7 +19,7 @@ enum ProjectionLayout<P: Projection> {
             "the key path to \(type(of: path).valueType) is not a property of '\(P.self)'")
     }
 
-    /// Returns the index of the property of an observed path, as text.
+    /// Returns the index of the property at an observed path, as text.
     static func text(of path: PartialKeyPath<P>) -> String {
         do { return String(try index(of: path)) } catch { ModelContext.trap(error) }
     }

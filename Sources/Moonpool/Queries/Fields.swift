@@ -41,7 +41,7 @@ extension Fields where M: Model {
     }
 }
 
-/// Returns the name of the property of a key path.
+/// Returns the name of the property at a key path.
 enum FieldName {
     static func of<M, V>(_ path: KeyPath<M, V>) -> String {
         func open<Known: ObjectModel>(_ type: Known.Type) throws -> String {

@@ -68,7 +68,7 @@ public struct Sections<Key: StoredValue, M: Model>: Sequence {
 }
 
 extension Sections: ChangeReporting {
-    /// The source of the changes of the sections.
+    /// The source of changes of the sections.
     public var _changes: LiveChanges<SectionsChange<Key, M>, Fields<M>> {
         let (context, content) = (table.context, self.content)
         return LiveChanges(

@@ -41,7 +41,7 @@ package final class FrozenVersion: Sendable {
         return made
     }
 
-    /// Returns the frozen version of a view that an observer no longer uses.
+    /// Returns the frozen version of a view that an observer has released.
     static func of(_ view: StoreView, leftBy context: ModelContext) throws -> FrozenVersion {
         if let known = context.latestFrozen, known.number == view.version { return known }
         let engine = try context.engine

@@ -130,7 +130,7 @@ public final class Transaction {
 
     /// Runs `body` as a part of the write, and returns its result.
     ///
-    /// An error of `body`, or of its first failed assignment, rolls back what `body` has changed, and is thrown; the
+    /// An error of `body`, or of its first failed assignment, rolls back the changes of `body` and is thrown; the
     /// write continues. Savepoints can be nested.
     ///
     /// ```swift

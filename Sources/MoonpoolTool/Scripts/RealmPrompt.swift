@@ -12,8 +12,8 @@ struct RealmPrompt: Sendable {
     private let options: RealmOptions
     private let target: String?
 
-    /// The arguments after the file.
-    private struct Words: ParsableArguments {
+    /// The arguments after the file; the usage shows the name of the type.
+    private struct Moonpool: ParsableArguments {
         @OptionGroup var realm: RealmOptionGroup
         @Option(help: "Keep the copy in this new store instead of memory.")
         var to: String?
@@ -21,7 +21,7 @@ struct RealmPrompt: Sendable {
 
     /// Parses the arguments after the file; after an error, prints the message and ends the process.
     init(_ path: String, _ words: [String]) {
-        let parsed = Words.parseOrExit(words)
+        let parsed = Moonpool.parseOrExit(words)
         self.path = path
         options = parsed.realm.options
         target = parsed.to

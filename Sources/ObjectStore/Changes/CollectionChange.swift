@@ -14,7 +14,7 @@ public struct CollectionChange {
         case update
         /// The collection could not be read in a version; the next call reports the changes since the last good one.
         ///
-        /// If the collection can no longer be observed, this is the last call.
+        /// If the error ends the observation, this is the last call.
         case error(StoreError)
     }
 

@@ -8,7 +8,7 @@ public struct ObjectChange {
         case deleted
         /// The object could not be read in a version; the next call reports the changes since the last good one.
         ///
-        /// If the object can no longer be observed, because its class was removed, this is the last call.
+        /// If the class was removed, this is the last call.
         case error(StoreError)
     }
 

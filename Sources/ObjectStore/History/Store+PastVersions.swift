@@ -27,7 +27,7 @@ extension Store {
     /// and reverts the copy to the version. It reads and writes the file's used pages once. While a view of the version
     /// is in use, another request for that version returns the same view at no cost.
     ///
-    /// Throws `out_of_range` for a version that does not exist yet or is no longer kept, `disk_full`, `closed`,
+    /// Throws `out_of_range` for a version outside of the history, `disk_full`, `closed`,
     /// `wrong_thread`.
     package func at(_ version: UInt64, for holder: VersionHolder = VersionHolder()) throws
         -> StoreView
@@ -86,7 +86,7 @@ extension Store {
 }
 
 extension Store {
-    /// Returns the history's summary of one version; nil if it is no longer kept.
+    /// Returns the history's summary of one version; nil if the history does not contain it.
     ///
     /// Reads the changes of the version. Throws `closed`, `wrong_thread`, `file_corrupt`.
     package func summary(of version: UInt64) throws -> VersionSummary? {

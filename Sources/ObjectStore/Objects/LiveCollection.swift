@@ -59,7 +59,7 @@ extension LiveCollection {
         return elements
     }
 
-    /// The error for a property that the schema no longer has with the type that the handle expects.
+    /// The error for a property that the schema does not have with the type that the handle expects.
     private var removed: StoreError {
         StoreError(
             .unknownProperty,

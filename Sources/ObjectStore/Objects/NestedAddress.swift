@@ -20,7 +20,7 @@ package struct NestedAddress: Hashable, Sendable {
         return found.flatMap { $0.isNested(kind) ? $0 : nil }
     }
 
-    /// Returns the address of the same collection after a step, and its value there; nil if it no longer exists.
+    /// Returns the address of the same collection after a step, and its value there; nil if it was removed.
     ///
     /// Insertions and removals before a collection inside a list change its address.
     func followed(along step: VersionStep) throws -> (address: NestedAddress, value: Value)? {

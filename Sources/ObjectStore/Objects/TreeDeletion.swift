@@ -24,7 +24,7 @@ struct TreeDeletion {
 
     private var view: StoreView { writer.store.view }
 
-    /// Deletes the roots that exist, and what belongs to them.
+    /// Deletes the roots that exist, and the objects that they own.
     mutating func delete(_ roots: [ObjectReference]) throws {
         for root in roots { try add(root) }
         let rootCount = found.count

@@ -81,7 +81,7 @@ package struct ProjectedPath: Sendable {
         path.plain?.components.count == 1 ? path.plain?.components[0].property : nil
     }
 
-    /// Throws `invalid_query`, and names what to write instead, unless each object has one value, possibly nil.
+    /// Throws `invalid_query`, with the fix in its message, unless each object has one value, possibly nil.
     package func requireOne(for purpose: String) throws { try path.requireOne(for: purpose) }
 
     /// Returns the property at the end of the path, and the object that has it; nil if several objects have it, after a

@@ -4,8 +4,8 @@ import ColumnStorage
 ///
 /// A path leads through links, lists, sets, maps, backlinks and embedded objects to values: `owner.name`,
 /// `toys.@max.price`, `toys[1].name`, `notes["food"]`, `notes.@keys`, `extra.scores[1]`. A name in backquotes is never a
-/// word of the predicate language. All users of paths compile them here, and then state what they accept, so a path
-/// means the same everywhere.
+/// word of the predicate language. All users of paths compile them here, and then state the values that they accept, so
+/// a path means the same everywhere.
 ///
 /// ```swift
 /// let path = try ValuePath("owner.name", class: dog, schema: schema)
@@ -100,7 +100,7 @@ package struct ValuePath: Sendable {
     /// Whether the values are the names of types.
     var isTypeName: Bool { reading.typeNames != nil }
 
-    /// Throws `invalid_query`, and names what to write instead, unless each object has one value, possibly nil.
+    /// Throws `invalid_query`, with the fix in its message, unless each object has one value, possibly nil.
     func requireOne(for purpose: String) throws(StoreError) {
         guard isToMany else { return }
         let list = dependencies.first?.components.firstIndex(where: \.isToMany)

@@ -103,7 +103,7 @@ struct RuleTest {
         if case .double(let number) = value { .float(Float(number)) } else { value }
     }
 
-    /// Returns what is wrong with a value, or with an element of a collection; nil for a valid one.
+    /// Returns the fault of a value, or of an element of a collection; nil for a valid one.
     func fault(of value: Value) throws -> (value: Value, rule: String)? {
         switch value {
         case .null: return nil

@@ -1,7 +1,7 @@
-/// One difference between the schema of a file and another one; the order of properties is none.
+/// One difference between the schema of a file and another schema. The order of properties makes no difference.
 ///
 /// This is the only comparison of schemas. Opening, `define`, migrations, plans, reports and merges of branches follow
-/// from it: each difference knows what existing objects lose, and how they get their values.
+/// from it: each difference knows the lost values and the new values of existing objects.
 package enum SchemaDifference: Hashable, Sendable {
     /// The file does not have the class.
     case classAdded(String)

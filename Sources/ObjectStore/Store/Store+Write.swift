@@ -117,7 +117,7 @@ extension Store {
 
     /// Runs `body` as a part of the open write transaction, and returns its result.
     ///
-    /// An error in `body` rolls back what `body` has changed, and is rethrown unchanged; the transaction stays open.
+    /// An error in `body` rolls back the changes of `body` and is rethrown unchanged; the transaction stays open.
     /// Savepoints can be nested. The handles of objects that `body` has created are then permanently invalid, and no
     /// other object gets their keys. Inside `body`, the transaction cannot be ended.
     ///

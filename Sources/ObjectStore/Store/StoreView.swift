@@ -27,7 +27,7 @@ package final class StoreView {
     package var generation: UInt64 { changeCount }
     private var changeCount: UInt64 = 0
 
-    /// Whether a frozen view was closed, so that it can no longer be read.
+    /// Whether a frozen view was closed, so that it cannot be read.
     package private(set) var isClosed = false
     /// The pin that names the holder of a frozen view.
     private var pin: VersionRegistry.Pin?

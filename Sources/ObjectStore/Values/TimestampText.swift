@@ -98,7 +98,7 @@ extension Timestamp: CustomStringConvertible {
 /// A time from a text, which may have more digits than the microseconds of a ``Timestamp``.
 ///
 /// ```swift
-/// PreciseTimestamp("2026-11-20T10:00:00.1234567Z")?.isExact  // false: 700 ns are left
+/// PreciseTimestamp("2026-11-20T10:00:00.1234567Z")?.isExact  // false: it has 700 ns
 /// ```
 package struct PreciseTimestamp: Hashable, Sendable {
     /// The last whole microsecond at or before the time.

@@ -21,7 +21,7 @@ struct QueryFault: Error, Equatable {
         self.cause = cause
     }
 
-    /// Counts the work for a token or a condition; throws if the script is stopped, or has no memory left.
+    /// Counts the work for a token or a condition; throws if the script is stopped, or has reached its memory limit.
     static func step() throws(QueryFault) {
         do throws(StoreError) {
             try StoreError.step(64)

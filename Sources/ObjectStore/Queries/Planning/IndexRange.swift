@@ -59,7 +59,7 @@ struct ColumnCondition {
     private(set) var upper: CompositeRange.Bound?
     private var prefix: [UInt8]?
 
-    /// Adds a condition; conditions that define no range are left to the test of each row.
+    /// Adds a condition; the test of each row evaluates conditions that define no range.
     mutating func add(_ test: ValueTest) {
         guard !test.matchesNull else {
             if case .never = test.form { equal = .null }

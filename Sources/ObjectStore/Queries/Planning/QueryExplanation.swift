@@ -1,7 +1,7 @@
 import ColumnStorage
 
 extension Results {
-    /// Returns a description of how the query runs and what an observer of it costs, with one sentence per line.
+    /// Returns a description of the query's plan and of an observer's cost, with one sentence per line.
     package func explain() throws -> String {
         let view = try source.openView()
         let name = try classSchema().name
@@ -90,7 +90,7 @@ extension Results {
 }
 
 extension CollectionValues {
-    /// Returns a description of how the values are found and what an observer of them costs, with one sentence per
+    /// Returns a description of the plan for the values and of an observer's cost, with one sentence per
     /// line.
     package func explain() throws -> String {
         let count =

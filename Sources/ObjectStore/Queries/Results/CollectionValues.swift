@@ -6,7 +6,7 @@ import ColumnStorage
 /// kept until the store's version or its open write transaction changes. The values of a map are in the order of their
 /// keys. The object is confined to the store's thread.
 ///
-/// Every member that reads throws `closed`, `wrong_thread`, and `invalid_object` if the collection no longer exists.
+/// Every member that reads throws `closed`, `wrong_thread`, and `invalid_object` if the collection was removed.
 package final class CollectionValues {
     /// One step applied to the values.
     package enum Step: Hashable, Sendable {

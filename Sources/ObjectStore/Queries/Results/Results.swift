@@ -48,7 +48,7 @@ public final class Results {
         return keys
     }
 
-    /// Throws if the query reads a class or property that is no longer in the schema.
+    /// Throws if the query reads a class or property that the schema does not contain.
     private func checkQuery(_ view: StoreView) throws {
         guard checkedSchema !== view.schema else { return }
         query = try query.followed(to: view.schema)
