@@ -147,6 +147,7 @@ package final class Environment: Sendable {
     /// The redo log; nil if LMDB alone ensures durability: for files that only this process can open, files that cannot
     /// be written, and all files if LMDB's headers have another layout than ``LMDBFormat`` describes.
     let log: RedoLog?
+    let replacement: ReplacementGuard
     /// The verification of pages before LMDB reads them.
     let pages: PageGuard
     /// The error of the open write, or of the one before it, after which it cannot continue; 0 if there is none.
@@ -210,12 +211,14 @@ package final class Environment: Sendable {
             throw error
         }
         claim = claimed
+        let replacement = ReplacementGuard(pointer, table: names[0].name)
+        self.replacement = replacement
         pages = PageGuard(pointer, location, names.map(\.name), isVerified: isVerified)
         log =
             isPrivate || options.readOnly || options.isPlain || !LMDBFormat.isKnown(pointer)
             ? nil
             : RedoLog(pointer, path: path, tables: names.map(\.name), recorder: changes) {
-                !(region?.isTaken ?? false)
+                !(region?.isTaken ?? false) && !replacement.isReplaced
             }
     }
 
@@ -230,6 +233,7 @@ package final class Environment: Sendable {
         lockFile = nil
         pathVerifier = nil
         claim = -1
+        replacement = ReplacementGuard()
         pointer = try Self.openScratch(of: live, tableCount: names.count)
         usedAtOpening = 0
         openWrite = OpenWrite(pointer, tableCount: names.count, isInMemory: false, nil)
@@ -337,6 +341,15 @@ package final class Environment: Sendable {
 
     /// Whether the lock file that LMDB has opened still has its name.
     var hasItsLockFile: Bool { lockFile == nil || LockFile.identity(of: path) == lockFile }
+
+    /// Whether the path still leads to the file.
+    package var isInPlace: Bool { pathVerifier?.isAtPath ?? true }
+
+    /// Returns the error for a file that another program has changed, and ends all writing to it.
+    package func replaced() -> StorageError {
+        replacement.note()
+        return StorageError(.replaced, call: "read", file: name)
+    }
 
     /// The file that another process reads from after every commit, and closes when it ends.
     package var commitSignalPath: String { path + "-lock" }
@@ -531,11 +544,13 @@ package final class Environment: Sendable {
             for reader in parked.spare { mdb_txn_abort(reader.pointer) }
             parked.spare = []
         }
-        if lockRegion?.isTaken == false, openWrite.reservation != nil {
+        let isReplaced = replacement.isReplaced
+        if lockRegion?.isTaken == false, openWrite.reservation != nil, !isReplaced {
             MapReservation.trim(pointer)
         }
-        if !isReadOnly, lockRegion != nil, let pathVerifier { seal(pathVerifier) }
+        if !isReadOnly, !isReplaced, lockRegion != nil, let pathVerifier { seal(pathVerifier) }
         lockRegion?.closeFile()
+        replacement.end()
         mdb_env_close(pointer)
         if claim >= 0 { Glibc.close(claim) }
         log?.removeFile()

@@ -109,8 +109,11 @@ final class PathVerifier: Sendable {
         return .known(size: Int(found.size), blocks: Int(found.blocks))
     }
 
-    /// Whether the path leads to the file.
-    var isAtPath: Bool { (try? lookUp()) != nil }
+    /// Whether the path leads to the file, as far as this can be looked up.
+    var isAtPath: Bool {
+        do throws(StorageError) { _ = try lookUp() } catch { return error.code != .replaced }
+        return true
+    }
 
     private func lookUp() throws(StorageError) -> shim_identity {
         var found = shim_identity()

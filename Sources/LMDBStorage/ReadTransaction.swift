@@ -132,11 +132,15 @@ package final class ReadTransaction {
             let version = FileVersion.of(pointer)
             atomicMemoryFence(ordering: .acquiring)
             let newest = environment.latestVersion()
-            if newest == version { return 0 }
+            if newest == version {
+                return environment.replacement.isReplaced ? StorageError.replacedCode : 0
+            }
             // A writer that was killed at the end of its commit leaves a version that LMDB does not read until the next
-            // write; until then the version does not change.
+            // write; until then the version does not change. Any other difference is that of another file's header.
             if let last, last == (version, newest) { isSame += 1 } else { isSame = 0 }
-            if isSame == stillAttempts { return 0 }
+            if isSame == stillAttempts {
+                return newest == version &+ 1 ? 0 : StorageError.replacedCode
+            }
             last = (version, newest)
             mdb_txn_reset(pointer)
             let code = mdb_txn_renew(pointer)

@@ -36,6 +36,14 @@ package enum ValueSeal {
         shim_xxh3(bytes.baseAddress, bytes.count)
     }
 
+    /// Returns a hash of 128 bits.
+    package static func hash128(
+        _ bytes: UnsafeRawBufferPointer, seed: UInt64
+    ) -> (high: UInt64, low: UInt64) {
+        let hash = XXH3_128bits_withSeed(bytes.baseAddress, bytes.count, seed)
+        return (hash.high64, hash.low64)
+    }
+
     @inline(__always)
     static func sum(_ value: UnsafeRawBufferPointer, _ key: UInt64, _ seed: UInt64) -> UInt32 {
         let sum = hash(value) ^ ((key &+ seed) &* 0x9E37_79B9_7F4A_7C15)

@@ -49,7 +49,7 @@ package struct StorageError: Error, Equatable, Sendable {
         package static let exists = Code(rawValue: "exists")
         /// Another process or store has the file open.
         package static let inUse = Code(rawValue: "in_use")
-        /// The path no longer leads to the file that processes have opened with it.
+        /// Another program has replaced, overwritten or truncated the open file, or its path no longer leads to it.
         package static let replaced = Code(rawValue: "replaced")
         /// The file needs a recovery with its log, but may not be written.
         package static let needsRecovery = Code(rawValue: "needs_recovery")
@@ -84,6 +84,8 @@ package struct StorageError: Error, Equatable, Sendable {
 
     /// The raw code for a step that the script's memory account refuses; LMDB and the system do not use it.
     static let memoryLimitCode: Int32 = -31_000
+    /// The raw code for a file that another program has changed.
+    static let replacedCode: Int32 = -31_001
 
     /// The check that finds folders.
     static let folder = "a folder"
@@ -242,6 +244,7 @@ package struct StorageError: Error, Equatable, Sendable {
         switch raw {
         case MDB_MAP_FULL: .mapFull
         case memoryLimitCode: .memoryLimit
+        case replacedCode: .replaced
         case MDB_READERS_FULL: .readersFull
         case MDB_INVALID: .notAStore
         case MDB_VERSION_MISMATCH: .newerFormat

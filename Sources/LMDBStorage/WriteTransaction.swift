@@ -10,7 +10,8 @@ import Synchronization
 // The life of a commit, from taking the write lock to waking the observers:
 //
 //  1. The write lock is acquired in the order of requests (WriteLockQueue), by this thread or earlier by the queue's.
-//  2. The path must still lead to the open file, and both files must have the same newest version (PathVerifier).
+//  2. The path must still lead to the open file, both files must have the same newest version (PathVerifier), and the
+//     version that the writer reads must still be in the file.
 //  3. The redo log decides how the commit will reach the device (CommitMode), and may begin a checkpoint.
 //  4. The changes are made in copies of pages that only LMDB knows, and recorded for the log (TransactionHandle, Cursor).
 //  5. `commit` writes the record of the changes to the log and waits until it is on the device.
@@ -49,10 +50,11 @@ package final class WriteTransaction {
 
     /// Begins a write of `user`; waits for the file's write lock, unless `ticket` is ready.
     ///
-    /// With `isFirst`, other writers that wait are passed. Throws `writeInProgress` if this thread already holds the lock.
+    /// With `isFirst`, other writers that wait are passed. `isUnchanged` returns whether the file still contains what the
+    /// caller has read. Throws `replaced`, and `writeInProgress` if this thread already holds the lock.
     package init(
         _ lease: EnvironmentLease, durability: Durability, ticket: WriteLockTicket? = nil,
-        by user: LockUser = .unnamed, isFirst: Bool = false
+        by user: LockUser = .unnamed, isFirst: Bool = false, isUnchanged: () -> Bool = { true }
     ) throws(StorageError) {
         self.lease = lease
         let environment = lease.environment
@@ -77,6 +79,9 @@ package final class WriteTransaction {
         do throws(StorageError) {
             var extent = FileExtent.unknown
             if let verifier = environment.pathVerifier { extent = try verifier.verify(newest) }
+            guard isUnchanged(), !environment.replacement.isReplaced else {
+                throw environment.replaced()
+            }
             try environment.openWrite.begin(environment.path, extent)
             mode = try environment.commitMode(durability, newest: newest)
         } catch {
@@ -116,7 +121,8 @@ package final class WriteTransaction {
         guard let ended = pointer else {
             throw StorageError(.closed, call: "commit", file: environment.name)
         }
-        let refused = environment.prepareChange(of: 0, isNew: true, in: ended)
+        var refused = environment.prepareChange(of: 0, isNew: true, in: ended)
+        if environment.replacement.isReplaced { refused = StorageError.replacedCode }
         if refused != 0 {
             let error = environment.failure(refused, "fallocate")
             abort()
@@ -224,6 +230,7 @@ extension Environment {
 
     /// Waits until every commit so far is on the device.
     package func sync() throws(StorageError) {
+        guard !replacement.isReplaced else { throw replaced() }
         guard let log, !isLockedHere else {
             return try check(mdb_env_sync(pointer, 1), "mdb_env_sync", path)
         }

@@ -17,7 +17,6 @@ enum Main {
         ProcessServices.restoreQuitSignal()
         // A file that reaches its size limit must raise an error instead of ending the process.
         ProcessServices.ignoreFileSizeSignal()
-        StoreFiles.explainLostPages(as: "moonpool", exitStatus: lostPagesStatus)
         let words = ProgramArguments.words
         if words.count > 1, MoonpoolCommand.takes(words[1]) {
             if words.count == 3, words[1] == "--generate-completion-script",
@@ -31,9 +30,6 @@ enum Main {
         }
         ProcessServices.exit(runAsLua(words))
     }
-
-    /// EX_IOERR of sysexits.h: an input/output error.
-    private static let lostPagesStatus: Int32 = 74
 
     private static func runAsLua(_ words: [String]) -> Int32 {
         do throws(LuaCommandLine.UsageError) {

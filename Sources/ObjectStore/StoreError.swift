@@ -160,6 +160,8 @@ extension StoreError.Code {
     public static let versionTooLow = Self(rawValue: "version_too_low")
     /// The file is damaged, or is not a store.
     public static let fileCorrupt = Self(rawValue: "file_corrupt")
+    /// Another program has replaced, overwritten or truncated the file while it was open.
+    public static let fileReplaced = Self(rawValue: "file_replaced")
     /// The file was written by a newer Moonpool.
     public static let fileFormatTooNew = Self(rawValue: "file_format_too_new")
     /// The disk, or the space reserved for the file, is full.

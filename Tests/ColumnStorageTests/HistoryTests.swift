@@ -19,8 +19,15 @@ import Testing
         for key in keys {
             let write = try environment.beginWrite()
             if first == 0 { first = write.handle.version }
-            let entry = HistoryLog.entry(changes(key))
-            try entry.withUnsafeBytes {
+            var entry = ByteWriter()
+            // Entries of older files have no identity.
+            if key % 2 == 0 {
+                HistoryLog.begin(&entry, 0, after: nil)
+            } else {
+                entry.word(0, bytes: 4)
+            }
+            changes(key).encode(into: &entry)
+            try entry.bytes.withUnsafeBytes {
                 try write.handle.put(
                     environment.history, write.handle.version, $0, append: true)
             }

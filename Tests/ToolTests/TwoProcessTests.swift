@@ -171,7 +171,7 @@ import Testing
         }
         _ = try folder.write("", to: "old.moonpool.go")
         let ended = try using.finish()
-        #expect(ended.output.contains("false\tclosed"), "\(ended.output)\(ended.error)")
+        #expect(ended.output.contains("false\tfile_replaced"), "\(ended.output)\(ended.error)")
         #expect(ended.output.contains("'\(old)' was renamed, deleted, replaced or overwritten"))
         guard change.contains("rename") else { return }
         // After all processes have closed the old file, the new file is unchanged.

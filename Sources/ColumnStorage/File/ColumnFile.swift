@@ -187,6 +187,13 @@ package final class ColumnFile: Sendable {
         try lease().takeTicket(by: user, patience: patience, notify: notify)
     }
 
+    /// Throws `replaced` if the path leads to another file, or to none.
+    package func requireInPlace() throws(StorageError) {
+        if environment?.isInPlace == false {
+            throw StorageError(.replaced, call: "stat", file: path)
+        }
+    }
+
     /// Returns a lease of the open file, which keeps it open.
     ///
     /// Throws `closed`.
@@ -275,11 +282,6 @@ package final class ColumnFile: Sendable {
             if error.code == .empty { return true }
         }
         return false
-    }
-
-    /// Ends the process with a message if pages of an open file can no longer be read.
-    package static func explainLostPages(as program: StaticString, exitStatus: Int32) {
-        LostPages.explain(as: program, status: exitStatus)
     }
 
     /// Removes the unfinished copies of this process, which is about to end.

@@ -3,10 +3,10 @@ import LMDBStorage
 /// The number of the file format.
 enum FileFormat {
     /// The format that this version writes and the newest one that it can read.
-    static let current: UInt32 = 3
+    static let current: UInt32 = 4
     /// The oldest format that can be read and written.
     ///
-    /// It has no ``ColumnDefinition/contents``.
+    /// It has no ``ColumnDefinition/contents``, and like the next one no ``CommitIdentity``.
     static let oldest: UInt32 = 2
     static let name = "format"
     static let magic: UInt32 = 0x4C4F_4F50
@@ -37,7 +37,7 @@ enum FileFormat {
         }
     }
 
-    /// Raises the number of a file in an older format, because the write defines what that format does not have.
+    /// Raises the number of a file in an older format, because the write adds an identity to the history.
     static func raise(_ handle: TransactionHandle, _ file: ColumnFile) throws(StorageError) {
         guard let stored = try stored(handle, file), number(stored, at: 4) < current else { return }
         try Metadata.write(name, bytes, in: handle, file.tables.meta)

@@ -20,13 +20,8 @@ extension ChangeSet {
         return writer.bytes
     }
 
-    /// Appends the four bytes of a word, least significant first, and the stored form.
-    func encode(after word: UInt32, into writer: inout ByteWriter) {
-        writer.word(UInt64(word), bytes: 4)
-        encode(into: &writer)
-    }
-
-    private func encode(into writer: inout ByteWriter) {
+    /// Appends the stored form.
+    func encode(into writer: inout ByteWriter) {
         writer.byte(Self.format | (schemaChanged ? Self.schemaBit : 0))
         var named = 0
         for (_, changes) in tables where !changes.isEmpty { named += 1 }

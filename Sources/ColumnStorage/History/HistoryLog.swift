@@ -5,15 +5,52 @@ import LMDBStorage
 ///
 /// Every commit appends its own entry in its own write transaction, even without changes, so a missing entry always
 /// means that older versions were trimmed. An entry is a bit for each shard of leaves that the commit has written to,
-/// the change set, and optionally a ``HistoryTrailer`` with the replaced values.
+/// the ``CommitIdentity`` if the highest bit of these is set, the change set, and optionally a ``HistoryTrailer`` with the
+/// replaced values.
 ///
 /// The functions use the given transaction and keep no state.
 package enum HistoryLog {
-    /// Returns the entry of a version, to be stored under its number.
-    static func entry(_ changes: ChangeSet, shards: UInt32 = 0) -> [UInt8] {
-        var writer = ByteWriter()
-        changes.encode(after: shards, into: &writer)
-        return writer.bytes
+    private static let identityBit: UInt32 = 1 << 31
+    private static let shardBytes = 4
+    /// The offset of the change set in a new entry.
+    static let headSize = shardBytes + CommitIdentity.size
+
+    /// Begins the entry of a commit.
+    static func begin(
+        _ entry: inout ByteWriter, _ shards: UInt32, after previous: CommitIdentity?
+    ) {
+        entry.word(UInt64(shards | identityBit), bytes: shardBytes)
+        CommitIdentity.append(previous, to: &entry)
+    }
+
+    /// Replaces the previous identity in a complete entry by that of its commit.
+    static func end(_ entry: inout ByteWriter) -> CommitIdentity {
+        let identity = entry.bytes.withUnsafeBytes { CommitIdentity(of: $0) }
+        identity.replace(in: &entry, at: shardBytes)
+        return identity
+    }
+
+    /// Returns the place of the identity in an entry; nil for an entry of an older file.
+    static func identityPlace(_ entry: UnsafeRawBufferPointer) -> UnsafeRawPointer? {
+        guard entry.count > headSize, let base = entry.baseAddress,
+            base.loadUnaligned(as: UInt32.self) & identityBit != 0
+        else { return nil }
+        return base + shardBytes
+    }
+
+    /// Returns an entry without the shards and the identity; nil if it is too short.
+    static func changeSet(_ entry: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer? {
+        let start = identityPlace(entry) == nil ? shardBytes : headSize
+        guard entry.count > start else { return nil }
+        return UnsafeRawBufferPointer(rebasing: entry[start...])
+    }
+
+    /// Returns the entry of a version; nil if it is no longer kept.
+    static func find(
+        _ version: UInt64, in table: Table, _ recent: DeltaBuffer, _ transaction: TransactionHandle
+    ) throws(StorageError) -> UnsafeRawBufferPointer? {
+        if let entry = recent.find(.history, version) { return entry }
+        return try transaction.get(table, version)
     }
 
     /// The changes that a reader must check when it skips versions.
@@ -37,16 +74,15 @@ package enum HistoryLog {
         var version = from
         while version < to {
             version += 1
-            var entry = recent.find(.history, version)
-            if entry == nil { entry = try transaction.get(table, version) }
-            guard let found = entry, found.count > shardBytes else { return .all }
-            traces.shards |= found.loadUnaligned(as: UInt32.self)
-            if ChangeSet.isSchemaChanged(found[shardBytes]) { traces.schemaChanged = true }
+            guard let entry = try find(version, in: table, recent, transaction),
+                let changes = changeSet(entry)
+            else { return .all }
+            traces.shards |= entry.loadUnaligned(as: UInt32.self)
+            if ChangeSet.isSchemaChanged(changes[0]) { traces.schemaChanged = true }
         }
         return traces
     }
 
-    static let shardBytes = 4
     /// The maximum space of entries; with more, old ones are removed even within the limit of versions.
     private static let sizeLimit = 64 << 20
     /// The size of a commit's entry from which the total size is checked.
@@ -148,9 +184,7 @@ package enum HistoryLog {
         _ bytes: UnsafeRawBufferPointer, _ transaction: TransactionHandle
     ) throws(StorageError) -> ChangeSet {
         do throws(DamagedEncoding) {
-            return try ChangeSet(
-                decoding: UnsafeRawBufferPointer(
-                    rebasing: bytes[Swift.min(shardBytes, bytes.count)...]))
+            return try ChangeSet(decoding: changeSet(bytes) ?? .init(start: nil, count: 0))
         } catch {
             throw StorageError(.damaged, call: "reading \(error.what)", file: transaction.file)
         }

@@ -31,8 +31,7 @@ extension WriteSession {
         guard hasValues || author != nil else { return }
         guard let reader = snapshot.source.reader else { return }
         writer.replace(
-            at: HistoryLog.shardBytes,
-            writer.bytes[HistoryLog.shardBytes] | ChangeSet.isFollowed)
+            at: HistoryLog.headSize, writer.bytes[HistoryLog.headSize] | ChangeSet.isFollowed)
         let start = writer.bytes.count
         writer.byte(0)
         var flags: UInt8 = 0

@@ -36,13 +36,19 @@ extension Snapshot {
         }
     }
 
+    /// Returns the identity of the commit of a version up to that of this snapshot; nil if it is no longer kept, or was
+    /// committed by a build without identities.
+    package func identity(of version: UInt64) throws(StorageError) -> CommitIdentity? {
+        guard let entry = try source.historyEntry(version),
+            let place = HistoryLog.identityPlace(entry)
+        else { return nil }
+        return CommitIdentity(at: place)
+    }
+
     /// Returns a reader of an entry after its shards; nil if there is no entry.
     func entryReader(_ version: UInt64) throws(StorageError) -> ByteReader? {
-        var found = try source.recent.find(.history, version)
-        if found == nil { found = try source.get(file.tables.history, version) }
-        guard let bytes = found, bytes.count > HistoryLog.shardBytes else { return nil }
-        return ByteReader(
-            UnsafeRawBufferPointer(rebasing: bytes[HistoryLog.shardBytes...]),
-            of: "an entry of the history")
+        guard let entry = try source.historyEntry(version), let bytes = HistoryLog.changeSet(entry)
+        else { return nil }
+        return ByteReader(bytes, of: "an entry of the history")
     }
 }

@@ -24,6 +24,7 @@ package final class Snapshot {
     /// Creates a live snapshot at the newest version.
     package init(_ file: ColumnFile) throws(StorageError) {
         source = SnapshotSource(file, try ReadTransaction(file.lease()))
+        source.watch()
         isFrozen = false
         spares = SpareReaders()
     }
@@ -59,6 +60,9 @@ package final class Snapshot {
         source.close()
         spares.keep(source, &tables)
     }
+
+    /// Whether the file still contains the version, as far as the identity of its commit shows.
+    package var isUnchanged: Bool { source.isUnchanged }
 
     /// The open file.
     package var file: ColumnFile { source.file }
@@ -119,7 +123,7 @@ package final class Snapshot {
     /// a few microseconds, independent of the size. `willMove` receives the newer version while this snapshot still
     /// shows the old one.
     ///
-    /// It must not be called inside a write.
+    /// It must not be called inside a write. Throws `replaced` if another program has changed the file.
     package func advance(
         _ willMove: ((Snapshot) -> Void)? = nil
     ) throws(StorageError) -> Snapshot? {
@@ -127,9 +131,11 @@ package final class Snapshot {
             !isFrozen && write == nil,
             "a frozen snapshot, or one with an open write, cannot advance")
         let old = try source.openReader()
+        try source.requireUnchanged()
         guard file.latestVersion() != old.version else { return nil }
         let next = try ReadTransaction(file.lease())
         guard next.version != old.version else { return nil }
+        try source.requireSuccessor(next)
         if let willMove { willMove(Snapshot(file, next, source.definitions)) }
         let left = Snapshot(leaving: old, of: source, source.definitions, spares)
         follow(from: old.version, to: next)
@@ -138,6 +144,7 @@ package final class Snapshot {
 
     private func follow(from version: UInt64, to next: ReadTransaction) {
         source.move(to: next)
+        source.watch()
         let traces = source.traces(since: version)
         if traces.schemaChanged { mayHaveNewSchema = true }
         for reader in tables.values
@@ -187,8 +194,8 @@ package final class Snapshot {
     ///
     /// Returns the previous version if the snapshot moved.
     ///
-    /// Throws `readOnly`, and `writeInProgress` if this thread has another write open on the file. For `willMove` see
-    /// ``advance(_:)``.
+    /// Throws `readOnly`, `replaced` if another program has changed the file, and `writeInProgress` if this thread has
+    /// another write open on it. For `willMove` see ``advance(_:)``.
     package func beginWrite(
         _ ticket: WriteLockTicket? = nil, by user: LockUser = .unnamed, isFirst: Bool = false,
         _ willMove: ((Snapshot) -> Void)? = nil
@@ -201,7 +208,7 @@ package final class Snapshot {
         }
         let transaction = try WriteTransaction(
             file.lease(), durability: file.options.durability, ticket: ticket, by: user,
-            isFirst: isFirst)
+            isFirst: isFirst, isUnchanged: { source.isUnchanged })
         let left = try advance(willMove)
         source.beginWrite(WriteSession(self, transaction))
         return left
@@ -226,6 +233,7 @@ package final class Snapshot {
         let next: ReadTransaction
         let committed: UInt64
         do throws(StorageError) {
+            try source.requireUnchanged()
             try session.prepare()
             // The reader slot is acquired while the write can still fail.
             next =
@@ -253,6 +261,7 @@ package final class Snapshot {
         let left = keepingLeft ? Snapshot(leaving: old, of: source, before, spares) : nil
         if next.version == committed {
             source.move(to: next)
+            source.watch(session.identity)
             for reader in tables.values
             where shards >> UInt32(FileTables.shard(of: reader.id)) & 1 != 0 {
                 reader.state.pointee.advanceEpoch()

@@ -24,6 +24,9 @@ package final class SnapshotSource {
     @exclusivity(unchecked) private var madeKeyPages: ListPages?
     /// The delta buffer of this version; nil until it is used.
     @exclusivity(unchecked) private var knownRecent: DeltaBuffer?
+    /// The identity of the version's commit, and its place in the map, for ``isUnchanged``; nil if it is not watched.
+    @exclusivity(unchecked) private var watched:
+        (place: UnsafeRawPointer, identity: CommitIdentity)?
     /// The index pages by shard; empty until one is used.
     @exclusivity(unchecked) private var indexPages: [IndexPages?] = []
     /// The buffers of this snapshot's writes, kept between them.
@@ -107,6 +110,7 @@ package final class SnapshotSource {
         reader = next
         isReaderShared = false
         knownRecent = nil
+        watched = nil
         forgetPages()
     }
 
@@ -150,6 +154,7 @@ package final class SnapshotSource {
     func close() {
         reader = nil
         knownRecent = nil
+        watched = nil
         forgetPages()
     }
 
@@ -174,6 +179,57 @@ package final class SnapshotSource {
         } catch {
             return .all
         }
+    }
+
+    /// Returns the history's entry of a version up to the committed one; nil if it is no longer kept.
+    func historyEntry(_ version: UInt64) throws(StorageError) -> UnsafeRawBufferPointer? {
+        guard let reader else { return nil }
+        return try HistoryLog.find(version, in: file.tables.history, recent, reader.handle)
+    }
+
+    // MARK: Changes by other programs
+
+    /// Records where the map has the identity of the version, which is `committed` if this process has just committed it.
+    func watch(_ committed: CommitIdentity? = nil) {
+        // A second opening of a file pins no version, and copies in memory cannot change.
+        guard file.options.keepsHistory else { return }
+        do throws(StorageError) {
+            guard let entry = try historyEntry(version),
+                let place = HistoryLog.identityPlace(entry)
+            else { return }
+            watched = (place, committed ?? CommitIdentity(at: place))
+        } catch {
+            // because: the next read of the damaged entry throws the error.
+        }
+    }
+
+    /// Whether the file still contains the version.
+    ///
+    /// Another program may have overwritten the file, also with a file whose newest version has the same number. Takes two
+    /// loads from the map.
+    @inline(__always)
+    var isUnchanged: Bool {
+        guard let watched else { return true }
+        return CommitIdentity(at: watched.place) == watched.identity
+    }
+
+    /// Throws `replaced` unless the file still contains the version.
+    func requireUnchanged() throws(StorageError) { if !isUnchanged { throw replaced } }
+
+    /// Throws `replaced` unless the file still contains the version, and a newer version continues it.
+    func requireSuccessor(_ next: ReadTransaction) throws(StorageError) {
+        guard isUnchanged, next.version > version else { throw replaced }
+        guard let watched,
+            let entry = try HistoryLog.find(
+                version, in: file.tables.history, DeltaBuffer.read(next.handle), next.handle)
+        else { return }
+        guard let place = HistoryLog.identityPlace(entry),
+            CommitIdentity(at: place) == watched.identity
+        else { throw replaced }
+    }
+
+    private var replaced: StorageError {
+        reader?.environment.replaced() ?? StorageError(.closed, call: "read", file: file.path)
     }
 
     /// Returns a node of the tail in the committed version.

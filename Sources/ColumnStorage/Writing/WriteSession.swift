@@ -51,6 +51,8 @@ package final class WriteSession {
     /// The number of open savepoints.
     @exclusivity(unchecked) package private(set) var savepointCount = 0
 
+    /// The identity of the commit; nil before it is prepared.
+    @exclusivity(unchecked) private(set) var identity: CommitIdentity?
     /// The size in bytes of a buffer from which its changes are stored before the commit; each kind of changes has
     /// buffers of its own.
     let bufferLimit: Int
@@ -109,9 +111,6 @@ package final class WriteSession {
     package func define(_ table: TableDefinition) throws(StorageError) {
         guard table.id.rawValue < TableID.limit - 1, table.columns.count < ColumnID.limit else {
             throw StorageError(.system, call: "too many tables or columns", file: file.path)
-        }
-        if table.columns.contains(where: \.isContents) {
-            try FileFormat.raise(transaction.handle, file)
         }
         isSchemaChanged = true
         incomingColumns = [:]
@@ -330,9 +329,13 @@ package final class WriteSession {
         var entry = ByteWriter(continuing: [])
         swap(&entry, &workspace.entry)
         defer { workspace.keep(&entry) }
-        changes.encode(after: shards, into: &entry)
+        let previous = try snapshot.identity(of: snapshot.version)
+        if previous == nil { try FileFormat.raise(handle, file) }
+        HistoryLog.begin(&entry, shards, after: previous)
+        changes.encode(into: &entry)
         let options = file.options
         if options.historyLimit > 0, options.keepsHistory { appendTrailer(to: &entry, changes) }
+        identity = HistoryLog.end(&entry)
         let space = try deltaBuffer.reserve(
             .history, handle.version, count: entry.bytes.count, file.tables, in: handle)
         space.copyBytes(from: entry.bytes)

@@ -29,7 +29,7 @@ extension Store {
     /// Waits while another thread or process writes, at most for the number of seconds of `timeout`.
     ///
     /// Throws `timed_out`, `already_in_write`, `read_only`, `closed`, `wrong_thread`, `disk_full`, `limit_exceeded` (observers keep
-    /// triggering each other), `too_many_versions` (more versions are pinned than the store allows).
+    /// triggering each other), `too_many_versions` (more versions are pinned than the store allows), `file_replaced`.
     public func beginWrite(timeout: Double? = nil) throws {
         try check()
         try ReadOnlySection.check()

@@ -230,7 +230,7 @@ extension Store {
     /// Returns whether the version changed.
     ///
     /// Returns false without any effect inside a write transaction, an observer or a default function. Throws `closed`,
-    /// `wrong_thread`, and the errors of reading the file.
+    /// `wrong_thread`, `file_replaced`, and the errors of reading the file.
     @discardableResult  // because many callers only need the delivery
     public func refresh() throws -> Bool {
         try check()
@@ -273,7 +273,9 @@ extension Store {
     ///
     /// Costs one load if no process has committed.
     package func fileMayHaveChanged() {
-        guard !isClosed, view.snapshot.file.latestVersion() != view.version else { return }
+        guard !isClosed,
+            view.snapshot.file.latestVersion() != view.version || !view.snapshot.isUnchanged
+        else { return }
         runTurn()
     }
 
@@ -293,7 +295,17 @@ extension Store {
     var anyThreadWakeup: @Sendable () -> Void { { [wakeup] in wakeup?.wake() } }
 
     private func advance() throws -> Bool {
-        let left = try StoreError.wrapping(view.snapshot.advance(willMove))
+        let left: Snapshot?
+        do {
+            left = try StoreError.wrapping { () throws(StorageError) in
+                let left = try view.snapshot.advance(willMove)
+                if left == nil { try view.snapshot.file.requireInPlace() }
+                return left
+            }
+        } catch {
+            if error.code == .fileReplaced { notifications.fail(error) }
+            throw error
+        }
         guard let left else { return false }
         try didLeave(left)
         return true

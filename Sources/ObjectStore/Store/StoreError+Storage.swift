@@ -117,9 +117,10 @@ extension StoreError {
             code = .invalidArgument
             advice = "; close it there first"
         case .replaced:
-            code = .closed
+            code = .fileReplaced
             advice =
-                "; further writes would be lost: close it everywhere, then open it again"
+                "; nothing was written to it: close it in all processes, put the file that you want to keep at its place, "
+                + "then open it again"
         default: code = .invalidArgument
         }
         self.init(code, error.message + advice)

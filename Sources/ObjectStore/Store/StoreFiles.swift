@@ -100,15 +100,6 @@ package enum StoreFiles {
     /// Any thread may call it; backups and compactions in progress fail.
     package static func removeUnfinishedCopies() { ColumnFile.removeUnfinishedCopies() }
 
-    /// Ends the process with a message and an exit status if an open file can no longer be read.
-    ///
-    /// A file becomes unreadable if another program truncates it, or if its device fails. Otherwise SIGBUS would end
-    /// the process without a message. The handler of that signal also restores the terminal at standard input to the
-    /// state that it had at the call of this function. Programs call the function at their start.
-    package static func explainLostPages(as program: StaticString, exitStatus: Int32) {
-        ColumnFile.explainLostPages(as: program, exitStatus: exitStatus)
-    }
-
     /// Opens a file for reading, and verifies that it is a store.
     private static func open(_ path: String) throws -> ColumnFile {
         try StoreError.wrapping(ColumnFile.open(path: path, options: FileOptions(isReadOnly: true)))

@@ -35,6 +35,7 @@
 ---| "migration_needed" # The schema of the file differs; raise schema_version or pass a migration function.
 ---| "version_too_low" # The file has a higher schema version than requested.
 ---| "file_corrupt" # The file is damaged or is not a store.
+---| "file_replaced" # Another program has replaced, overwritten or truncated the file while it was open.
 ---| "file_format_too_new" # The file was written by a newer version of Moonpool.
 ---| "disk_full" # The disk is full; the write was rolled back.
 ---| "too_many_versions" # More versions are in use than max_live_versions allows.

@@ -31,6 +31,15 @@ extension NotificationDispatcher {
         }
     }
 
+    /// Ends all observers with an error, because the store can no longer be read.
+    func fail(_ error: any Error) {
+        for observer in tracked.inOrder where observer.isActive && !isClosed {
+            let call = failure(of: observer, error)
+            observer.end()
+            if let call { run(call, of: observer) }
+        }
+    }
+
     /// Moves an observer that deliveries skip to the current version.
     ///
     /// All changes since its last call are reported as one change.
