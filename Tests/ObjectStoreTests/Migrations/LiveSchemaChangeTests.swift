@@ -108,8 +108,11 @@ import Testing
         // A numbered migration of another store
         let transaction = try other.beginMigration()
         let change = try transaction.change(
-            to: [dog(without: "age", adding: [Property("size", .double)])], version: 2,
-            dropping: ["Dog.age", "Dog.owner", "Person"])
+            to: [
+                ClassSchema(
+                    "Dog", [Property("id", .int, isPrimary: true), Property("size", .double)])
+            ], version: 2,
+            dropping: ["Dog.age", "Dog.name", "Dog.marks", "Dog.owner", "Person"])
         try change.apply { migration in
             try migration.each("Dog") { _, new in try new.set("size", .double(1)) }
         }
