@@ -345,6 +345,9 @@ package final class Environment: Sendable {
     /// Whether the path still leads to the file.
     package var isInPlace: Bool { pathVerifier?.isAtPath ?? true }
 
+    /// Whether another program has changed the file, as far as this process has noticed.
+    package var isReplaced: Bool { replacement.isReplaced }
+
     /// Returns the error for a file that another program has changed, and ends all writing to it.
     package func replaced() -> StorageError {
         replacement.note()
@@ -487,7 +490,8 @@ package final class Environment: Sendable {
     /// Returns the error for a value whose checksum is wrong.
     @inline(never)
     func damage(_ table: UInt32) -> StorageError {
-        StorageError(.damaged, call: "a value has changed since it was written", file: name)
+        if replacement.isReplaced { return replaced() }
+        return StorageError(.damaged, call: "a value has changed since it was written", file: name)
     }
 
     /// Returns the error for a code of a call within a transaction.
@@ -495,6 +499,7 @@ package final class Environment: Sendable {
     /// After a failure in a write, LMDB refuses all calls; the error is then that of the first failure.
     @inline(never)
     func failure(_ code: Int32, _ call: String) -> StorageError {
+        if replacement.isReplaced { return replaced() }
         var code = code
         switch code {
         case MDB_BAD_TXN:

@@ -32,6 +32,33 @@ import Testing
         #expect(sound.output == "\(store) is intact: 2 classes, 2001 objects\n")
     }
 
+    @Test func `the last common commit of two stores is printed`() throws {
+        let folder = try TemporaryFolder()
+        let (store, copy) = (folder.path + "/a.moonpool", folder.path + "/b.moonpool")
+        let script = try folder.write(Self.writer, to: "writer.lua")
+        #expect(try Tool.run([script, store]).exitCode == 0)
+        #expect(try Tool.run(["backup", store, copy]).exitCode == 0)
+        func write(_ path: String) throws {
+            let text = "store:write(function() store:create('Person', { name = 'Bob' }) end)"
+            #expect(try Tool.run([path, "-e", text]).exitCode == 0)
+        }
+        func compare() throws -> Tool.Outcome {
+            try Tool.run(["check", store, "--against", copy])
+        }
+        let same = try compare()
+        #expect(same.exitCode == 0 && same.lines.count == 2, "\(same.output)\(same.error)")
+        let common = "the last common commit of \(store) and \(copy) is version "
+        #expect(same.output.contains(common))
+        try write(store)
+        let ahead = try compare()
+        #expect(ahead.exitCode == 0 && ahead.output.contains("\(store) continues up to version"))
+        #expect(ahead.lines[1] == same.lines[1])
+        try write(copy)
+        let diverged = try compare()
+        #expect(diverged.exitCode == 1 && diverged.error.contains("have diverged after version"))
+        #expect(diverged.lines.count == 4 && diverged.lines[1] == same.lines[1])
+    }
+
     /// A store with every kind of value and index, as bytes.
     private func makeWhole(_ folder: TemporaryFolder) throws -> [UInt8] {
         let store = folder.path + "/whole.moonpool"

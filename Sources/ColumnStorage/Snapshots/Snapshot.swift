@@ -64,6 +64,9 @@ package final class Snapshot {
     /// Whether the file still contains the version, as far as the identity of its commit shows.
     package var isUnchanged: Bool { source.isUnchanged }
 
+    /// Throws `replaced` unless the file still contains the version.
+    package func requireUnchanged() throws(StorageError) { try source.requireUnchanged() }
+
     /// The open file.
     package var file: ColumnFile { source.file }
 

@@ -214,7 +214,9 @@ package final class SnapshotSource {
     }
 
     /// Throws `replaced` unless the file still contains the version.
-    func requireUnchanged() throws(StorageError) { if !isUnchanged { throw replaced } }
+    func requireUnchanged() throws(StorageError) {
+        if !isUnchanged || reader?.environment.isReplaced == true { throw replaced }
+    }
 
     /// Throws `replaced` unless the file still contains the version, and a newer version continues it.
     func requireSuccessor(_ next: ReadTransaction) throws(StorageError) {
@@ -246,6 +248,9 @@ package final class SnapshotSource {
 
     /// Returns the error for damaged content of the file.
     func damaged(_ what: String) -> StorageError {
-        StorageError(.damaged, call: what, file: file.path)
+        if let environment = reader?.environment, environment.isReplaced {
+            return environment.replaced()
+        }
+        return StorageError(.damaged, call: what, file: file.path)
     }
 }

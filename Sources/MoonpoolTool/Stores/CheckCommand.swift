@@ -13,10 +13,19 @@ struct CheckCommand: ParsableCommand {
             posting. Reports every changed byte that affects data or later writes; in a copy, and in most stores that \
             were closed, also changed unused bytes. Other processes can use the store in the meantime. The exit code is 0 \
             for an intact or empty store, and 1 for a damaged store or one that cannot be opened.
+
+            --against OTHER also compares the histories of two stores, such as a store and a backup, and prints the last \
+            commit that both have. The exit code is 1 if they have diverged: if each has commits that the other one does \
+            not have.
             """)
 
     @Argument(help: "The store.", completion: .file(extensions: ["moonpool"]))
     var store: String
+
+    @Option(
+        help: "Another store whose history is compared.",
+        completion: .file(extensions: ["moonpool"]))
+    var against: String?
 
     @OptionGroup var realm: RealmOptionGroup
 
@@ -38,6 +47,30 @@ struct CheckCommand: ParsableCommand {
             ProcessServices.writeOutput(
                 "\(store) is intact: \(classes.count) class\(classes.count == 1 ? "" : "es"), "
                     + "\(objects) object\(objects == 1 ? "" : "s")\n")
+            if let against { try compare(opened, with: against) }
+        }
+    }
+
+    /// Prints the last common commit of two stores; throws if they have diverged.
+    private func compare(_ opened: Store, with path: String) throws {
+        let other = try CommandStore.open(path, isReadOnly: true)
+        defer { other.close() }
+        guard let common = try opened.lastCommonVersion(with: other) else {
+            throw StoreError(
+                .invalidArgument,
+                "'\(store)' and '\(path)' have no commit in common, as far as their histories reach back"
+            )
+        }
+        let lines = [(store, opened), (path, other)].filter { $1.version > common }.map {
+            let since = $1.commit(of: common + 1).map { ", since \($0.time)" } ?? ""
+            return "\($0) continues up to version \($1.version)\(since)\n"
+        }
+        ProcessServices.writeOutput(
+            "the last common commit of \(store) and \(path) is version \(common)\n" + lines.joined()
+        )
+        guard lines.count < 2 else {
+            throw StoreError(
+                .invalidArgument, "'\(store)' and '\(path)' have diverged after version \(common)")
         }
     }
 

@@ -48,6 +48,23 @@ struct VersionHistory {
     }
 }
 
+extension Store {
+    /// Returns the newest version up to which another store has the same commits; nil if the histories of the two have no
+    /// commit in common, as far as they reach back.
+    ///
+    /// Throws `closed`, `wrong_thread`, `file_corrupt`.
+    package func lastCommonVersion(with other: Store) throws -> UInt64? {
+        try check()
+        for version in stride(from: min(version, other.version), to: 0, by: -1) {
+            let identity = try view.commitIdentity(of: version)
+            let others = try other.view.commitIdentity(of: version)
+            if identity.isEmpty || others.isEmpty { return nil }
+            if identity == others { return version }
+        }
+        return nil
+    }
+}
+
 extension HistoryEntry {
     /// Whether the previous version can be restored from the data of this one.
     var isReversible: Bool {

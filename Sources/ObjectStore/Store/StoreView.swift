@@ -61,6 +61,21 @@ package final class StoreView {
     /// A number that identifies the file in this process, also when it is opened again.
     package var fileNumber: UInt64 { snapshot.file.number }
 
+    /// Throws `file_replaced` if another program has changed the file, so that what was read may be wrong.
+    func requireUnchanged() throws {
+        try StoreError.wrapping { () throws(StorageError) in try snapshot.requireUnchanged() }
+    }
+
+    /// Returns the identity of the commit of a version up to that of the view, as hexadecimal digits.
+    ///
+    /// It is empty if the history no longer contains the version, or an older build has committed it. Throws
+    /// `file_corrupt`, `closed`.
+    package func commitIdentity(of version: UInt64) throws -> String {
+        try StoreError.wrapping { () throws(StorageError) in
+            try snapshot.identity(of: version)?.description ?? ""
+        }
+    }
+
     /// The version of the view; an open write transaction changes data on top of it.
     package var version: UInt64 { originalVersion ?? snapshot.version }
 

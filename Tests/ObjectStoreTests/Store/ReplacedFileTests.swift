@@ -152,12 +152,31 @@ import Testing
             }
         }
         truncate(path, 0)
-        _ = storeError(.fileCorrupt) {
+        _ = storeError(.fileReplaced) {
             _ = try store.objects("Dog").filtered("name ENDSWITH '7'").count()
         }
         _ = storeError(.fileReplaced) { try store.refresh() }
         store.close()
         #expect(DamagedStore.bytes(path).isEmpty)
+    }
+
+    @Test func `two stores tell their last common version`() throws {
+        let store = try open(path)
+        try commit(1...6, "first", in: store)
+        let copy = folder.file("copy.moonpool")
+        try store.backup(to: copy)
+        let common = store.version
+        let other = try open(copy)
+        #expect(try store.lastCommonVersion(with: other) == common)
+        try commit(7...9, "more", in: store)
+        #expect(try store.lastCommonVersion(with: other) == common)
+        try commit(7...12, "else", in: other)
+        #expect(try store.lastCommonVersion(with: other) == common)
+        #expect(try other.lastCommonVersion(with: store) == common)
+        let third = try open(folder.file("third.moonpool"))
+        try commit(1...6, "first", in: third)
+        #expect(try third.lastCommonVersion(with: store) == nil)
+        for store in [store, other, third] { store.close() }
     }
 
     @Test func `a store without identities gets them with its first commit`() throws {

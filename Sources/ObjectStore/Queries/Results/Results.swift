@@ -44,6 +44,7 @@ public final class Results {
         if let kept, kept.stamp == stamp { return kept.keys }
         try checkQuery(view)
         let keys = try QueryEvaluator.keys(of: query, in: view)
+        try view.requireUnchanged()
         kept = (stamp, keys)
         return keys
     }
@@ -64,6 +65,7 @@ public final class Results {
         if let counted, counted.stamp == stamp { return counted.count }
         try checkQuery(view)
         let count = try QueryEvaluator.count(of: query, in: view)
+        try view.requireUnchanged()
         counted = (stamp, count)
         return count
     }
