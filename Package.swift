@@ -89,7 +89,8 @@ let package = Package(
             swiftSettings: unsafeZone),
         .target(name: "Decimals", dependencies: ["CDecimal"], swiftSettings: unsafeZone),
         .target(
-            name: "ObjectStore", dependencies: ["ColumnStorage", "Decimals", "MemoryAccounts"],
+            name: "ObjectStore",
+            dependencies: ["ColumnStorage", "Decimals", "MemoryAccounts", "SystemCalls"],
             swiftSettings: safe),
 
         .target(name: "Charts", swiftSettings: safe),

@@ -23,13 +23,30 @@ package struct DecimalSum: Sendable {
 
     package init() {}
 
-    /// Adds a finite value, or removes one that was added if `count` is -1.
-    package mutating func change(_ number: DecimalValue, by count: Int) {
-        let (coefficient, exponent) = number.parts
+    /// Adds all values of another sum.
+    package mutating func add(_ other: DecimalSum) {
+        for column in other.columns {
+            let index = index(of: column.exponent)
+            columns[index].high += column.high
+            columns[index].low += column.low
+            columns[index].count += column.count
+            if columns[index].count == 0 { columns.remove(at: index) }
+        }
+    }
+
+    /// Returns the index of the column with an exponent, which is created if it is missing.
+    private mutating func index(of exponent: Int) -> Int {
         let index = columns.firstIndex { $0.exponent <= exponent } ?? columns.count
         if index == columns.count || columns[index].exponent != exponent {
             columns.insert(Column(exponent: exponent), at: index)
         }
+        return index
+    }
+
+    /// Adds a finite value, or removes one that was added if `count` is -1.
+    package mutating func change(_ number: DecimalValue, by count: Int) {
+        let (coefficient, exponent) = number.parts
+        let index = index(of: exponent)
         let sign: Int128 = number.isNegative == (count > 0) ? -1 : 1
         if coefficient < Self.base {
             columns[index].low += sign * Int128(coefficient)

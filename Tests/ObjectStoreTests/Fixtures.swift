@@ -1,7 +1,8 @@
 import Glibc
-import ObjectStore
 import Synchronization
 import Testing
+
+@testable import ObjectStore
 
 /// A scheduler that runs wakeups when the test requests it, on the thread that created it.
 final class ManualScheduler: TimingScheduler, @unchecked Sendable {
@@ -157,8 +158,10 @@ extension Store {
     static func temporary(
         _ classes: [ClassSchema], scheduler: ManualScheduler = ManualScheduler()
     ) throws -> Store {
-        let configuration = StoreConfiguration(
+        var configuration = StoreConfiguration(
             .memory(UUIDValue.random().description), schema: classes)
+        // Several threads read every table with more than one cluster.
+        configuration.scanThreads = ScanThreads(count: 3, leastRows: 0, clusters: 1)
         return try Store(configuration, scheduler: scheduler)
     }
 }

@@ -136,6 +136,7 @@ import Testing
             assert(code(moonpool.open, { in_memory = "a", read_only = 1 }) == "invalid_argument")
             assert(code(moonpool.open, "") == "invalid_argument" and code(moonpool.open, { in_memory = "" }) == "invalid_argument")
             assert(message(moonpool.open, { in_memory = "a", max_live_versions = 0 }):find("from 1 to 2^50", 1, true))
+            assert(message(moonpool.open, { in_memory = "a", threads = 0 }):find("from 1 to 2^50", 1, true))
             assert(code(moonpool.open, { in_memory = "a", schema = { Dog = { name = "strin" } } }) == "invalid_schema")
             assert(code(moonpool.open, { in_memory = "a", schema = { Dog = { name = {} } } }) == "invalid_schema")
             assert(code(moonpool.open, { in_memory = "a", schema = { Dog = 1 } }) == "invalid_schema")

@@ -18,6 +18,15 @@ package struct ExactSum: Sendable {
     /// Adds a value.
     package mutating func add(_ number: Double) { change(number, by: 1) }
 
+    /// Adds all values of another sum.
+    package mutating func add(_ other: ExactSum) {
+        small.add(other.small)
+        large.add(other.large)
+        infinities += other.infinities
+        negativeInfinities += other.negativeInfinities
+        notNumbers += other.notNumbers
+    }
+
     /// Adds a value, or removes one that was added if `count` is -1.
     package mutating func change(_ number: Double, by count: Int) {
         if number.magnitude < Self.threshold {
@@ -64,6 +73,10 @@ private struct Expansion {
         if error != 0 { rest.append(error) }
         greatest = sum
         if sum == 0, let next = rest.popLast() { greatest = next }
+    }
+
+    mutating func add(_ other: Expansion) {
+        for part in other.rest + [other.greatest] { add(part) }
     }
 
     /// Returns the rounded sum of two numbers, and what the rounding removed.

@@ -163,6 +163,19 @@ package final class Snapshot {
         Snapshot(file, try source.shareReader(), write?.definitionsBefore ?? source.definitions)
     }
 
+    /// Returns frozen snapshots of the same version for other threads, each for one of them.
+    ///
+    /// They keep their readers for the next call, and are released when this snapshot moves or closes.
+    package func companions(_ count: Int) throws(StorageError) -> [Snapshot] {
+        let missing = count - source.companions.count
+        if missing > 0 {
+            let version = try (isFrozen ? self : frozen()).shared()
+            // because: this snapshot has the same file.
+            for _ in 0..<missing { source.companions.append(version.snapshot(of: file)!) }
+        }
+        return Array(source.companions.prefix(count))
+    }
+
     /// Returns the changes after version `from`, up to `to`, which is at most this snapshot's version.
     ///
     /// The result is nil if the history does not reach back that far.

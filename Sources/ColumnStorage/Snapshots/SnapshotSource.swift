@@ -37,6 +37,8 @@ package final class SnapshotSource {
         return made
     }
     @exclusivity(unchecked) private var madeWorkspace: WriteWorkspace?
+    /// The snapshots of this version for other threads.
+    @exclusivity(unchecked) var companions: [Snapshot] = []
 
     init(
         _ file: ColumnFile, _ reader: ReadTransaction,
@@ -107,6 +109,7 @@ package final class SnapshotSource {
     ///
     /// The old version remains as long as another owner references it.
     func move(to next: ReadTransaction) {
+        companions = []
         reader = next
         isReaderShared = false
         knownRecent = nil
@@ -152,6 +155,7 @@ package final class SnapshotSource {
     func endWrite() { write = nil }
 
     func close() {
+        companions = []
         reader = nil
         knownRecent = nil
         watched = nil

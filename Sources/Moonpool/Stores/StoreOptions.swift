@@ -38,6 +38,11 @@ public struct StoreOptions: Sendable {
     public var maximumSize: Int?
     /// The maximum number of versions that are readable at the same time; nil for no limit.
     public var maximumLiveVersions: Int?
+    /// The number of threads that read more than 200,000 objects together; nil for one for each processor.
+    ///
+    /// They count, sum, sort and group the objects of queries. Results do not depend on the number. With 1, only the
+    /// calling thread reads.
+    public var threads: Int?
     /// Whether reads of live objects inside `withObservationTracking` and `Observations` register.
     ///
     /// Nil, the default, means true in a store that belongs to the main actor or to another global actor. In such a
@@ -49,7 +54,7 @@ public struct StoreOptions: Sendable {
     public init(
         durability: Durability = .full, isReadOnly: Bool = false,
         deletesIfMigrationNeeded: Bool = false, history: Int = 100, maximumSize: Int? = nil,
-        maximumLiveVersions: Int? = nil, isObservable: Bool? = nil
+        maximumLiveVersions: Int? = nil, threads: Int? = nil, isObservable: Bool? = nil
     ) {
         self.durability = durability
         self.isReadOnly = isReadOnly
@@ -57,6 +62,7 @@ public struct StoreOptions: Sendable {
         self.history = history
         self.maximumSize = maximumSize
         self.maximumLiveVersions = maximumLiveVersions
+        self.threads = threads
         self.isObservable = isObservable
     }
 
@@ -88,6 +94,6 @@ public struct StoreOptions: Sendable {
             location, schema: schema, schemaVersion: UInt64(max(version, 0)),
             deletesIfMigrationNeeded: deletesIfMigrationNeeded, isReadOnly: isReadOnly,
             durability: mode, history: history, maximumSize: maximumSize,
-            maximumLiveVersions: maximumLiveVersions)
+            maximumLiveVersions: maximumLiveVersions, threads: threads)
     }
 }

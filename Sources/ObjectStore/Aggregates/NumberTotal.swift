@@ -37,6 +37,16 @@ struct NumberTotal {
         count += sign
     }
 
+    /// Adds all numbers of another total.
+    mutating func add(_ other: NumberTotal) {
+        count += other.count
+        whole += other.whole
+        reals.add(other.reals)
+        realCount += other.realCount
+        decimals.add(other.decimals)
+        decimalCount += other.decimalCount
+    }
+
     /// Adds the numbers of a column in some rows of a cluster.
     mutating func add(
         _ source: ColumnSource, of rows: TableReader, _ cluster: Int, _ bits: ClusterBits

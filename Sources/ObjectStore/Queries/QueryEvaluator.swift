@@ -77,12 +77,21 @@ package enum QueryEvaluator {
             }
             var most = Int.max
             if case .limit(let limit)? = steps.first { most = limit }
-            guard let predicate else { return try all(rows, most) }
+            guard let predicate else { return try all(rows, most, view) }
             return try QueryPlan(predicate, rows, in: view).keys(atMost: most)
         }
     }
 
-    private static func all(_ rows: TableReader, _ most: Int) throws -> ResultKeys {
+    private static func all(
+        _ rows: TableReader, _ most: Int, _ view: StoreView
+    ) throws -> ResultKeys {
+        if most >= rows.count {
+            let parts = try view.scan(rows) { view in
+                let rows = try view.table(rows.id)
+                return { clusters in try clusters.map { try rows.presence($0) } }
+            }
+            return ResultKeys(clusters: parts.flatMap { $0 })
+        }
         var clusters: [ClusterBits] = []
         clusters.reserveCapacity(rows.clusterCount)
         var count = 0

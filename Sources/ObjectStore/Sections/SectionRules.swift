@@ -119,12 +119,21 @@ struct SectionRules {
     /// Returns the sections of some objects in order, with their sizes.
     func keys(of objects: ResultKeys, in view: StoreView) throws -> [(key: Scalar, count: Int)] {
         try StoreError.evaluating {
-            let read = try reader(in: view)
-            let interruption = Interruption.current
+            let parts = try objects.scan(base.table, in: view, isEven: true) { rows, view in
+                let counter = try SectionCounter(self, rows, in: view)
+                return { try counter.counts($0) }
+            }
             var counts: [Scalar: Int] = [:]
-            for object in objects {
-                try interruption?.step()
-                counts[try read(object), default: 0] += 1
+            if let parts {
+                counts = parts[0]
+                for part in parts.dropFirst() { counts.merge(part, uniquingKeysWith: +) }
+            } else {
+                let read = try reader(in: view)
+                let interruption = Interruption.current
+                for object in objects {
+                    try interruption?.step()
+                    counts[try read(object), default: 0] += 1
+                }
             }
             return counts.map { (key: $0.key, count: $0.value) }.sorted {
                 order($0.key, $1.key) < 0

@@ -15,6 +15,7 @@ extension Store {
         let pin = coordinator.pins.add(.frozen, holder, version: snapshot.version)
         let frozen = StoreView(
             schema: committedSchema, snapshot: snapshot, isFrozen: true, pin: pin)
+        frozen.threads = view.threads
         latestFrozen = frozen
         return frozen
     }

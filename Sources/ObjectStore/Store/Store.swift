@@ -127,6 +127,7 @@ public final class Store {
         let schema = try SchemaCatalog.read(snapshot)
         try snapshot.configure(schema.tableDefinitions)
         view = StoreView(schema: schema, snapshot: snapshot, isFrozen: false)
+        view.threads = configuration.scanThreads
         coordinator = StoreCoordinator.of(file)
         pin = coordinator.pins.add(.store, configuration.holder, version: snapshot.version)
         announcedVersion = snapshot.version

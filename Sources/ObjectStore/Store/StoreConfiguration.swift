@@ -1,3 +1,5 @@
+import SystemCalls
+
 /// The options with which a store is opened.
 public struct StoreConfiguration: Sendable {
     /// The location of the data.
@@ -64,6 +66,14 @@ public struct StoreConfiguration: Sendable {
     ///
     /// All versions from the oldest pinned one to the newest count. A write beyond the limit is refused.
     public var maximumLiveVersions: Int?
+    /// The number of threads that read more than 200,000 objects together; nil for one for each processor.
+    ///
+    /// They count, sum, sort and group the objects of queries. Results do not depend on the number. With 1, only the
+    /// store's own thread reads.
+    public var threads: Int? {
+        didSet { scanThreads.count = threads ?? WorkerPool.processors }
+    }
+    package var scanThreads = ScanThreads(count: WorkerPool.processors)
     /// The holder that opens the store, named in reports.
     package var holder = VersionHolder()
 
@@ -73,7 +83,7 @@ public struct StoreConfiguration: Sendable {
         migration: (@Sendable (Migration) throws -> Void)? = nil,
         deletesIfMigrationNeeded: Bool = false, isReadOnly: Bool = false,
         durability: Durability = .full, history: Int = 100, maximumSize: Int? = nil,
-        maximumLiveVersions: Int? = nil
+        maximumLiveVersions: Int? = nil, threads: Int? = nil
     ) {
         self.location = location
         self.schema = schema
@@ -85,5 +95,7 @@ public struct StoreConfiguration: Sendable {
         self.history = history
         self.maximumSize = maximumSize
         self.maximumLiveVersions = maximumLiveVersions
+        self.threads = threads
+        scanThreads.count = threads ?? WorkerPool.processors
     }
 }

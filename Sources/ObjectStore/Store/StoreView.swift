@@ -27,6 +27,9 @@ package final class StoreView {
     package var generation: UInt64 { changeCount }
     private var changeCount: UInt64 = 0
 
+    /// The threads that read many objects of this view.
+    var threads = ScanThreads.one
+
     /// Whether a frozen view was closed, so that it cannot be read.
     package private(set) var isClosed = false
     /// The pin that names the holder of a frozen view.

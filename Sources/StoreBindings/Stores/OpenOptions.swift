@@ -35,6 +35,7 @@ struct OpenOptions {
         configuration.maximumSize = try integer("max_size", options, call)
         configuration.maximumLiveVersions = try integer(
             "max_live_versions", from: 1, options, call)
+        configuration.threads = try integer("threads", from: 1, options, call)
         if !options["durability"].isNil {
             guard let text = options["durability"].text,
                 let durability = StoreConfiguration.Durability(rawValue: text)

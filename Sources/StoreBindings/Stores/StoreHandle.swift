@@ -107,7 +107,8 @@ package final class StoreHandle {
     func checkSameOptions(_ other: StoreConfiguration) throws {
         guard other.isReadOnly == options.isReadOnly, other.durability == options.durability,
             other.history == options.history,
-            other.maximumLiveVersions == options.maximumLiveVersions
+            other.maximumLiveVersions == options.maximumLiveVersions,
+            other.threads == options.threads
         else {
             throw StoreError(
                 .invalidArgument,

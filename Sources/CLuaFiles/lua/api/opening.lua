@@ -30,6 +30,9 @@
 ---@field max_size? integer The maximum file size in bytes.
 ---The maximum number of versions in use. Beyond it, writes raise too_many_versions instead of growing the file.
 ---@field max_live_versions? integer
+---The number of threads that count, sum, sort and group more than 200,000 objects together (default: one for each
+---processor). Results do not depend on it.
+---@field threads? integer
 ---@field delete_if_migration_needed? boolean Deletes all data instead of requiring a migration (default false).
 ---Returns true to compact the file before it is opened.
 ---@field should_compact? fun(total_bytes: integer, used_bytes: integer): boolean

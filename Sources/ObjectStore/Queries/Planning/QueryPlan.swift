@@ -4,6 +4,7 @@ import ColumnStorage
 struct QueryPlan {
     let predicate: BoundPredicate
     private let rows: TableReader
+    private let view: StoreView
     /// The chosen index lookup; nil for a scan.
     let access: IndexAccess?
 
@@ -11,6 +12,7 @@ struct QueryPlan {
     init(_ predicate: CompiledPredicate, _ rows: TableReader, in view: StoreView) throws {
         self.predicate = try predicate.bound(to: view)
         self.rows = rows
+        self.view = view
         access = try IndexAccess.best(of: self.predicate.conditions, rows)
     }
 
@@ -21,9 +23,11 @@ struct QueryPlan {
             if access.isExact, predicate.conditions.count == 1 { return ResultKeys(candidates) }
             return try ResultKeys(candidates.filter { try predicate.matches($0) })
         }
+        if most >= rows.count {
+            return ResultKeys(clusters: try all { Array($0) }.flatMap { $0 })
+        }
         var clusters: [ClusterBits] = []
-        clusters.reserveCapacity(rows.clusterCount)
-        try scan(atMost: most) { clusters.append($0) }
+        try first(most) { clusters.append($0) }
         return ResultKeys(clusters: clusters)
     }
 
@@ -33,28 +37,40 @@ struct QueryPlan {
             if access.isExact, predicate.conditions.count == 1 { return min(most, access.count) }
             return try min(most, access.keys().count { try predicate.matches($0) })
         }
+        if most >= rows.count {
+            return try all { $0.reduce(0) { $0 + $1.rowCount } }.reduce(0, +)
+        }
         var count = 0
-        try scan(atMost: most) { count += $0.rowCount }
+        try first(most) { count += $0.rowCount }
         return min(most, count)
     }
 
-    /// Calls `body` with the matching rows of each cluster, in order, until there are `most` rows.
-    private func scan(atMost most: Int, _ body: (ClusterBits) -> Void) throws {
-        var cluster = 0
-        var found = 0
-        if most < rows.count {
-            // If few rows are needed, the first clusters often have enough of them, so these are scanned without
-            // preparation.
-            while cluster < min(Self.unpreparedClusters, rows.clusterCount), found < most {
-                let bits = try predicate.evaluate(cluster: cluster, among: rows.presence(cluster))
-                body(bits)
-                found += bits.rowCount
-                cluster += 1
+    /// Returns what `part` computes from the matching rows of consecutive clusters, in order.
+    private func all<Part>(_ part: @escaping ([ClusterBits]) -> Part) throws -> [Part] {
+        guard rows.count > 0 else { return [] }
+        let scan = try scan()
+        return try view.scan(rows) { view in
+            let rows = try view.table(rows.id)
+            let scan = try scan.moved(to: view)
+            return { clusters in
+                part(try clusters.map { try scan.evaluate($0, among: rows.presence($0)) })
             }
         }
+    }
+
+    /// Calls `body` with the matching rows of each cluster, in order, until there are `most` rows.
+    private func first(_ most: Int, _ body: (ClusterBits) -> Void) throws {
+        var cluster = 0
+        var found = 0
+        // The first clusters often have enough rows, so these are scanned without preparation.
+        while cluster < min(Self.unpreparedClusters, rows.clusterCount), found < most {
+            let bits = try predicate.evaluate(cluster: cluster, among: rows.presence(cluster))
+            body(bits)
+            found += bits.rowCount
+            cluster += 1
+        }
         guard cluster < rows.clusterCount, found < most else { return }
-        let steps = try ScanPlanner(rows: rows).steps(predicate.conditions)
-        let scan = AllScan(parts: steps.map(\.scan))
+        let scan = try scan()
         let interruption = Interruption.current
         while cluster < rows.clusterCount, found < most {
             try interruption?.step()
@@ -63,6 +79,10 @@ struct QueryPlan {
             found += bits.rowCount
             cluster += 1
         }
+    }
+
+    private func scan() throws -> AllScan {
+        AllScan(parts: try ScanPlanner(rows: rows).steps(predicate.conditions).map(\.scan))
     }
 
     private static let unpreparedClusters = 4

@@ -9,6 +9,8 @@ protocol ScanNode {
     var cost: Int { get }
     /// Returns those rows of `among` in a cluster that match.
     func evaluate(_ cluster: Int, among: ClusterBits) throws -> ClusterBits
+    /// Returns the same condition for the thread of another view of the version.
+    func moved(to view: StoreView) throws -> any ScanNode
 }
 
 /// A condition that needs no preparation, with its tables.
@@ -19,6 +21,10 @@ struct PlainScan: ScanNode {
 
     func evaluate(_ cluster: Int, among: ClusterBits) throws -> ClusterBits {
         try node.evaluate(tables, cluster, among: among)
+    }
+
+    func moved(to view: StoreView) throws -> any ScanNode {
+        PlainScan(node: node, tables: try tables.moved(to: view))
     }
 }
 
@@ -35,6 +41,12 @@ struct ColumnScan: ScanNode {
         let found = try rows.matches(column, cluster, test, among: among)
         return try includesNull
             ? found | rows.matches(column, cluster, .isNull, among: among) : found
+    }
+
+    func moved(to view: StoreView) throws -> any ScanNode {
+        ColumnScan(
+            rows: try view.table(rows.id), column: column, test: test, includesNull: includesNull,
+            cost: cost)
     }
 }
 
@@ -64,6 +76,12 @@ struct LinkScan: ScanNode {
         return try includesNull
             ? found | rows.matches(column, cluster, .isNull, among: among) : found
     }
+
+    func moved(to view: StoreView) throws -> any ScanNode {
+        LinkScan(
+            rows: try view.table(rows.id), column: column, targets: targets,
+            includesNull: includesNull)
+    }
 }
 
 /// A condition that was evaluated in advance for all rows.
@@ -76,6 +94,8 @@ struct RowSetScan: ScanNode {
     func evaluate(_ cluster: Int, among: ClusterBits) throws -> ClusterBits {
         isComplement ? among & ~matching[cluster] : among & matching[cluster]
     }
+
+    func moved(to view: StoreView) throws -> any ScanNode { self }
 }
 
 /// A conjunction of conditions, in the order in which they are evaluated.
@@ -90,6 +110,10 @@ struct AllScan: ScanNode {
             bits = try part.evaluate(cluster, among: bits)
         }
         return bits
+    }
+
+    func moved(to view: StoreView) throws -> any ScanNode {
+        AllScan(parts: try parts.map { try $0.moved(to: view) })
     }
 }
 
@@ -107,6 +131,10 @@ struct AnyScan: ScanNode {
         }
         return bits
     }
+
+    func moved(to view: StoreView) throws -> any ScanNode {
+        AnyScan(parts: try parts.map { try $0.moved(to: view) })
+    }
 }
 
 /// The rows that a condition does not match.
@@ -116,5 +144,9 @@ struct NotScan: ScanNode {
 
     func evaluate(_ cluster: Int, among: ClusterBits) throws -> ClusterBits {
         try among & ~part.evaluate(cluster, among: among)
+    }
+
+    func moved(to view: StoreView) throws -> any ScanNode {
+        NotScan(part: try part.moved(to: view))
     }
 }

@@ -14,6 +14,11 @@ struct BoundTables {
         readers = []
     }
 
+    /// Returns the same tables in another view, for its thread.
+    func moved(to view: StoreView) throws -> BoundTables {
+        try BoundTables(readers.map(\.id), in: view)
+    }
+
     subscript(slot: Int) -> TableReader { readers[slot] }
 
     /// Counts a step of the evaluation, for each value of a collection; throws if the evaluation should stop.

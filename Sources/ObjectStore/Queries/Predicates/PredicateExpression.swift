@@ -185,6 +185,12 @@ struct Aggregate {
         if Scalar.order(value, extreme) == order { extreme = value }
     }
 
+    /// Adds all values of another aggregate of the same operation.
+    mutating func add(_ other: Aggregate) {
+        if case .nothing = other.extreme {} else { add(other.extreme) }
+        total.add(other.total)
+    }
+
     /// Adds the values of a column of numbers in some rows of a cluster.
     mutating func add(
         _ source: ColumnSource, of rows: TableReader, _ cluster: Int, _ bits: ClusterBits

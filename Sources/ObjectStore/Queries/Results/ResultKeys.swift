@@ -93,6 +93,21 @@ package struct ResultKeys: Sendable {
         firstIndex(of: key) != nil
     }
 
+    /// Computes something for the keys of consecutive clusters of a table, as ``StoreView/scan(_:isEven:_:)`` does; returns
+    /// nil if the keys are a list.
+    ///
+    /// The function for a thread receives the clusters that have keys.
+    func scan<Part>(
+        _ table: TableID, in view: StoreView, isEven: Bool = false,
+        _ prepare: (TableReader, StoreView) throws -> (KeyClusters) throws -> Part
+    ) throws -> [Part]? {
+        guard case .bitmap(let clusters, _) = storage else { return nil }
+        return try view.scan(view.table(table), isEven: isEven) { view in
+            let function = try prepare(view.table(table), view)
+            return { try function(KeyClusters(all: clusters, range: $0)) }
+        }
+    }
+
     /// Calls `body` with every cluster that has keys, and its bits; returns false if the keys are a list.
     func forEachCluster(_ body: (Int, ClusterBits) throws -> Void) rethrows -> Bool {
         guard case .bitmap(let clusters, _) = storage else { return false }
@@ -140,6 +155,24 @@ package struct ResultKeys: Sendable {
             }
             return ResultKeys(clusters: kept)
         }
+    }
+}
+
+/// The keys in some consecutive clusters: each cluster that has keys, with its bits.
+struct KeyClusters: Sequence, IteratorProtocol {
+    private let all: [ClusterBits]
+    private var range: Range<Int>
+
+    init(all: [ClusterBits], range: Range<Int>) {
+        self.all = all
+        self.range = range.clamped(to: 0..<all.count)
+    }
+
+    mutating func next() -> (cluster: Int, bits: ClusterBits)? {
+        while let cluster = range.popFirst() {
+            if !all[cluster].isEmpty { return (cluster, all[cluster]) }
+        }
+        return nil
     }
 }
 

@@ -101,11 +101,20 @@ extension Results {
             let keys = try keys()
             var aggregate = Aggregate(operation)
             if let column = values.ownColumn, type != .decimal, type != .mixed {
-                let rows = try source.view.table(query.table)
-                let isDone = try keys.forEachCluster { cluster, bits in
-                    try aggregate.add(column, of: rows, cluster, bits)
+                let parts = try keys.scan(query.table, in: source.view) {
+                    rows, _ in
+                    { clusters in
+                        var part = Aggregate(operation)
+                        for (cluster, bits) in clusters {
+                            try part.add(column, of: rows, cluster, bits)
+                        }
+                        return part
+                    }
                 }
-                if isDone { return (aggregate.result, type) }
+                if let parts {
+                    for part in parts { aggregate.add(part) }
+                    return (aggregate.result, type)
+                }
             }
             for key in keys {
                 let value = try values.value(key)

@@ -8,12 +8,19 @@ struct QuerySorter {
     private let keys: [SortKey]
     private let values: [BoundPath]
     private let rows: TableReader
+    private let view: StoreView
 
     /// Creates a sorter with at least one sort key.
     init(_ keys: [SortKey], table: TableID, in view: StoreView) throws {
         self.keys = keys
         values = try keys.map { try $0.bound(to: view) }
         rows = try view.table(table)
+        self.view = view
+    }
+
+    /// Returns the same sorter for the thread of another view.
+    private func moved(to view: StoreView) throws -> QuerySorter {
+        try QuerySorter(keys, table: rows.id, in: view)
     }
 
     /// Returns all keys in order.
@@ -36,21 +43,43 @@ struct QuerySorter {
         guard keys.count / 4 > limit, let source = values[0].ownColumn, isCoded(source) else {
             return try sorted(keys).prefix(limit)
         }
-        var best = BestKeys(
-            limit: limit, ascending: self.keys[0].ascending, keepsTies: self.keys.count > 1
-        ) { candidates in
+        let parts = try keys.scan(rows.id, in: view, isEven: true) { _, view in
+            let sorter = try moved(to: view)
+            return { try sorter.first(limit, of: source, in: $0) }
+        }
+        if let parts {
+            let found = ResultKeys(parts.flatMap { $0 })
+            return parts.count > 1 ? try sorted(found).prefix(limit) : found
+        }
+        var best = best(limit, of: source)
+        for key in keys { try best.add(key, code(source, key)) }
+        return try ResultKeys(best.result())
+    }
+
+    private func best(_ limit: Int, of source: ColumnSource) -> BestKeys {
+        BestKeys(limit: limit, ascending: keys[0].ascending, keepsTies: keys.count > 1) {
+            candidates in
             try coded(ResultKeys(candidates)).map(\.key)
         } code: { key in
             try code(source, key)
         }
+    }
+
+    /// Returns the first keys of some clusters in order.
+    private func first(
+        _ limit: Int, of source: ColumnSource, in clusters: KeyClusters
+    ) throws -> [ObjectKey] {
+        var best = best(limit, of: source)
         var column = CodedColumn()
-        let isScan = try keys.forEachCluster { cluster, bits in
+        let interruption = Interruption.current
+        for (cluster, bits) in clusters {
+            try interruption?.step()
             let bits =
                 try best.bound.map {
                     try better(than: $0, in: source, cluster: cluster, among: bits)
                 }
                 ?? bits
-            guard !bits.isEmpty else { return }
+            if bits.isEmpty { continue }
             column.removeAll()
             try gather(source, cluster, bits, into: &column)
             let first = Int64(cluster * Cluster.rows)
@@ -63,10 +92,7 @@ struct QuerySorter {
                 try best.add(ObjectKey(rawValue: first + Int64(row)), nil)
             }
         }
-        if !isScan {
-            for key in keys { try best.add(key, code(source, key)) }
-        }
-        return try ResultKeys(best.result())
+        return try best.result()
     }
 
     /// Returns the rows of a cluster that can still be among the first, without reading their values one by one.
@@ -94,30 +120,18 @@ struct QuerySorter {
         let codeOfNil = SortCode.ofNil(ascending: ascending)
         var nulls: [CodedKey] = []
         var entries: [CodedKey] = []
-        entries.reserveCapacity(selection.count)
-        var texts: TextArena?
-        if let source = values[index].ownColumn, isCoded(source), selection.isBitmap {
-            var column = CodedColumn()
-            _ = try selection.forEachCluster { cluster, bits in
-                column.removeAll()
-                try gather(source, cluster, bits, into: &column)
-                try Interruption.step(Cluster.rows)
-                let first = Int64(cluster * Cluster.rows)
-                var values = 0
-                column.present.forEachRow { row in
-                    let code = column.codes[values]
-                    entries.append(
-                        CodedKey(
-                            code: ascending ? code : ~code,
-                            key: ObjectKey(rawValue: first + Int64(row))))
-                    values += 1
-                }
-                (bits & ~column.present).forEachRow { row in
-                    nulls.append(
-                        CodedKey(code: codeOfNil, key: ObjectKey(rawValue: first + Int64(row))))
-                }
-            }
+        if let source = values[index].ownColumn, isCoded(source),
+            let parts = try selection.scan(
+                rows.id, in: view, isEven: true,
+                { _, view in
+                    let sorter = try moved(to: view)
+                    return { try sorter.sorted(source, ascending, in: $0) }
+                })
+        {
+            entries = RadixSort.merged(parts.map(\.entries))
+            nulls = parts.flatMap(\.nulls)
         } else {
+            entries.reserveCapacity(selection.count)
             var arena = TextArena()
             let interruption = Interruption.current
             for key in selection {
@@ -129,15 +143,48 @@ struct QuerySorter {
                 if let text { arena.add(text) }
                 entries.append(CodedKey(code: ascending ? code : ~code, key: key))
             }
-            if !arena.isEmpty { texts = arena }
-        }
-        if let texts {
-            texts.sort(&entries, ascending: ascending)
-        } else {
-            RadixSort.sort(&entries)
+            if arena.isEmpty {
+                RadixSort.sort(&entries)
+            } else {
+                arena.sort(&entries, ascending: ascending)
+            }
         }
         guard !nulls.isEmpty else { return entries }
         return ascending ? nulls + entries : entries + nulls
+    }
+
+    /// Returns the keys of some clusters in order, and those without a value.
+    private func sorted(
+        _ source: ColumnSource, _ ascending: Bool, in clusters: KeyClusters
+    ) throws -> (entries: [CodedKey], nulls: [CodedKey]) {
+        var nulls: [CodedKey] = []
+        var entries: [CodedKey] = []
+        entries.reserveCapacity(clusters.reduce(0) { $0 + $1.bits.rowCount })
+        var column = CodedColumn()
+        let interruption = Interruption.current
+        for (cluster, bits) in clusters {
+            column.removeAll()
+            try gather(source, cluster, bits, into: &column)
+            try interruption?.step(Cluster.rows)
+            let first = Int64(cluster * Cluster.rows)
+            var values = 0
+            column.present.forEachRow { row in
+                let code = column.codes[values]
+                entries.append(
+                    CodedKey(
+                        code: ascending ? code : ~code,
+                        key: ObjectKey(rawValue: first + Int64(row))))
+                values += 1
+            }
+            (bits & ~column.present).forEachRow { row in
+                nulls.append(
+                    CodedKey(
+                        code: SortCode.ofNil(ascending: ascending),
+                        key: ObjectKey(rawValue: first + Int64(row))))
+            }
+        }
+        RadixSort.sort(&entries)
+        return (entries, nulls)
     }
 
     /// The values of a cluster that are not nil, and the rows that have them.

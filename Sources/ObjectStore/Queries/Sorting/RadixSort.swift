@@ -34,6 +34,37 @@ enum RadixSort {
         }
     }
 
+    /// Merges sorted parts; entries with equal codes keep the order of their parts.
+    static func merged(_ parts: [[CodedKey]]) -> [CodedKey] {
+        var parts = parts
+        while parts.count > 1 {
+            parts = stride(from: 0, to: parts.count, by: 2).map {
+                $0 + 1 < parts.count ? merged(parts[$0], parts[$0 + 1]) : parts[$0]
+            }
+        }
+        return parts.first ?? []
+    }
+
+    private static func merged(_ left: [CodedKey], _ right: [CodedKey]) -> [CodedKey] {
+        // The rest of the right part is in its place as soon as the left part is used up.
+        var all = left + right
+        var target = all.mutableSpan
+        let (first, second) = (left.span, right.span)
+        var (index, other, position) = (0, 0, 0)
+        while index < first.count, other < second.count {
+            let isSecond = second[other].code < first[index].code
+            target[position] = isSecond ? second[other] : first[index]
+            if isSecond { other &+= 1 } else { index &+= 1 }
+            position &+= 1
+        }
+        while index < first.count {
+            target[position] = first[index]
+            index &+= 1
+            position &+= 1
+        }
+        return all
+    }
+
     private static func count(_ entries: [CodedKey], _ counts: inout [Int]) {
         let source = entries.span
         var counters = counts.mutableSpan
