@@ -4,6 +4,7 @@
 // __has_include makes a file an input of the build, which .incbin alone does not: list each file in both places.
 #if !__has_include("example.lua") || \
     !__has_include("library.lua") || \
+    !__has_include("observing.lua") || \
     !__has_include("api/moonpool.lua") || \
     !__has_include("api/text.lua") || \
     !__has_include("api/migrate.lua") || \
@@ -76,6 +77,7 @@
 lua_files:
     FILE "example.lua"
     FILE "library.lua"
+    FILE "observing.lua"
     FILE "api/moonpool.lua"
     FILE "api/text.lua"
     FILE "api/migrate.lua"

@@ -72,7 +72,8 @@ enum MigrationSession {
                 // Ctrl-C and SIGTERM interrupt all phases of a call from the script.
                 try context.belowNativeFrame {
                     outcome = .init {
-                        try host.call("run", of: "commands", [.text(command), .table(table)])
+                        try host.call("run", of: "commands", [.text(command), .table(table)]).first
+                            ?? .nil
                     }
                 }
             } catch {
@@ -80,7 +81,7 @@ enum MigrationSession {
                 outcome = outcome ?? .failure(error)
             }
             progress.end()
-            let code: LuaValue
+            let code: [LuaValue]
             switch outcome ?? .failure(LuaInterrupted()) {
             case .success(let result):
                 code = try host.call("show", of: "commands", [.table(table), result])
@@ -91,7 +92,7 @@ enum MigrationSession {
                     "show_error", of: "commands",
                     [.table(table), context.state.value(of: error)])
             }
-            return Int32(clamping: code.integer ?? 1)
+            return Int32(clamping: code.first?.integer ?? 1)
         }
         ProcessServices.exit(
             ScriptRunner.run([(configuration, main)], rollingBackOnTermination: true))

@@ -59,12 +59,12 @@ package final class MigrationHost {
     /// Calls a function of a Lua file.
     package func call(
         _ name: String, of file: String, _ arguments: [LuaValue]
-    ) throws -> LuaValue {
+    ) throws -> [LuaValue] {
         guard let function = try state.runtimeFile("migrate/\(file)").table?[name].function else {
             preconditionFailure("migrate/\(file).lua has no function \(name)")
         }
         do {
-            return try function.call(arguments).first ?? .nil
+            return try function.call(arguments)
         } catch {
             var error = error
             guard error.kind != .interrupted else { throw error }

@@ -1,5 +1,7 @@
+import EventLoops
 import LuaHost
 import ObjectStore
+import Reference
 import StoreBindings
 
 /// The functions of `moonpool.migrate`, which correspond to the command `moonpool migrate`.
@@ -25,34 +27,59 @@ enum MigrationModule {
     static func install(in context: ScriptContext) {
         let module = context.storeModule
         let table = context.state.makeTable(fields: 12)
+        /// Adds a function of a store; one that changes nothing takes a store in memory too.
         func add(
-            _ name: String, _ arguments: @escaping (borrowing LuaCall) throws -> [LuaValue]
+            _ name: String, changes: @escaping (LuaTable?) -> Bool = { _ in false },
+            _ arguments: @escaping (borrowing LuaCall) throws -> [LuaValue]
         ) {
             table[name] = .function(
-                context.state.makeFunction(name, of: "moonpool.migrate") { [weak context] call in
-                    let arguments = try arguments(call)
-                    return call.answer(try Self.call(name, arguments, context))
+                context.state.makeFunction(name, of: "moonpool.migrate") {
+                    [weak context, unowned module] call in
+                    let rest = try arguments(call)
+                    return try Self.withFile(call, module, mayCopy: !changes(rest.first?.table)) {
+                        try call.answer(Self.call(name, [.text($0)] + rest, context))
+                    }
                 })
         }
-        for name in ["plan", "lint"] {
-            add(name) { call in [.text(try call.storePath(1)), .table(try call.table(2))] }
+        add("plan") { call in
+            let options = try call.options(3, ["dir", "name"])
+            return [.table(try call.table(2)), options.map(LuaValue.table) ?? .nil]
         }
+        add("lint") { call in [.table(try call.table(2))] }
         for (name, options) in functions {
-            add(name) { call in
-                [.text(try call.storePath(1)), try Self.options(options, call)]
-            }
+            add(
+                name,
+                changes: {
+                    !["status", "check"].contains(name) && $0?["dry_run"].isTruthy != true
+                }
+            ) { call in [try Self.options(options, call)] }
         }
-        add("test") { call in [.text(try call.text(1))] }
+        table["test"] = .function(
+            context.state.makeFunction("test", of: "moonpool.migrate") { [weak context] call in
+                try call.answer(Self.call("test", [.text(call.text(1))], context))
+            })
+        context.add("schema_text") { context, call in
+            guard case .store(let handle)? = context.storeModule.inspect(call[1]) else {
+                throw call.typeError(1, "store")
+            }
+            let name = call.isNil(2) ? "lua" : try call.text(2)
+            guard let format = SchemaFormat(rawValue: name) else {
+                let known = SchemaFormat.allCases.map(\.rawValue).joined(separator: ", ")
+                throw call.argumentError(2, "unknown format '\(name)'; use \(known)")
+            }
+            return call.answer(.text(SchemaDocument(handle.store.schema).text(as: format)))
+        }
         context.module["migrate"] = .table(table)
         module.sessionMigrator = { [weak context] store, version, name, folder in
             guard let context else { return .nil }
-            return try Self.call(
+            let results = try Self.call(
                 "migration_since",
                 [
                     MigrationHost.attached(to: context).definitions(of: store, since: version),
                     version.map { .integer(Int64(clamping: $0)) } ?? .nil, .optional(name),
                     .text(folder),
                 ], context)
+            return results.first ?? .nil
         }
         module.migrator = { [weak context] store, folder, version in
             let limit = version.map { LuaValue.integer(Int64(clamping: $0)) } ?? .nil
@@ -60,9 +87,25 @@ enum MigrationModule {
         }
     }
 
+    /// Calls a function with the path of the store in argument 1; that of a copy for a store in memory, if it may be one.
+    private static func withFile(
+        _ call: borrowing LuaCall, _ module: StoreModule, mayCopy: Bool,
+        _ body: (String) throws -> LuaAnswer
+    ) throws -> LuaAnswer {
+        guard mayCopy, case .store(let handle)? = module.inspect(call[1]), handle.store.path == nil
+        else { return try body(call.storePath(1)) }
+        guard let folder = ProcessServices.makePrivateFolder(named: "moonpool") else {
+            throw StoreError(.invalidArgument, "cannot create a folder for temporary files")
+        }
+        defer { ProcessServices.removeFolder(folder) }
+        let path = folder + "/" + handle.name.replacing("/", with: "_")
+        try handle.store.backup(to: path)
+        return try body(path)
+    }
+
     private static func call(
         _ name: String, _ arguments: [LuaValue], _ context: ScriptContext?
-    ) throws -> LuaValue {
+    ) throws -> [LuaValue] {
         guard let context else { throw StoreError(.closed, "the script has ended") }
         return try MigrationHost.attached(to: context).call(name, of: "api", arguments)
     }

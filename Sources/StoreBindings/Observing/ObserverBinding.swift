@@ -12,6 +12,8 @@ struct ObserverBinding {
     let name: String
     let pace: ObserverPace?
     private let once: Bool
+    /// Whether lists of observers leave the observer out, and the script can end while it is active.
+    private let isHidden: Bool
     /// Whether `observe_value` also calls the function with the first value, and before changes.
     private let isInitial: Bool
     private let isPrior: Bool
@@ -32,12 +34,13 @@ struct ObserverBinding {
         let first = call.name == "observe_value" ? 3 : 2
         property = first == 3 ? try call.text(2) : ""
         function = try call.function(first)
-        let known = ["keypaths", "name", "on", "debounce", "throttle", "once"]
+        let known = ["keypaths", "name", "on", "debounce", "throttle", "once", "hidden"]
         let options = try call.options(first + 1, first == 3 ? known + Self.ofValues : known)
         func flag(_ option: String) throws -> Bool {
             try Self.flag(option, options, call, first + 1)
         }
         (once, isInitial, isPrior) = (try flag("once"), try flag("initial"), try flag("prior"))
+        isHidden = try flag("hidden")
         remote = try Self.remote(options, call: call, first: first, handle: handle)
         pace = try Self.pace(options, call, first + 1)
         name = try Self.name(options, call, first + 1)
@@ -132,7 +135,11 @@ struct ObserverBinding {
     ) throws -> LuaValue {
         guard let remote else {
             return try handle.module.makeToken(
-                name: name, subject: subject, once: once, handle, function, register)
+                name: name, subject: subject, keyPaths: keyPaths, once: once, isHidden: isHidden,
+                handle, function, register)
+        }
+        guard !isHidden else {
+            throw StoreError(.invalidArgument, "pass either 'hidden' or 'on', not both")
         }
         // Registers once without a function, so that errors of the registration are errors of this call.
         try register { _ in }.invalidate()

@@ -6,21 +6,24 @@ import ObjectStore
 /// Invalidating or releasing the token ends the observer.
 package final class TokenHandle {
     let token: any Observation
-    /// The number of the token in its script, starting at 1.
+    /// The number of the token in its script, starting at 1; negative for hidden observers.
     package let number: Int
     /// The name in reports that the script has given; empty if none.
     package let name: String
     /// A description of the observed value: `Dog where age > 3`, `a Dog`, `the store`.
     package let subject: String
+    /// The key paths that the script has given; empty for all properties.
+    private let keyPaths: [String]
     /// The file and line of the call that registered the observer; empty if no Lua code did.
     package let location: String
     private var hold: (any BindingHold)?
     private(set) weak var store: StoreHandle?
 
     init(
-        _ token: any Observation, name: String, subject: String, number: Int, location: String,
-        store: StoreHandle?, hold: (any BindingHold)?
+        _ token: any Observation, name: String, subject: String, keyPaths: [String] = [],
+        number: Int, location: String, store: StoreHandle?, hold: (any BindingHold)?
     ) {
+        self.keyPaths = keyPaths
         self.store = store
         self.subject = subject
         self.token = token
@@ -216,7 +219,11 @@ package final class TokenHandle {
                 guard let (_, object) = call.liveObject(2)?.stored else {
                     throw call.typeError(2, "object of a store")
                 }
-                return call.answer(.table(try token.coverageTable(object, call.state)))
+                let table = try token.coverageTable(object, call.state)
+                // Adds the reasons, and a summary.
+                let explain = try call.state.runtimeFile("observing").function
+                _ = try explain?.call([.table(table), call[1], call[2]])
+                return call.answer(.table(table))
             },
             LuaMethod("calls") { token, call in
                 let calls = token.recentCalls.map { recent in
@@ -230,7 +237,7 @@ package final class TokenHandle {
             },
             LuaMethod("stats") { token, call in
                 let statistics = token.statistics
-                let table = call.state.makeTable(fields: 14)
+                let table = call.state.makeTable(fields: 16)
                 table["is_running"] = .boolean(token.isRunning)
                 table["calls"] = .integer(Int64(statistics.calls))
                 table["coalesced"] = .integer(Int64(statistics.coalescedCommits))
@@ -245,6 +252,8 @@ package final class TokenHandle {
                 table["name"] = token.name.isEmpty ? .nil : .text(token.name)
                 table["depends_on"] = .table(
                     call.state.makeTable(token.dependencies.map(LuaValue.text)))
+                table["keypaths"] = .table(
+                    call.state.makeTable(token.keyPaths.map(LuaValue.text)))
                 table["cost"] = .text(token.cost)
                 return call.answer(.table(table))
             },

@@ -105,6 +105,7 @@ package final class StoreModule {
     // The number of tokens at which the entries of released tokens are removed.
     private var tokenCapacity = 64
     private var lastToken = 0
+    private var lastHiddenToken = 0
     private var hasHinted = false
     private var isClosing = false
     /// The source location in another script whose call is running on this thread; usually empty.
@@ -166,15 +167,17 @@ package final class StoreModule {
     /// The open stores, in the order of opening.
     package var openStores: [Store] { handles.map(\.store) }
 
-    /// The tokens of active observers, in the order of creation.
-    package var activeTokens: [TokenHandle] {
+    /// The tokens of active observers that are not hidden, in the order of creation.
+    package var activeTokens: [TokenHandle] { validTokens.filter { $0.number > 0 } }
+
+    private var validTokens: [TokenHandle] {
         tokens = tokens.filter { $0.value.token != nil }
         return tokens.sorted { $0.key < $1.key }.compactMap(\.value.token).filter(\.isValid)
     }
 
     /// Ends every observer; their callbacks do not run again.
     package func endObservers() {
-        for token in activeTokens { token.invalidate() }
+        for token in validTokens { token.invalidate() }
     }
 
     /// Retains the currently valid tokens until they end.
@@ -276,7 +279,7 @@ package final class StoreModule {
     func didClose(_ handle: StoreHandle) {
         handles.removeAll { $0 === handle }
         // Observers on other threads use their own stores.
-        for token in activeTokens where token.store === handle { token.invalidate() }
+        for token in validTokens where token.store === handle { token.invalidate() }
         host?.didClose(handle.store)
     }
 
@@ -298,12 +301,13 @@ package final class StoreModule {
 extension StoreModule {
     /// Creates the token of an observer that calls `callback`.
     ///
-    /// `observe` receives a function that runs the call.
+    /// `observe` receives a function that runs the call. Hidden observers have negative numbers.
     func makeToken(
-        name: String, subject: String, once: Bool, _ store: StoreHandle, _ callback: LuaFunction,
+        name: String, subject: String, keyPaths: [String] = [], once: Bool, isHidden: Bool = false,
+        _ store: StoreHandle, _ callback: LuaFunction,
         _ observe: (@escaping ([LuaValue]) throws -> Void) throws -> NotificationToken
     ) throws -> LuaValue {
-        let number = nextTokenNumber()
+        let number = isHidden ? nextHiddenNumber() : nextTokenNumber()
         let token = try observe { [weak self] arguments in
             guard let self, let userdata = tokensByNumber[number].userdata,
                 let function = callbacksByToken.raw(.userdata(userdata)).function,
@@ -314,9 +318,8 @@ extension StoreModule {
             try call(token) { () throws in try function.call(arguments) }
         }
         let handle = TokenHandle(
-            token, name: name, subject: subject, number: number, location: callLocation,
-            store: store,
-            hold: host?.hold())
+            token, name: name, subject: subject, keyPaths: keyPaths, number: number,
+            location: callLocation, store: store, hold: isHidden ? nil : host?.hold())
         handle.collectedHandler = { [weak self] title in self?.wasCollected(title) }
         if keepsMainChunk { state.watchMainReturn() }
         let value = note(handle)
@@ -358,6 +361,11 @@ extension StoreModule {
     func nextTokenNumber() -> Int {
         lastToken += 1
         return lastToken
+    }
+
+    private func nextHiddenNumber() -> Int {
+        lastHiddenToken -= 1
+        return lastHiddenToken
     }
 
     /// Returns the token with this number, if a script still references it.

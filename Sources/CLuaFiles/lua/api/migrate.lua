@@ -6,35 +6,35 @@
 ---@help moonpool.migrate
 moonpool.migrate = {}
 
----Returns a migration script from the schema of a store to another schema, ready to edit.
+---Returns a migration script from the schema of a store to another schema, ready to edit. With `dir`, returns the next
+---script of a folder and its file name, or nil if the folder already leads to the schema.
 ---
 ---Errors: invalid_argument, invalid_schema, file_corrupt
 ---
 ---```lua
----store:backup("zoo.moonpool")
----local script = moonpool.migrate.plan("zoo.moonpool", { Toy = { name = "string" } })
+---local script = moonpool.migrate.plan(store, { Toy = { name = "string" } })
 ---print(script:match("up = function") ~= nil)  --> true
 ---```
----@param store string
+---@param store string|moonpool.Store
 ---@param schema table<string, table>
----@return string
-function moonpool.migrate.plan(store, schema) end
+---@param options? {dir: string?, name: string?}
+---@return string?, string?
+function moonpool.migrate.plan(store, schema, options) end
 
 ---Reports data that a schema change would lose or break.
 ---
 ---Errors: invalid_argument, invalid_schema, file_corrupt
 ---
 ---```lua
----store:backup("zoo.moonpool")
----local findings = moonpool.migrate.lint("zoo.moonpool", { Toy = { name = "string" } })
+---local findings = moonpool.migrate.lint(store, { Toy = { name = "string" } })
 ---print(#findings > 0)  --> true
 ---```
----@param store string
+---@param store string|moonpool.Store
 ---@param schema table<string, table>
 ---@return table[]
 function moonpool.migrate.lint(store, schema) end
 
----Runs the pending migrations, each in one transaction. A dry run works on a copy.
+---Runs the pending migrations, each in one transaction. A dry run works on a copy, also of a store in memory.
 ---
 ---Errors: invalid_argument, invalid_schema, migration_needed, file_corrupt
 ---
@@ -47,7 +47,7 @@ function moonpool.migrate.lint(store, schema) end
 ---local farm <close> = moonpool.open "farm.moonpool"
 ---print(farm:schema("Cow").name)  --> string
 ---```
----@param store string
+---@param store string|moonpool.Store
 ---@param options {dir: string, to: integer?, dry_run: boolean?, sample: integer?, backup: boolean?, keep: integer?, lock_timeout: number?, continue: boolean?}
 ---@return table
 function moonpool.migrate.up(store, options) end
@@ -65,7 +65,7 @@ function moonpool.migrate.up(store, options) end
 ---moonpool.migrate.down("farm.moonpool", { dir = "." })
 ---print(moonpool.migrate.check("farm.moonpool", { dir = "." }))  --> 1
 ---```
----@param store string
+---@param store string|moonpool.Store
 ---@param options {dir: string, to: integer?, backup: boolean?, lock_timeout: number?}
 ---@return table
 function moonpool.migrate.down(store, options) end
@@ -82,7 +82,7 @@ function moonpool.migrate.down(store, options) end
 ---moonpool.migrate.up("farm.moonpool", { dir = ".", backup = false })
 ---print((pcall(moonpool.migrate.undo, "other.moonpool", { dir = "." })))  --> false
 ---```
----@param store string
+---@param store string|moonpool.Store
 ---@param options {dir: string, discard_later_writes: boolean?}
 ---@return table
 function moonpool.migrate.undo(store, options) end
@@ -100,7 +100,7 @@ function moonpool.migrate.undo(store, options) end
 ---moonpool.migrate.baseline("farm.moonpool", { dir = "." })
 ---print(moonpool.migrate.check("farm.moonpool", { dir = "." }))  --> 0
 ---```
----@param store string
+---@param store string|moonpool.Store
 ---@param options {dir: string, to: integer?}
 ---@return table
 function moonpool.migrate.baseline(store, options) end
@@ -117,7 +117,7 @@ function moonpool.migrate.baseline(store, options) end
 ---moonpool.migrate.up("farm.moonpool", { dir = "." })
 ---print(type(moonpool.migrate.status("farm.moonpool", { dir = "." })))  --> table
 ---```
----@param store string
+---@param store string|moonpool.Store
 ---@param options {dir: string}
 ---@return table
 function moonpool.migrate.status(store, options) end
@@ -134,7 +134,7 @@ function moonpool.migrate.status(store, options) end
 ---moonpool.migrate.up("farm.moonpool", { dir = "." })
 ---print(moonpool.migrate.check("farm.moonpool", { dir = "." }))  --> 0
 ---```
----@param store string
+---@param store string|moonpool.Store
 ---@param options {dir: string}
 ---@return integer
 function moonpool.migrate.check(store, options) end
@@ -151,7 +151,7 @@ function moonpool.migrate.check(store, options) end
 ---moonpool.migrate.up("farm.moonpool", { dir = "." })
 ---print(#moonpool.migrate.repair("farm.moonpool", { dir = "." }).steps)  --> 0
 ---```
----@param store string
+---@param store string|moonpool.Store
 ---@param options {dir: string, dry_run: boolean?}
 ---@return table
 function moonpool.migrate.repair(store, options) end

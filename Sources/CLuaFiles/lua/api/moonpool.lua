@@ -312,7 +312,19 @@ function moonpool.request(options) end
 ---@return string
 function moonpool.svg(chart) end
 
----Returns the tokens of the active observers, in the order of registration.
+---Returns the schema of a store as text: a script in Lua, or a document in another format.
+---
+---Errors: invalid_argument
+---
+---```lua
+---print(moonpool.schema_text(store, "mermaid"):match "^%a+")  --> erDiagram
+---```
+---@param store moonpool.Store
+---@param format? "lua"|"mermaid"|"dot"|"json"|"luals" Default: lua.
+---@return string
+function moonpool.schema_text(store, format) end
+
+---Returns the tokens of the active observers, in the order of registration, without hidden ones.
 ---
 ---```lua
 ---local token <close> = dogs:observe(function() end, { name = "kennel" })

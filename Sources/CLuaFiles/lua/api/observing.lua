@@ -18,6 +18,7 @@
 ---@field debounce? number Debounces: notifies once no change has occurred for this many seconds.
 ---@field throttle? number Throttles: notifies at most once during this number of seconds.
 ---@field once? boolean Ends the observation with the first call that reports a change. The initial call does not count.
+---@field hidden? boolean Leaves the observer out of `moonpool.observers`; it does not keep the script alive. For tools.
 ---@field on? moonpool.Worker Calls the function on the event loop of this worker. The function must not capture locals.
 ---@field initial? boolean For observe_value: calls the function at the next delivery, with the present value and nil.
 ---For observe_value: also calls the function before the store moves to a change, with nil, the old value and true. The
@@ -58,8 +59,9 @@ function Token:invalidate() end
 function Token:why() end
 
 ---Returns the number of calls and of coalesced commits, times in microseconds, and the source location of the
----registration. `last_us`, `mean_us` and `max_us` measure the function; `find_last_us`, `find_mean_us` and
----`find_max_us` measure how long the store took to compute the changes, and `findings` counts these computations.
+---registration. `keypaths` has those of the options. `last_us`, `mean_us` and `max_us` measure the function;
+---`find_last_us`, `find_mean_us` and `find_max_us` measure how long the store took to compute the changes, and
+---`findings` counts these computations.
 ---
 ---```lua
 ---local token <close> = dogs:observe(function() end)
@@ -74,7 +76,8 @@ function Token:stats() end
 
 ---Returns the conditions under which the observer is called for an object: `conditions` with `text`, `holds` and
 ---`values`, `is_cut_off` by a limit, `keypaths`, `other_class`, the only `observed` object, the `silenced` version, and
----`debounce` or `throttle` in seconds with `is_pending`. For effects: `depends_on`.
+---`debounce` or `throttle` in seconds with `is_pending`. For effects: `depends_on`. In words: `reasons` with `kind`,
+---`holds`, `text` and `remark`, which names the commit that made a condition false, and a `summary`.
 ---
 ---Errors: invalid_argument
 ---
@@ -82,6 +85,7 @@ function Token:stats() end
 ---local token <close> = dogs:where("age > 5"):observe(function() end)
 ---local condition = token:whynot(max).conditions[1]
 ---print(condition.text, condition.holds, condition.values[1].value)  --> age > 5 false 3
+---print(token:whynot(max).summary)  --> Required for a call: age > 5 must be true.
 ---```
 ---@param object moonpool.Object
 ---@return table

@@ -18,7 +18,11 @@ api.backup = backup
 
 local function run(store, options) return runs.new(store, options.dir, options) end
 
-function api.plan(store, classes) return plan.for_store(store, classes) end
+function api.plan(store, classes, options)
+  if not options or not options.dir then return plan.for_store(store, classes) end
+  local name, content = plan.for_folder(options.dir, classes, options.name)
+  return content, name
+end
 
 function api.lint(store, classes) return plan.report(plan.findings(store, classes)) end
 

@@ -239,109 +239,20 @@ local function object_of(expression)
   return moonpool.is_valid(value) and value or error("the object was deleted", 0)
 end
 
--- Returns the names of the properties that the last commit changed in an object.
-local function last_change(store, class, id)
-  local is_known, names = pcall(text.with_difference, store, store.version - 1, store.version, function(difference)
-    local names = {}
-    for _, change in ipairs(difference[class] and difference[class].modified or {}) do
-      if moonpool.id_of(change.object) == id then
-        for i, property in ipairs(change.properties) do names[i] = property.name end
-      end
-    end
-    return names
-  end)
-  return is_known and names or {}
-end
-
-local function covers(paths, property)
-  for _, path in ipairs(paths) do
-    local first = string.match(path, "^[^.%[]*")
-    if first == property or first == "*" then return true end
-  end
-  return #paths == 0
-end
-
--- Writes what an effect or an aggregate depends on.
-local function dependencies(token, names, class, label)
-  local own = {}
-  for _, name in ipairs(names) do
-    if name == class or name == "a " .. class or string.sub(name, 1, #class + 1) == class .. "." then
-      own[#own + 1] = name
-    end
-  end
-  prompt.write(title(token), " runs when one of its reads changes: ", table.concat(names, ", "), "\n")
-  if #own == 0 then
-    prompt.write("It does not read ", class, ", so ", label, " cannot make it run.\n")
-  else
-    prompt.write("Of ", class, " it reads ", table.concat(own, ", "), "; a change to an equal value does not count.\n")
-  end
-end
-
 function observing.whynot(args)
   local name, expression = string.match(args.text, "^(%S+)%s+(.+)$")
   if not name then
     error(".whynot takes an observer and an object: .whynot 2 Dog 3, or .whynot kennel rex", 0)
   end
-  local token, store = find(name), text.store()
-  local object = object_of(expression)
-  local class, label = moonpool.class_of(object), text.label(object)
+  local token, object = find(name), object_of(expression)
   local found = token:whynot(object)
-  if found.depends_on then return dependencies(token, found.depends_on, class, label) end
-  local remedies = {}
-  local function add(kind, holds, line, remark, remedy)
-    prompt.write("  ", holds and paint("✓", "added") or paint("✗", "removed"), " ", paint(kind, "dim"),
-      string.rep(" ", math.max(1, 10 - #kind)), line, remark and remark ~= "" and paint("   " .. remark, "dim") or "",
-      "\n")
-    if not holds and remedy then remedies[#remedies + 1] = remedy end
+  prompt.write(paint(title(token), "type"), " and ", paint(text.label(object), "strong"), ":\n")
+  for _, reason in ipairs(found.reasons) do
+    prompt.write("  ", reason.holds and paint("✓", "added") or paint("✗", "removed"), " ", paint(reason.kind, "dim"),
+      string.rep(" ", math.max(1, 10 - #reason.kind)), reason.text,
+      (reason.remark or "") ~= "" and paint("   " .. reason.remark, "dim") or "", "\n")
   end
-  prompt.write(paint(title(token), "type"), " and ", paint(label, "strong"), ":\n")
-  if found.observed then
-    add("object", false, "it observes " .. text.label(found.observed) .. " only", nil, "observe " .. label)
-  end
-  if found.other_class then
-    add("class", false, "it observes objects of " .. found.other_class, nil, "observe " .. class)
-  end
-  for _, condition in ipairs(found.conditions) do
-    local values = {}
-    for i, pair in ipairs(condition.values) do values[i] = pair.path .. " is " .. text.value(pair.value) end
-    add("filter", condition.holds, condition.text, table.concat(values, ", "), condition.text .. " must be true")
-  end
-  if found.is_cut_off then
-    add("limit", false, "the object matches, but limit or distinct excludes it", nil, "it must come before the limit")
-  end
-  local changed = last_change(store, class, moonpool.id_of(object))
-  local paths = table.concat(found.keypaths, ", ")
-  if paths ~= "" then
-    local covered = #changed == 0
-    for _, property in ipairs(changed) do covered = covered or covers(found.keypaths, property) end
-    add("key paths", covered, paths,
-      #changed > 0 and "the last commit changed " .. table.concat(changed, ", "),
-      "a property on its key paths must change: " .. paths)
-  elseif #changed == 0 and not found.other_class then
-    add("change", false, "the last commit, version " .. store.version .. ", did not touch the object", nil,
-      #remedies == 0 and "the object must change")
-  end
-  if found.silenced then
-    add("silent", found.silenced ~= store.version,
-      "version " .. found.silenced .. " was written with without_notifying for this observer")
-  end
-  if found.debounce then
-    add("debounce", not found.is_pending,
-      "it waits for a time without changes: " .. duration(found.debounce * 1e6), nil, "a call is pending")
-  elseif found.throttle then
-    add("throttle", not found.is_pending, "at most one call in " .. duration(found.throttle * 1e6), nil,
-      "a call is pending")
-  end
-  if store.is_in_write then
-    add("write", false, "a write transaction is open; observers run after its commit", nil, "commit the open write")
-  end
-  if #remedies == 0 then
-    local reason = token:why()
-    prompt.write("It is called when the object changes; its last call was for version ",
-      reason and reason.version or "none yet", ".\n")
-  else
-    prompt.write("Required for a call: ", table.concat(remedies, "; "), ".\n")
-  end
+  prompt.write(found.summary, "\n")
 end
 
 return observing
