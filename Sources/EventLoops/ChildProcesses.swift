@@ -38,11 +38,11 @@ package enum ChildProcesses {
     /// Each command is a program and its arguments.
     ///
     /// `next` returns the index of the next command to start, or nil to start no more commands. `didEnd` receives each
-    /// outcome, on the calling thread. Children share the process group, so that Ctrl-C reaches them. `whileWaiting` is
+    /// outcome, on the calling thread. Children share the process group, so that Ctrl-C reaches them, unless `isInOwnGroup`. `whileWaiting` is
     /// called about ten times a second. If one of these functions throws, the running children receive SIGTERM, and the
     /// call waits for their end.
     package static func run(
-        _ commands: [[String]], jobs: Int, next: () throws -> Int?,
+        _ commands: [[String]], jobs: Int, isInOwnGroup: Bool = false, next: () throws -> Int?,
         didEnd: (Int, Outcome) throws -> Void, whileWaiting: () throws -> Void
     ) rethrows {
         var running: [Child] = []
@@ -57,7 +57,7 @@ package enum ChildProcesses {
                     isDone = true
                     break
                 }
-                if let child = Child(commands[index], index: index) {
+                if let child = Child(commands[index], index: index, isInOwnGroup) {
                     running.append(child)
                 } else {
                     try didEnd(index, Outcome(exitCode: 127, output: []))
@@ -89,12 +89,12 @@ private final class Child {
     private let process: pid_t
     private var collected: [UInt8] = []
 
-    init?(_ command: [String], index: Int) {
+    init?(_ command: [String], index: Int, _ isInOwnGroup: Bool) {
         var pipe: [Int32] = [-1, -1]
         // libuv sets close-on-exec, so other programs that start at the same time do not inherit these pipes.
         guard uv_pipe(&pipe, 0, 0) == 0 else { return nil }
         defer { close(pipe[1]) }
-        guard let process = Self.start(command, output: pipe[1]) else {
+        guard let process = Self.start(command, output: pipe[1], isInOwnGroup) else {
             close(pipe[0])
             return nil
         }
@@ -131,7 +131,9 @@ private final class Child {
         return status
     }
 
-    private static func start(_ command: [String], output: Int32) -> pid_t? {
+    private static func start(
+        _ command: [String], output: Int32, _ isInOwnGroup: Bool
+    ) -> pid_t? {
         var files = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&files)
         defer { posix_spawn_file_actions_destroy(&files) }
@@ -144,7 +146,8 @@ private final class Child {
         var none = sigset_t()
         sigemptyset(&none)
         posix_spawnattr_setsigmask(&attributes, &none)
-        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
+        let group = isInOwnGroup ? POSIX_SPAWN_SETPGROUP : 0
+        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | group))
         var arguments = command.map { strdup($0) } + [nil]
         defer { for argument in arguments { free(argument) } }
         var child = pid_t()

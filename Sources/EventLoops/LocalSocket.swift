@@ -87,6 +87,24 @@ package final class LocalSocket: Sendable {
         }
     }
 
+    /// Writes the next `count` bytes, of which the first have been read, to a new private file.
+    ///
+    /// Returns false if the peer disconnects before, or if the file cannot be written.
+    package func read(_ count: Int, after first: [UInt8], intoFileAt path: String) -> Bool {
+        let file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        guard file >= 0 else { return false }
+        defer { close(file) }
+        var rest = count
+        var bytes = Array(first.prefix(count))
+        while true {
+            guard systemWriteAll(file, bytes) == 0 else { return false }
+            rest -= bytes.count
+            if rest == 0 { return true }
+            bytes = Array(read().prefix(rest))
+            if bytes.isEmpty { return false }
+        }
+    }
+
     /// Limits the time that a write waits for the peer to read.
     ///
     /// Without a limit, writes wait indefinitely.

@@ -123,6 +123,12 @@ extension ProcessServices {
         return stat(path, &status) == 0 ? Int(status.st_size) : nil
     }
 
+    /// Returns whether a path is that of a socket.
+    package static func isSocket(_ path: String) -> Bool {
+        var status = stat()
+        return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFSOCK
+    }
+
     /// Returns whether a file may exist at the path.
     ///
     /// Also returns true if this process has no permission to check.

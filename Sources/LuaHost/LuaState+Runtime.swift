@@ -64,13 +64,24 @@ extension LuaState {
         guard let text = lua_file_text(name + ".lua") else {
             preconditionFailure("there is no Lua file \(name).lua")
         }
+        let result = try loadRuntime(text, name).call([]).first ?? .nil
+        runtimeFiles[name] = result
+        return result
+    }
+
+    /// Compiles code of the program itself, which sees the same globals as its files.
+    package func loadRuntime(_ text: String, name: String) throws(LuaError) -> LuaFunction {
+        if runtimeFiles.isEmpty { installRuntimeRequire() }
+        return try loadRuntime(Array(text.utf8CString), name)
+    }
+
+    private func loadRuntime(
+        _ text: UnsafePointer<CChar>, _ name: String
+    ) throws(LuaError) -> LuaFunction {
         let L = stack
         // The name in brackets, like that of C functions, tells that the code is not the user's.
         try check(shim_load_runtime(L, text, "=[moonpool \(name).lua]"), on: L)
-        let chunk = LuaFunction(reference: popReference(L))
-        let result = try chunk.call([]).first ?? .nil
-        runtimeFiles[name] = result
-        return result
+        return LuaFunction(reference: popReference(L))
     }
 
     private func installRuntimeRequire() {

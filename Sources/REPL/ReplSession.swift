@@ -69,8 +69,10 @@ package enum ReplSession {
             let server =
                 options.host.isAttachable
                 ? try AttachServer(at: options.host.attachSocket) : nil
+            let studio = StudioProcess(write: write)
             let script = try Script(configuration) { context in
                 let session = Session(context, style: style, output: shown)
+                session.studio = studio
                 mailbox.begin(LoopBound(session, on: context.loop))
                 defer { mailbox.idle(prompt: session.prompt, wantsToEnd: session.wantsToEnd) }
                 session.start(options)
@@ -79,6 +81,8 @@ package enum ReplSession {
                 return 0
             }
             script.whenEnded { mailbox.ended(status: $0) }
+            studio.begin(script)
+            defer { studio.end() }
             try server?.serve([("repl", script)])
             defer { server?.end() }
             // The transcript is complete when no thread can add to it.

@@ -52,6 +52,8 @@ package final class Session {
     private(set) var transcript: (any SessionRecorder)?
     /// What runs after the command: a function, and one that receives whether it has succeeded.
     var laterRuns: [(LuaFunction, LuaFunction)] = []
+    /// Opens the studio on the session; nil if the session cannot.
+    var studio: StudioProcess?
     /// The number of loaded modules, at first those of Lua and `moonpool`.
     var moduleCount = 11
     /// Whether the last entry failed.

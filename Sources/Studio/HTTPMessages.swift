@@ -71,7 +71,8 @@ struct HTTPResponse {
         """
 
     private static let reasons = [
-        101: "Switching Protocols", 200: "OK", 401: "Unauthorized", 403: "Forbidden",
+        101: "Switching Protocols", 200: "OK", 400: "Bad Request", 401: "Unauthorized",
+        403: "Forbidden",
         404: "Not Found", 405: "Method Not Allowed", 421: "Misdirected Request",
     ]
 

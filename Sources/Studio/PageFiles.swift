@@ -1,7 +1,7 @@
 /// The files of the page, which are part of the program: no path of a request reaches the file system.
 enum PageFiles {
     /// The script that does everything with the store.
-    static var script: [UInt8] { PackageResources.studio_lua }
+    static var script: String { String(decoding: PackageResources.studio_lua, as: UTF8.self) }
 
     /// Returns the type and the bytes of a file by the path in its address.
     static func file(at path: String) -> (type: String, bytes: [UInt8])? {
@@ -15,6 +15,10 @@ enum PageFiles {
         case "/editing.js": (javaScript, PackageResources.editing_js)
         case "/console.js": (javaScript, PackageResources.console_js)
         case "/history.js": (javaScript, PackageResources.history_js)
+        case "/import.js": (javaScript, PackageResources.import_js)
+        case "/migrations.js": (javaScript, PackageResources.migrations_js)
+        case "/schema.js": (javaScript, PackageResources.schema_js)
+        case "/observers.js": (javaScript, PackageResources.observers_js)
         case "/grid.js": (javaScript, PackageResources.grid_js)
         default: nil
         }

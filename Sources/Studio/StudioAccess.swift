@@ -52,6 +52,9 @@ final class StudioAccess: Sendable {
         }
     }
 
+    /// Returns whether a text is the key.
+    func isKey(_ text: String) -> Bool { Self.isEqual(text, key) }
+
     /// Compares two texts in a time that depends on their lengths only.
     private static func isEqual(_ first: String, _ second: String) -> Bool {
         let (first, second) = (Array(first.utf8), Array(second.utf8))

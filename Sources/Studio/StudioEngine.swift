@@ -4,99 +4,99 @@ import REPL
 import ScriptHost
 import Synchronization
 
-/// The script that does everything with the store: it runs `studio.lua` on its own thread.
+/// The script that does everything with the store: `studio.lua`, on a thread of its own or in another process.
 final class StudioEngine: Sendable {
     private struct State {
-        var received: LoopBound<LuaFunction>?
-        var finish: LoopBound<LuaFunction>?
         var pages: [Int64: WebSocket] = [:]
         var lastPage: Int64 = 0
         var failure: String?
+        /// The exit code of a script that has ended.
+        var status: Int32?
+        var whenEnded: (@Sendable (Int32) -> Void)?
     }
 
     /// The state that the script's thread and those of the connections share.
     private final class Shared: Sendable {
         let state = Mutex(State())
-        let hasStarted = ThreadLatch()
-        let console = HostedSession()
+
+        func end(_ status: Int32) {
+            state.withLock { state in
+                state.status = status
+                return state.whenEnded
+            }?(status)
+        }
     }
 
-    private let script: Script
-    private let shared = Shared()
+    private enum Place {
+        case own(Script, GuestProgram)
+        case attached(AttachedProgram)
+    }
 
-    /// Opens the store on the script's thread, and waits until it is open.
+    private let shared: Shared
+    private let place: Place
+
+    /// Opens the store on the script's thread, or attaches to the process at `options["socket"]`, and waits until it is
+    /// open.
     ///
-    /// `offer` receives the path and the name of a file to download, and returns its address. Throws the message of an
-    /// error.
+    /// `offer` receives the address, the path and the name of a file to download. Throws the message of an error.
     init(
-        _ options: [String: String], folder: String,
-        offer: @escaping @Sendable (_ path: String, _ name: String) -> String
+        _ options: [String: String],
+        offer: @escaping @Sendable (_ address: String, _ path: String, _ name: String) -> Void
     ) throws(StudioFailure) {
-        do {
-            let console = shared.console
-            var configuration = ScriptConfiguration(
-                name: "studio", isInteractive: true,
-                report: { console.write($0.text, as: .error) },
-                output: { console.write($0, as: .output) })
-            configuration.prepare = { InspectFunction.install(in: $0) }
-            script = try Script(configuration) { [shared] context in
+        let shared = Shared()
+        self.shared = shared
+        let send: @Sendable (Int64, [UInt8]) -> Void = { page, text in
+            if page != 0 { return shared.state.withLock { $0.pages[page] }?.send(text) ?? () }
+            // A message to the server itself offers a file.
+            let parts = String(decoding: text, as: UTF8.self).split(separator: "\n").map(
+                String.init)
+            if parts.count == 3 { offer(parts[0], parts[1], parts[2]) }
+        }
+        if let socket = options["socket"] {
+            do throws(AttachFailure) {
+                place = .attached(
+                    try AttachedProgram(PageFiles.script, options, at: socket, receive: send) {
+                        if !$0.isEmpty { ProcessServices.writeError("moonpool: \($0)\n") }
+                        shared.end(0)
+                    })
+            } catch {
+                throw StudioFailure(message: error.message)
+            }
+            return
+        }
+        let (program, started) = (GuestProgram(isOwner: true), ThreadLatch())
+        let console = program.console
+        var configuration = ScriptConfiguration(
+            name: "studio", isInteractive: true,
+            report: { console.write($0.text, as: .error) },
+            output: { console.write($0, as: .output) })
+        configuration.prepare = { InspectFunction.install(in: $0) }
+        if options["sandbox"] != nil {
+            var host = HostOptions()
+            host.isSandboxed = true
+            host.allowedFolders = options["folder"].map { [$0] } ?? []
+            host.apply(to: &configuration, store: options["target"])
+        }
+        do throws(LoopError) {
+            let script = try Script(configuration) { context in
                 do {
-                    try Self.start(context, shared, options, folder, offer)
+                    try program.start(PageFiles.script, options, in: context, send: send)
                 } catch {
                     let message = (error as? LuaError)?.message ?? "\(error)"
                     shared.state.withLock { $0.failure = message }
                 }
-                shared.hasStarted.open()
+                started.open()
                 return 0
             }
+            script.whenEnded { shared.end($0) }
+            place = .own(script, program)
         } catch {
             throw StudioFailure(message: "\(error)")
         }
-        while !shared.hasStarted.wait(atMost: .seconds(3600)) {}
+        while !started.wait(atMost: .seconds(3600)) {}
         if let message = shared.state.withLock({ $0.failure }) {
             throw StudioFailure(message: message)
         }
-    }
-
-    private static func start(
-        _ context: ScriptContext, _ shared: Shared, _ options: [String: String], _ folder: String,
-        _ offer: @escaping @Sendable (String, String) -> String
-    ) throws {
-        let lua = context.state
-        let host = lua.makeTable()
-        for (name, value) in options { host[name] = .text(value) }
-        host["folder"] = .text(folder)
-        host["pid"] = .integer(Int64(ProcessServices.identifier))
-        host["send"] = .function(
-            lua.makeFunction("send") { call in
-                let page = try call.integer(1)
-                let text = try call.string(2).bytes
-                shared.state.withLock { $0.pages[page] }?.send(text)
-                return .none
-            })
-        host["offer"] = .function(
-            lua.makeFunction("offer") { call in
-                call.answer(.text(offer(try call.text(1), try call.text(2))))
-            })
-        if options["no_console"] == nil { shared.console.addFunctions(to: host, context) }
-        let chunk = try lua.load(LuaString(bytes: PageFiles.script), name: "@studio.lua")
-        let results = try chunk.call([.table(host)])
-        guard let received = results.first?.function else {
-            let message = results.last?.text ?? "studio.lua returned no function"
-            return shared.state.withLock { $0.failure = message }
-        }
-        let bound = LoopBound(received, on: context.loop)
-        if let flush = host["flush"].function {
-            context.onTurn = { [shared, unowned context] in
-                if shared.console.hasOutput { context.callback("studio", flush) }
-            }
-            shared.console.open()
-        }
-        if let finish = host["finish"].function {
-            let bound = LoopBound(finish, on: context.loop)
-            shared.state.withLock { $0.finish = bound }
-        }
-        shared.state.withLock { $0.received = bound }
     }
 
     /// Adds a page and returns its number.
@@ -110,32 +110,35 @@ final class StudioEngine: Sendable {
 
     /// Passes a message of a page to the script; nil is the end of the page.
     func receive(_ message: [UInt8]?, from page: Int64) {
-        // A stop does not wait for the code that it stops.
-        if message?.isInterrupt == true { script.stopHandler() }
         if message == nil { shared.state.withLock { _ = $0.pages.removeValue(forKey: page) } }
-        script.post { [shared] context in
-            guard let received = shared.state.withLock({ $0.received })?.value else { return }
-            let text = message.map { LuaValue.string(LuaString(bytes: $0)) } ?? .nil
-            context.callback("studio", received, [.integer(page), text])
-            shared.console.runEntry(
-                context, finish: shared.state.withLock({ $0.finish })?.value)
+        switch place {
+        case .own(let script, let program): program.receive(message, from: page, in: script)
+        case .attached(let program): program.send(message, from: page)
         }
     }
 
-    /// Calls a function on another thread when the script has ended, for example with `os.exit`.
-    func whenEnded(_ body: @escaping @Sendable (Int32) -> Void) { script.whenEnded(body) }
-
-    /// Closes the store and waits for the end of the script.
-    func end() {
-        script.kill()
-        _ = script.wait()
+    /// Tells the process of the script the address of the page.
+    func announce(_ address: String) {
+        if case .attached(let program) = place { program.send(Array(address.utf8), from: 0) }
     }
-}
 
-extension [UInt8] {
-    /// Whether a message is the request `interrupt`.
-    fileprivate var isInterrupt: Bool {
-        count < 200 && contains(Array(#""do":"interrupt""#.utf8))
+    /// Calls a function on another thread when the script has ended, for example with `os.exit`.
+    func whenEnded(_ body: @escaping @Sendable (Int32) -> Void) {
+        let status = shared.state.withLock { state in
+            state.whenEnded = body
+            return state.status
+        }
+        if let status { body(status) }
+    }
+
+    /// Closes the store and waits for the end of the script; the script of another process continues.
+    func end() {
+        switch place {
+        case .own(let script, _):
+            script.kill()
+            _ = script.wait()
+        case .attached(let program): program.end()
+        }
     }
 }
 

@@ -37,7 +37,9 @@ package final class StudioServer: Sendable {
         let downloads = try Downloads()
         self.downloads = downloads
         do throws(StudioFailure) {
-            engine = try StudioEngine(options, folder: downloads.folder, offer: downloads.offer)
+            var options = options
+            options["folder"] = downloads.folder
+            engine = try StudioEngine(options, offer: downloads.offer)
         } catch {
             downloads.remove()
             throw error
@@ -63,6 +65,7 @@ package final class StudioServer: Sendable {
         } catch {
             throw StudioFailure(message: "\(error)")
         }
+        engine.announce(address)
     }
 
     /// Opens the page in the user's browser.
@@ -122,6 +125,8 @@ package final class StudioServer: Sendable {
             socket.write(refusal.bytes)
         } else if request.path == "/socket" {
             serve(socket, request)
+        } else if request.method == "POST" {
+            socket.write(upload(request, from: socket).bytes)
         } else if let download = downloads.take(request.path) {
             send(download, on: socket)
         } else {
@@ -157,7 +162,21 @@ package final class StudioServer: Sendable {
             if access.isGuessing() { _ = ThreadLatch().wait(atMost: .seconds(1)) }
             return HTTPResponse(401, "Open the address that 'moonpool studio' has printed.")
         }
-        return request.method == "GET" ? nil : HTTPResponse(405, "Only GET is supported.")
+        let isUpload = request.method == "POST" && request.path == "/upload"
+        if isUpload, !access.isKey(request.fields["x-moonpool-key"] ?? "") {
+            return HTTPResponse(401, "Open the address that 'moonpool studio' has printed.")
+        }
+        return request.method == "GET" || isUpload
+            ? nil : HTTPResponse(405, "Only GET is supported.")
+    }
+
+    /// Writes the body of a request to a file, and returns its number.
+    private func upload(_ request: HTTPRequest, from socket: LocalSocket) -> HTTPResponse {
+        let number = StudioAccess.secret()
+        guard let size = request.fields["content-length"].flatMap({ Int($0) }), size >= 0,
+            socket.read(size, after: request.rest, intoFileAt: downloads.uploadPath(number))
+        else { return HTTPResponse(400, "The file is incomplete.") }
+        return HTTPResponse(200, "application/json", Array("{\"upload\":\"\(number)\"}".utf8))
     }
 
     private func send(_ download: Downloads.File, on socket: LocalSocket) {
@@ -217,17 +236,18 @@ private final class Downloads: Sendable {
         self.folder = folder
     }
 
-    /// Adds a file and returns its address.
-    func offer(_ path: String, _ name: String) -> String {
-        let address = "/download/" + StudioAccess.secret()
+    /// Adds a file in the folder.
+    func offer(_ address: String, _ path: String, _ name: String) {
         let plain = name.map { character in
             character.isASCII
                 && (character.isLetter || character.isNumber || "._-".contains(character))
                 ? character : "_"
         }
         files.withLock { $0[address] = File(path: path, name: String(plain)) }
-        return address
     }
+
+    /// Returns the path of an uploaded file, which an import removes.
+    func uploadPath(_ number: String) -> String { folder + "/upload-" + number }
 
     /// Returns the file at an address and forgets the address.
     func take(_ address: String) -> File? { files.withLock { $0.removeValue(forKey: address) } }

@@ -1,6 +1,7 @@
 import ArgumentParser
 import EventLoops
 import ObjectStore
+import REPL
 import Transfer
 
 /// The command `moonpool studio [TARGET]`: starts the program `moonpool-studio`, which shows a store in the browser.
@@ -10,14 +11,17 @@ struct StudioCommand: ParsableCommand {
         abstract: "Open a store in the browser.",
         discussion: """
             Opens a store, or a read-only copy of a Realm file in memory, on a page that follows the changes of all \
-            processes. Without a target, opens a new in-memory store. Prints the address of the page, which contains a \
-            secret: it gives the same access as this command. The server listens on 127.0.0.1 only.
+            processes. Without a target, opens a new in-memory store. With the process ID or the socket of a process that \
+            was started with --attachable, shows its store and its observers, on the thread of its script. Prints the \
+            address of the page, which contains a secret: it gives the same access as this command. The server listens on \
+            127.0.0.1 only.
 
               moonpool studio zoo.moonpool --open-to 'Dog where age > 3'
             """)
 
     @Argument(
-        help: "The store or the Realm file.", completion: .file(extensions: ["moonpool", "realm"]))
+        help: "The store, the Realm file, or the process ID or socket of a running process.",
+        completion: .file(extensions: ["moonpool", "realm"]))
     var target: String?
 
     @Option(help: "The port; 0 takes a free one.")
@@ -29,12 +33,15 @@ struct StudioCommand: ParsableCommand {
     @Flag(help: "Refuse all Lua code from the page.")
     var noConsole = false
 
+    @Flag(help: "Confine the code of the console, as moonpool --sandbox does.")
+    var sandbox = false
+
     @Flag(help: "Print the address without opening a browser.")
     var noBrowser = false
 
     @Option(
         help: ArgumentHelp(
-            "Begin with the data of the first class, or with a query: data, 'Dog where age > 3'.",
+            "Begin with a view, or with a query: data, schema, observers, history, migrations, 'Dog where age > 3'.",
             valueName: "place"))
     var openTo: String?
 
@@ -60,12 +67,34 @@ struct StudioCommand: ParsableCommand {
             })
     }
 
+    /// Returns the path of the socket that a target names; nil for a file.
+    private static func socket(of target: String) throws -> String? {
+        if let process = Int32(target), ProcessServices.size(of: target) == nil {
+            do throws(LoopError) {
+                return try AttachServer.path(of: process)
+            } catch {
+                throw StoreError(.invalidArgument, "\(error)")
+            }
+        }
+        return ProcessServices.isSocket(target) ? target : nil
+    }
+
     /// Checks the target, and returns the arguments of `moonpool-studio`.
     private func arguments() throws -> [String] {
         var words = ["--port=\(port)"]
         if noConsole { words.append("--no_console") }
         if noBrowser { words.append("--no-browser") }
+        if sandbox { words.append("--sandbox") }
         if let openTo { words.append("--open_to=\(openTo)") }
+        if let target, let socket = try Self.socket(of: target) {
+            guard to == nil, !sandbox else {
+                throw StoreError(
+                    .invalidArgument, "--to and --sandbox have no effect on a running process")
+            }
+            // Code could write through other stores of the process.
+            if readOnly { words += noConsole ? ["--read_only"] : ["--read_only", "--no_console"] }
+            return words + ["--socket=\(socket)"]
+        }
         let isRealm = try target.map(realm.isRealm) ?? false
         if readOnly || isRealm { words.append("--read_only") }
         if isRealm {

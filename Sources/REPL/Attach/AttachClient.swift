@@ -36,7 +36,7 @@ package final class AttachClient {
         }
     }
 
-    private static func explanation(of error: LoopError, _ path: String) -> String {
+    static func explanation(of error: LoopError, _ path: String) -> String {
         switch error.number {
         case LoopError.refused: "no process listens at '\(path)': it has ended"
         case LoopError.missing:

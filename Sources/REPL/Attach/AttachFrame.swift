@@ -6,6 +6,10 @@ struct AttachFrame: Equatable, Sendable {
     enum Kind: UInt8, Sendable {
         /// The first message to the script: the width of the window, and the name of the script after a space.
         case hello = 0x68
+        /// The first message to the script instead of `hello`: run a program in Lua, with its options and its text.
+        case program = 0x50
+        /// A message between the program and its host: a number, a space and a text; no text ends the receiver.
+        case message = 0x6D
         /// A message to the script: an entry to run.
         case entry = 0x78
         /// A message to the script: interrupt the running code.
@@ -28,7 +32,7 @@ struct AttachFrame: Equatable, Sendable {
     let text: String
 
     /// The maximum length of a text, in bytes.
-    static let longest = 1 << 20
+    static let longest = 16 << 20
 
     init(_ kind: Kind, _ text: String = "") {
         self.kind = kind

@@ -13,6 +13,7 @@ import Synchronization
 package final class AttachServer: Sendable {
     private let listener: LocalListener
     private let connections = Atomic<Int>(0)
+    private let announce: (@Sendable (String) -> Void)?
     private static let mostConnections = 8
 
     /// Returns the default path of a process's socket.
@@ -21,7 +22,12 @@ package final class AttachServer: Sendable {
     }
 
     /// Creates the socket, at this path or at the default path of this process.
-    package init(at path: String?) throws(LoopError) {
+    ///
+    /// `announce` receives the texts of clients that are for the owner of the socket.
+    package init(
+        at path: String?, announce: (@Sendable (String) -> Void)? = nil
+    ) throws(LoopError) {
+        self.announce = announce
         var own = path ?? ""
         if path == nil { own = try Self.path(of: ProcessServices.identifier) }
         listener = try LocalListener(path: own)
@@ -51,7 +57,7 @@ package final class AttachServer: Sendable {
         }
         do throws(LoopError) {
             _ = try LoopThread(name: "attached") { _ in
-                AttachConnection(socket, choice).run()
+                AttachConnection(socket, choice, self.announce).run()
                 self.connections.subtract(1, ordering: .relaxed)
             }
         } catch {
@@ -66,16 +72,23 @@ private final class AttachConnection: Sendable {
     private let socket: LocalSocket
     private let choice: AttachChoice
     private let session = Mutex<LoopBound<Session>?>(nil)
+    private let program = GuestProgram(isOwner: false)
 
-    init(_ socket: LocalSocket, _ choice: AttachChoice) {
+    private let announce: (@Sendable (String) -> Void)?
+
+    init(
+        _ socket: LocalSocket, _ choice: AttachChoice, _ announce: (@Sendable (String) -> Void)?
+    ) {
         self.socket = socket
         self.choice = choice
+        self.announce = announce
     }
 
     /// Reads until either side ends.
     func run() {
         var reader = AttachFrameReader()
         var chosen: Script?
+        defer { if let chosen { program.end(in: chosen) } }
         while true {
             let bytes = socket.read()
             if bytes.isEmpty { return }
@@ -86,22 +99,64 @@ private final class AttachConnection: Sendable {
                 switch (frame.kind, chosen) {
                 case (.hello, nil):
                     let words = frame.text.split(separator: " ", maxSplits: 1).map(String.init)
-                    do throws(AttachChoice.NoScript) {
-                        let (script, remark) = try choice.script(words.count > 1 ? words[1] : nil)
-                        chosen = script
-                        if let remark { socket.write(AttachFrame(.output, remark).bytes) }
-                        script.whenEnded { [weak socket] _ in
-                            socket.map { Self.end($0, "the script has ended") }
-                        }
-                        begin(script, columns: words.first.flatMap { Int($0) } ?? 80)
-                    } catch {
-                        return Self.end(socket, error.reason)
+                    let (script, remark) = choose(words.count > 1 ? words[1] : nil)
+                    guard let script else { return }
+                    chosen = script
+                    if let remark { socket.write(AttachFrame(.output, remark).bytes) }
+                    begin(script, columns: words.first.flatMap { Int($0) } ?? 80)
+                case (.program, nil):
+                    guard let script = choose(nil).0 else { return }
+                    chosen = script
+                    start(frame.text, script)
+                case (.message, let script?):
+                    let parts = frame.text.split(separator: " ", maxSplits: 1)
+                    guard let page = parts.first.flatMap({ Int64($0) }) else { break }
+                    guard page != 0 else {
+                        if parts.count > 1 { announce?(String(parts[1])) }
+                        break
                     }
+                    program.receive(
+                        parts.count > 1 ? Array(parts[1].utf8) : nil, from: page, in: script)
                 case (.entry, let script?): run(frame.text, script)
                 case (.stop, let script?): script.stopHandler()
                 case (.complete, let script?): complete(frame.text, script)
                 default: return Self.end(socket, "the request is not valid")
                 }
+            }
+        }
+    }
+
+    /// Returns the script with a name or a number; ends the connection if there is none.
+    private func choose(_ wanted: String?) -> (Script?, remark: String?) {
+        do throws(AttachChoice.NoScript) {
+            let (script, remark) = try choice.script(wanted)
+            script.whenEnded { [weak socket] _ in
+                socket.map { Self.end($0, "the script has ended") }
+            }
+            return (script, remark)
+        } catch {
+            Self.end(socket, error.reason)
+            return (nil, nil)
+        }
+    }
+
+    /// Runs a program: its options as pairs of texts and its code, all separated by zero bytes.
+    private func start(_ text: String, _ script: Script) {
+        var words = text.split(separator: "\0", omittingEmptySubsequences: false).map(String.init)
+        let code = words.removeLast()
+        var options: [String: String] = [:]
+        for index in stride(from: 0, to: words.count - 1, by: 2) {
+            options[words[index]] = words[index + 1]
+        }
+        script.post { [self, options] context in
+            do {
+                try program.start(code, options, in: context) { [socket] page, text in
+                    let text = "\(page) " + String(decoding: text, as: UTF8.self)
+                    socket.write(AttachFrame(.message, text).bytes)
+                }
+                socket.write(AttachFrame(.prompt).bytes)
+            } catch {
+                Self.end(socket, (error as? LuaError)?.message ?? "\(error)")
             }
         }
     }

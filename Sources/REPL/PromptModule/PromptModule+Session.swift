@@ -73,6 +73,15 @@ extension PromptModule {
             session.screen.writeToScreen(session.style.paint("> \(entry)", .dim) + "\n")
             session.evaluate(entry)
         }
+        // Opens the studio on the session; true opens no browser.
+        add.action("studio") { session, call in
+            guard let studio = session.studio else {
+                throw CommandError(
+                    "only the prompt at its own terminal opens the studio; run: moonpool studio "
+                        + "\(ProcessServices.identifier)")
+            }
+            try studio.open(opensBrowser: !call[1].isTruthy)
+        }
         // A table that a file keeps for the session: the files themselves are shared by all sessions of the script.
         add("state") { session, call in
             let name = try call.text(1)

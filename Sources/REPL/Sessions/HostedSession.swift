@@ -47,11 +47,18 @@ package final class HostedSession: Sendable {
 
     /// Keeps a text for the host; before `open`, writes it to standard error.
     package func write(_ text: String, as kind: Kind) {
-        let isOpen = state.withLock { state in
-            guard state.isOpen else { return false }
+        if state.withLock({ $0.isOpen }) {
+            keep(text, as: kind)
+        } else {
+            ProcessServices.writeError(text)
+        }
+    }
+
+    private func keep(_ text: String, as kind: Kind) {
+        state.withLock { state in
             guard state.size + text.utf8.count <= Self.mostBytes else {
                 state.omitted += 1
-                return true
+                return
             }
             state.size += text.utf8.count
             if let last = state.parts.last, last.kind == kind, last.source == state.source {
@@ -59,32 +66,39 @@ package final class HostedSession: Sendable {
             } else {
                 state.parts.append(Part(kind: kind, source: state.source, text: text))
             }
-            return true
         }
-        if !isOpen { ProcessServices.writeError(text) }
     }
 
     /// Keeps all further output for the host.
     package func open() { state.withLock { $0.isOpen = true } }
 
     /// Adds the functions of the session to the table of the host: `evaluate`, which runs an entry as soon as the host has
-    /// returned, `is_unfinished`, `complete` and `take_output`.
-    package func addFunctions(to host: LuaTable, _ context: ScriptContext) {
+    /// returned, `record`, which adds code for `.save`, `is_unfinished`, `complete` and `take_output`; and the store of the
+    /// session as `store`.
+    ///
+    /// `watchesCalls`: whether the output of observers and timers has their names.
+    package func addFunctions(to host: LuaTable, _ context: ScriptContext, watchesCalls: Bool) {
         let lua = context.state
         let session = Session(
             context, style: Style(isColored: false), window: (columns: 100, rows: 24),
             output: SessionOutput(
-                write: { [weak self] in self?.write($0, as: .result) },
+                write: { [weak self] in self?.keep($0, as: .result) },
                 label: { [weak self] label in
                     let name = String(label.drop { $0 == "[" }.prefix { $0 != "]" })
                     self?.state.withLock { $0.source = name }
-                }))
+                }), watchesCalls: watchesCalls)
         let bound = LoopBound(session, on: context.loop)
         state.withLock { $0.session = bound }
+        host["store"] = session.store.map(context.storeModule.value(of:)) ?? .nil
         host["evaluate"] = .function(
             lua.makeFunction("evaluate") { [weak self] call in
                 let entry = try call.text(1)
                 self?.state.withLock { $0.entry = entry }
+                return .none
+            })
+        host["record"] = .function(
+            lua.makeFunction("record") { call in
+                session.steps.append(SessionStep("code", try call.text(1)))
                 return .none
             })
         host["is_unfinished"] = .function(
@@ -122,7 +136,12 @@ package final class HostedSession: Sendable {
     package func runEntry(_ context: ScriptContext, finish: LuaFunction?) {
         let (entry, session) = state.withLock { ($0.entry.take(), $0.session) }
         guard let entry, let session = session?.value else { return }
-        session.run(entry)
+        if state.withLock({ $0.isOpen }) {
+            session.run(entry)
+        } else {
+            // The script prints elsewhere.
+            context.whilePrinting({ [self] in keep($0, as: .output) }) { session.run(entry) }
+        }
         context.attachedEntryHasEnded()
         guard let finish else { return }
         context.callback("console", finish, [.boolean(!session.hasFailed)])

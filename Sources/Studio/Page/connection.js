@@ -41,6 +41,13 @@ export class Connection extends EventTarget {
     return promise
   }
 
+  /** Sends a file to the server, and returns its number for the request `import`. */
+  async upload(file) {
+    const response = await fetch("/upload", { method: "POST", headers: { "X-Moonpool-Key": this.#key }, body: file })
+    if (!response.ok) throw new Error(await response.text())
+    return (await response.json()).upload
+  }
+
   /** Ends a subscription or a running request. */
   end(id) {
     const entry = this.#requests.get(id)
@@ -95,7 +102,7 @@ export class Connection extends EventTarget {
 
   #update() {
     const waits = [...this.#requests.values()].some((entry) =>
-      entry.isOpen && !["export", "complete", "interrupt"].includes(entry.action) && performance.now() - entry.since > 400)
+      entry.isOpen && !["export", "complete", "interrupt", "rehearse", "import"].includes(entry.action) && performance.now() - entry.since > 400)
     const status = this.#socket?.readyState !== WebSocket.OPEN ? "disconnected" : waits ? "busy" : "connected"
     if (status === this.#status) return
     this.#status = status

@@ -21,7 +21,18 @@ class StudioConsole extends HTMLElement {
     this.button = make("button", { class: "primary", onclick: () => this.#run() }, "Run")
     this.stop = make("button", { disabled: true, onclick: () => this.connection.request("interrupt").catch(() => {}) }, "Stop")
     this.append(this.log, make("div", { class: "entry-line" }, make("span", { "aria-hidden": "true", class: "prompt" }, ">"),
-      make("div", { class: "entry-field" }, this.field, this.completions), this.button, this.stop))
+      make("div", { class: "entry-field" }, this.field, this.completions), this.button, this.stop,
+      make("button", { onclick: () => this.#save() }, "Save as script")))
+  }
+
+  /** Downloads the entries and the changes in the page as a script. */
+  async #save() {
+    try {
+      const { download, name } = await this.connection.request("save")
+      make("a", { href: download, download: name }).click()
+    } catch (error) {
+      if (error.name !== "AbortError") this.#add(this.#late(), [{ kind: "error", text: error.message }])
+    }
   }
 
   focus() { this.field.focus() }

@@ -1,13 +1,8 @@
 // Dialogs that write: objects to add, links to choose, and objects to delete.
 
-import { make, countText, literalOf, openDialog, textOf } from "/elements.js"
+import { make, countText, literalOf, openDialog, showError, textOf } from "/elements.js"
 
 const buttons = (...children) => make("div", { class: "buttons" }, ...children)
-
-function showError(place, name, error) {
-  const text = error.name === "AbortError" ? "The connection was lost." : error.message
-  place.replaceChildren(make("p", { role: "alert", "aria-label": name, class: "dialog-error" }, text))
-}
 
 /**
  * Asks for the values of a new object. `submit` receives the operation that creates it; after an error the dialog stays.

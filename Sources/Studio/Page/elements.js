@@ -25,20 +25,29 @@ export function fragment({ view, class: name, where, sort, linked, reveal, at })
   if (reveal !== undefined && reveal !== null) query.set("object", reveal)
   if (at) query.set("at", at)
   const text = query.toString()
-  return `#/${view ?? "data"}/${encodeURIComponent(name)}${text ? "?" + text : ""}`
+  return `#/${view ?? "data"}/${encodeURIComponent(name ?? "")}${text ? "?" + text : ""}`
+}
+
+/** The views, each with a tab and a panel. */
+export const views = ["Data", "Schema", "Observers", "History", "Migrations"]
+
+/** The folder of migrations that was used last. */
+export const folders = {
+  get last() { return sessionStorage.getItem("moonpool-folder") ?? "" },
+  set last(path) { sessionStorage.setItem("moonpool-folder", path) },
 }
 
 /** Returns the place of a fragment; null if it names none. */
 export function placeOf(text) {
-  const found = /^#\/(data|history)\/([^?]+)(?:\?(.*))?$/.exec(text)
-  if (!found) return null
+  const found = /^#\/([a-z]+)\/([^?]*)(?:\?(.*))?$/.exec(text)
+  if (!found || !views.some((name) => name.toLowerCase() === found[1])) return null
   const query = new URLSearchParams(found[3] ?? "")
   const linked = /^(.+):(\d+):(.+)$/.exec(query.get("linked") ?? "")
   const sort = (query.get("sort") ?? "").split(",").filter(Boolean).map((path) =>
     path[0] === "-" ? [path.slice(1), "descending"] : [path, "ascending"])
   try {
     return {
-      view: found[1], class: decodeURIComponent(found[2]), where: query.get("where") ?? "", sort,
+      view: found[1], class: decodeURIComponent(found[2]) || null, where: query.get("where") ?? "", sort,
       linked: linked ? { class: linked[1], ref: Number(linked[2]), property: linked[3] } : null,
       reveal: query.has("object") ? Number(query.get("object")) : null, at: Number(query.get("at")) || null,
     }
@@ -110,4 +119,10 @@ export function openDialog(name, ...children) {
   document.body.append(dialog)
   dialog.showModal()
   return dialog
+}
+
+/** Shows an error in a place, until its content is replaced. */
+export function showError(place, name, error) {
+  const text = error.name === "AbortError" ? "The connection was lost." : error.message
+  place.replaceChildren(make("p", { role: "alert", "aria-label": name, class: "dialog-error" }, text))
 }

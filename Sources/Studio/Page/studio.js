@@ -1,11 +1,15 @@
 // The studio's page: navigation, filter, grid and inspector, which follow the store.
 
 import { Connection, takeKey } from "/connection.js"
-import { make, isRich, countText, fragment, placeOf, placeOfLinks, predicateOfLinks, textOf, styleOf, openDialog } from "/elements.js"
+import { make, isRich, countText, views, fragment, placeOf, placeOfLinks, predicateOfLinks, textOf, styleOf, openDialog } from "/elements.js"
 import { addObject, chooseObject, deleteObjects } from "/editing.js"
 import "/console.js"
 import "/grid.js"
 import "/history.js"
+import { importFile } from "/import.js"
+import "/migrations.js"
+import "/observers.js"
+import "/schema.js"
 
 const keys = [
   ["↑ ↓ ← →", "Move to a cell"], ["Home, End", "First, last column"], ["Page Up, Page Down", "Move by a page"],
@@ -53,6 +57,11 @@ class StudioApp extends HTMLElement {
     this.connection.addEventListener("welcome", (event) => this.#welcome(event.detail))
     addEventListener("hashchange", () => this.#open(placeOf(location.hash)))
     addEventListener("keydown", (event) => this.#key(event))
+    addEventListener("dragover", (event) => event.preventDefault())
+    addEventListener("drop", (event) => {
+      event.preventDefault()
+      if (event.dataTransfer.files[0]) this.#import(event.dataTransfer.files[0])
+    })
   }
 
   #build() {
@@ -85,6 +94,7 @@ class StudioApp extends HTMLElement {
     this.deletion = make("button", { disabled: true, onclick: () => this.#delete() }, "Delete objects")
     this.undo = make("button", { title: "Undo (Ctrl-Z)", onclick: () => this.#reverse("undo") }, "Undo")
     this.redo = make("button", { title: "Redo (Ctrl-Shift-Z)", onclick: () => this.#reverse("redo") }, "Redo")
+    this.importing = make("button", { onclick: () => this.#import() }, "Import")
     this.notice = make("span", { class: "notice" })
     this.grid.addEventListener("click", (event) => this.#followed(event))
     this.grid.addEventListener("keydown", (event) => {
@@ -102,29 +112,35 @@ class StudioApp extends HTMLElement {
       "onrestore-version": () => this.#restore(),
     })
     this.version = make("div", { class: "shown-version" })
-    this.tabs = ["Data", "History"].map((name) => make("button", {
+    this.back = make("button", { onclick: () => this.#goBack(), disabled: true }, "Back")
+    this.observers = make("studio-observers", { onclick: (event) => this.#followed(event) })
+    this.tabs = views.map((name) => make("button", {
       role: "tab", id: `tab-${name.toLowerCase()}`, "aria-controls": `panel-${name.toLowerCase()}`,
-      onclick: () => this.#next && this.#go({ ...this.#next, view: name.toLowerCase(), reveal: null }), onkeydown: (event) => this.#tabKey(event),
+      onclick: () => this.connection && this.#go({ ...this.#next, view: name.toLowerCase(), reveal: null }), onkeydown: (event) => this.#tabKey(event),
     }, name))
     this.historyGrid = make("div", { class: "history-grid" })
-    this.back = make("button", { onclick: () => this.#goBack(), disabled: true }, "Back")
+    const panels = {
+      Data: [
+        make("div", { class: "bar" }, this.back, make("div", { class: "filter" }, this.filter, this.completions),
+          this.addition, this.deletion,
+          make("button", { onclick: () => this.#chooseColumns() }, "Columns"),
+          make("button", { onclick: () => this.#goToRow() }, "Go to row"),
+          this.copies,
+          make("button", { onclick: () => this.#export() }, "Export")),
+        this.filterError, this.grid],
+      Schema: [this.schema = make("studio-schema")], Migrations: [this.migrations = make("studio-migrations")],
+      Observers: [this.observers], History: [this.history, this.historyGrid],
+    }
+    this.panels = views.map((name) => make("section", { role: "tabpanel", id: `panel-${name.toLowerCase()}`, "aria-label": name }, ...panels[name]))
     this.append(
       make("header", {}, make("span", { class: "logo", "aria-hidden": "true" }), this.heading, this.status, this.access,
-        make("div", { role: "toolbar", "aria-label": "Store" }, this.undo, this.redo, make("label", { class: "theme" }, this.theme),
+        make("div", { role: "toolbar", "aria-label": "Store" }, this.undo, this.redo, this.importing, make("label", { class: "theme" }, this.theme),
           make("button", { "aria-label": "Keys", title: "Keys (?)", onclick: () => this.#showKeys() }, "?"))),
       this.alert, this.navigation,
       make("main", {},
         make("div", { role: "tablist", "aria-label": "Views" }, ...this.tabs),
         this.version,
-        this.dataPanel = make("section", { role: "tabpanel", id: "panel-data", "aria-label": "Data" },
-          make("div", { class: "bar" }, this.back, make("div", { class: "filter" }, this.filter, this.completions),
-            this.addition, this.deletion,
-            make("button", { onclick: () => this.#chooseColumns() }, "Columns"),
-            make("button", { onclick: () => this.#goToRow() }, "Go to row"),
-            this.copies,
-            make("button", { onclick: () => this.#export() }, "Export")),
-          this.filterError, this.grid),
-        this.historyPanel = make("section", { role: "tabpanel", id: "panel-history", "aria-label": "History", hidden: true }, this.history, this.historyGrid),
+        ...this.panels,
         make("footer", {}, this.rowsStatus, this.copied, this.notice, this.change)),
       this.inspector, this.console = make("studio-console", { hidden: true }))
     this.#showObject(null)
@@ -152,10 +168,10 @@ class StudioApp extends HTMLElement {
     document.title = `${welcome.title} – Moonpool Studio`
     this.access.textContent = welcome.read_only ? "read-only" : "read-write"
     this.#isReadOnly = welcome.read_only
-    for (const element of [this.undo, this.redo, this.addition, this.deletion]) element.hidden = welcome.read_only
+    for (const element of [this.undo, this.redo, this.importing, this.addition, this.deletion]) element.hidden = welcome.read_only
     this.console.connection = this.connection
     this.console.hidden = !welcome.console
-    this.history.canWrite = !welcome.read_only
+    this.history.canWrite = this.schema.canWrite = this.migrations.canWrite = !welcome.read_only
     this.history.stop()
     this.#rows = this.#object = null
     const schema = await this.connection.request("schema", {}, (event) => this.#showClasses(event))
@@ -163,8 +179,8 @@ class StudioApp extends HTMLElement {
     const asked = this.#place ? null : /^\s*([^\s]+)(?:\s+where\s+([^]*))?$/.exec(welcome.open_to ?? "")
     const first = schema.classes.find(({ embedded }) => !embedded)?.name
     const place = placeOf(location.hash) ?? (asked && this.#classes.has(asked[1])
-      ? { class: asked[1], where: asked[2] ?? "", sort: [] } : first && { class: first, where: "", sort: [] })
-    if (!place) return
+      ? { class: asked[1], where: asked[2] ?? "", sort: [] } : { view: asked?.[1], class: first, where: "", sort: [] })
+    place.class ??= first
     if (location.hash !== fragment(place)) history.replaceState(null, "", fragment(place))
     this.#open(place)
   }
@@ -176,10 +192,11 @@ class StudioApp extends HTMLElement {
       setTimeout(() => this.#open({ ...this.#place, reveal: null }))
     }
     const first = classes.find(({ embedded }) => !embedded)?.name
-    if (!this.#next && this.#classes.size === 0 && first && this.#rows === null) setTimeout(() => this.#next || this.#go({ class: first, where: "", sort: [] }))
+    if (first && this.#next && !this.#next.class) setTimeout(() => this.#next.class || this.#go({ ...this.#next, class: first }))
     this.#classes = new Map(classes.map((found) => [found.name, {
       ...found, key: found.properties.find((property) => property.form === "value" && / primary/.test(property.type))?.name,
     }]))
+    if (this.#place?.view === "schema") this.schema.show(this.connection, [...this.#classes.values()])
     const links = [...this.navigation.children]
     if (links.length === classes.length && links.every((link, i) => link.dataset.class === classes[i].name)) {
       // The links stay, because one of them can have the focus.
@@ -230,8 +247,12 @@ class StudioApp extends HTMLElement {
     if (!place || !this.connection) return
     clearTimeout(this.#typing)
     if (this.opening) this.connection.end(this.opening)
-    const { class: name, where, sort, linked, reveal, at } = place
+    const { view = "data", class: name, where, sort, linked, reveal, at } = place
     this.#next = place
+    if (!name || !["data", "history"].includes(view)) {
+      this.#place = place
+      return this.#showView(place)
+    }
     let request = null
     request = this.connection.request("rows", { class: name, where, sort, linked: linked ?? undefined, reveal: reveal ?? undefined, at: at ?? undefined,
       first: 0, count: 100 }, (event) => this.#changed(request.id, event))
@@ -272,25 +293,29 @@ class StudioApp extends HTMLElement {
   /** Shows the panel of a place, and which version it has. */
   #showView({ view = "data", at }) {
     const isHistory = view === "history"
-    this.dataPanel.hidden = isHistory
-    this.historyPanel.hidden = !isHistory
+    for (const panel of this.panels) panel.hidden = panel.id !== `panel-${view}`
     for (const tab of this.tabs) {
       const isSelected = tab.id === `tab-${view}`
       tab.setAttribute("aria-selected", String(isSelected))
       tab.tabIndex = isSelected ? 0 : -1
     }
-    const parent = isHistory ? this.historyGrid : this.dataPanel
-    if (this.grid.parentNode !== parent) {
-      if (isHistory) parent.append(this.grid)
+    const needsGrid = isHistory || view === "data"
+    if (needsGrid && (this.grid.parentNode === this.historyGrid) !== isHistory) {
+      if (isHistory) this.historyGrid.append(this.grid)
       else this.filterError.after(this.grid)
       this.grid.wasMoved()
     }
+    this.inspector.hidden = this.rowsStatus.hidden = this.change.hidden = !needsGrid
     if (this.connection) {
       if (isHistory) this.history.start(this.connection, this.#classes)
       else this.history.stop()
+      if (view === "observers") this.observers.start(this.connection, () => this.inspector.querySelector("h2")?.textContent)
+      else this.observers.stop()
+      if (view === "schema") this.schema.show(this.connection, [...this.#classes.values()])
+      if (view === "migrations") this.migrations.show(this.connection)
     }
     this.history.at = at ?? null
-    this.version.replaceChildren(...(at ? [make("span", { role: "status", "aria-label": "Shown version" }, `version ${at}, read-only`),
+    this.version.replaceChildren(...(at && needsGrid ? [make("span", { role: "status", "aria-label": "Shown version" }, `version ${at}, read-only`),
       ...(isHistory ? [] : [make("button", { class: "small", onclick: () => this.#go({ ...this.#place, at: null, reveal: null }) }, "Show the newest")])] : []))
   }
 
@@ -314,8 +339,8 @@ class StudioApp extends HTMLElement {
     }
   }
 
-  /** Returns the address of a place in the shown view and version. */
-  #link(place) { return fragment({ view: this.#place?.view, at: this.#place?.at, ...place }) }
+  /** Returns the address of a place in the shown version, and in the history if it is shown. */
+  #link(place) { return fragment({ view: this.#place?.view === "history" ? "history" : "data", at: this.#place?.at, ...place }) }
 
   /** Requests rows of a place without changing the window. */
   async #list({ class: name, where, sort, linked, at }, first, count) {
@@ -358,7 +383,7 @@ class StudioApp extends HTMLElement {
 
   #applyFilter() {
     clearTimeout(this.#typing)
-    if (!this.#place) return
+    if (!this.#place?.class) return
     const place = { ...this.#place, where: this.filter.value.trim(), linked: null, reveal: null }
     history.replaceState(null, "", fragment(place))
     this.#open(place)
@@ -565,6 +590,14 @@ class StudioApp extends HTMLElement {
     }).addEventListener("close", () => this.grid.focus())
   }
 
+  #import(file) {
+    if (this.#isReadOnly || !this.connection || document.querySelector("dialog[open]")) return
+    importFile({ connection: this.connection, upload: (chosen) => this.connection.upload(chosen), file, imported: (text) => {
+      this.notice.replaceChildren(make("span", { role: "status", "aria-label": "Import" }, text))
+      this.notice.version = Infinity
+    } })
+  }
+
   // Dialogs -----------------------------------------------------------------------------------------------------------
 
   #chooseColumns() {
@@ -623,7 +656,7 @@ class StudioApp extends HTMLElement {
   }
 
   #export() {
-    if (!this.#place) return
+    if (!this.#place?.class) return
     const format = make("select", { "aria-label": "Format" }, ...[["csv", "CSV"], ["json", "JSON"], ["jsonl", "JSON Lines"], ["sqlite", "SQLite"],
       ["lua", "Lua"]].map(([value, text]) => make("option", { value }, text)))
     const message = make("p", { role: "status", "aria-label": "Export" })

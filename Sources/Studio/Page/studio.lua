@@ -1,7 +1,6 @@
 -- What the studio does with a store: the requests of StudioProtocol.md over the public Lua API, on the script's thread.
--- `host` has the options of the command line and send(page, text), offer(path, name), folder, pid.
+-- `host` has the options of the command line, send(page, text), folder, pid, and the globals and the store of the script.
 local host = ...
-local moonpool = moonpool -- the console can replace the global
 local null, encode_json = moonpool.null, moonpool.json.encode
 local most_rows, longest_text, most_ranges, most_values, most_changes = 500, 200, 1000, 12, 20000
 
@@ -10,6 +9,7 @@ local most_rows, longest_text, most_ranges, most_values, most_changes = 500, 200
 local title = host.target and host.target:match("[^/]*$") or "new store"
 
 local function open_target()
+  if host.socket then return host.store or error("no store is open in the script", 0) end
   if not host.target then return moonpool.open { in_memory = "studio" } end
   if not host.realm then return moonpool.open { path = host.target, read_only = host.read_only == "true" } end
   local copy = moonpool.open(host.to and { path = host.to } or { in_memory = title })
@@ -22,7 +22,8 @@ end
 
 local is_open, store = pcall(open_target)
 if not is_open then return nil, store.message or tostring(store) end
-local is_read_only = host.read_only == "true" or host.realm ~= nil
+local is_read_only = host.read_only == "true" or host.realm ~= nil or store.is_read_only
+if host.socket then title = (store.path or "store"):match("[^/]*$") end
 
 -- Classes ---------------------------------------------------------------------------------------------------------------
 
@@ -174,6 +175,14 @@ end
 
 local literal
 
+-- Returns the Lua code that finds an object of the store.
+local function reference(object)
+  local class = classes[moonpool.class_of(object)]
+  if class.key then return ("store:object(%q, %s)"):format(class.name, literal(object, class.key)) end
+  local index = store:objects(class.name):index_of(object)
+  return index and ("store:objects(%q)[%d]"):format(class.name, index) or "nil"
+end
+
 local function table_literal(object)
   local fields = {}
   for _, property in ipairs(classes[moonpool.class_of(object)].properties) do
@@ -190,12 +199,7 @@ end
 function literal(container, key)
   local value, kind = element_of(container, key), moonpool.type_of(container, key)
   if kind == "nil" then return "moonpool.null" end
-  if kind == "object" then
-    local class = classes[moonpool.class_of(value)]
-    if class.embedded then return table_literal(value) end
-    if class.key then return ("store:object(%q, %s)"):format(class.name, literal(value, class.key)) end
-    return ("store:objects(%q)[%d]"):format(class.name, store:objects(class.name):index_of(value))
-  end
+  if kind == "object" then return classes[moonpool.class_of(value)].embedded and table_literal(value) or reference(value) end
   if kind == "list" or kind == "set" or kind == "map" then
     local items = {}
     if kind == "map" then
@@ -419,7 +423,7 @@ local function observe_rows(page, id, request, subscription)
   return subscription.results:observe(function(change)
     local ok, err = pcall(receive, change)
     if not ok then report(page, id, err) end
-  end, { keypaths = subscription.class.keypaths, name = "studio grid" })
+  end, { keypaths = subscription.class.keypaths, name = "studio grid", hidden = true })
 end
 
 -- What follows each commit: the classes with their counts, and the inspected object ------------------------------------
@@ -782,6 +786,13 @@ function requests.copy(page, id, request)
   reply(page, id, { text = copy(object_of(request.class, request.ref, space_of(request.at)) or error("the object was deleted", 0)) })
 end
 
+-- Returns the code of an operation that has changed an object; for a deletion, it is made before.
+local function code_of(operation, object)
+  if operation["do"] == "create" then return copies.lua(object) end
+  if operation["do"] == "delete" then return "store:delete(" .. reference(object) .. ")" end
+  return ("%s[%q] = %s"):format(reference(object), operation.property, literal(object, operation.property))
+end
+
 local unchanged = {}
 local committing = {} -- replies to requests whose transaction is committing
 
@@ -789,15 +800,22 @@ local committing = {} -- replies to requests whose transaction is committing
 function requests.write(page, id, request)
   check_writable()
   store:write_async(function()
-    local made, objects, is_changed = {}, {}, false
+    local made, objects, code, is_changed = {}, {}, {}, false
     for i, operation in ipairs(request.operations) do
+      local target = operation.ref and classes[operation.class] and object_of(operation.class, operation.ref)
+      if target and operation["do"] == "delete" then code[#code + 1] = code_of(operation, target) end
       local run = operations[operation["do"]] or fail("invalid_argument", "unknown operation '" .. tostring(operation["do"]) .. "'")
       local changes, object = run(operation, made)
       is_changed, made[i] = is_changed or changes, object or false
+      target = target or object or operation.created and made[operation.created + 1]
+      if changes and target and operation["do"] ~= "delete" then code[#code + 1] = code_of(operation, target) end
       objects[i] = object and { class = operation.class, ref = moonpool.id_of(object) } or null
     end
     if not is_changed then error(unchanged, 0) end
-    committing[#committing + 1] = function() reply(page, id, { changed = true, version = store.version, objects = objects }) end
+    committing[#committing + 1] = function()
+      host.record("store:write(function()\n  " .. table.concat(code, "\n  ") .. "\nend)")
+      reply(page, id, { changed = true, version = store.version, objects = objects })
+    end
   end, function(err)
     committing = {}
     if err == unchanged then return reply(page, id, { changed = false, version = store.version }) end
@@ -809,11 +827,13 @@ end
 function requests.undo(page, id, request)
   check_writable()
   reply(page, id, { reversed = store:undo(request.version), version = store.version })
+  host.record("store:undo(" .. (request.version or "") .. ")")
 end
 
 function requests.redo(page, id)
   check_writable()
   reply(page, id, { repeated = store:redo(), version = store.version })
+  host.record("store:redo()")
 end
 
 local function versions_content()
@@ -880,7 +900,7 @@ end
 -- Runs a function in a worker, which `end` stops. It posts whether it succeeded, and the result or a message for `finish`.
 local function start_worker(page, id, name, body, finish, results, ...)
   local worker = moonpool.worker(name, body, results, ...)
-  pages[page].subscriptions[id] = { id = id, worker = worker, space = moonpool.store_of(results) }
+  pages[page].subscriptions[id] = { id = id, worker = worker, space = results and moonpool.store_of(results) }
   worker:on_message(function(ok, result)
     if pages[page] then pages[page].subscriptions[id] = nil end
     if ok then finish(result) else report(page, id, result) end
@@ -888,6 +908,16 @@ local function start_worker(page, id, name, body, finish, results, ...)
 end
 
 local extensions = { csv = "csv", json = "json", jsonl = "jsonl", sqlite = "sqlite", lua = "lua" }
+
+-- Offers a file in the folder to the page once, and returns its address, which has 32 random bytes.
+local function offer(path, name)
+  local digits = {}
+  for i = 1, 3 do digits[i] = tostring(moonpool.uuid()):gsub("^(%x+)%-(%x+)%-%x+%-%x+%-", "%1%2") end
+  local bytes = table.concat(digits):sub(1, 64):gsub("%x%x", function(byte) return string.char(tonumber(byte, 16)) end)
+  local address = "/download/" .. base64(bytes):gsub("[+/=]", { ["+"] = "-", ["/"] = "_", ["="] = "" })
+  host.send(0, address .. "\n" .. path .. "\n" .. name)
+  return address
+end
 
 function requests.export(page, id, request)
   local extension = extensions[request.format]
@@ -900,8 +930,338 @@ function requests.export(page, id, request)
   end, function(count)
     if not pages[page] then return os.remove(path) end
     local name = request.class .. "." .. extension
-    reply(page, id, { count = count, name = name, download = host.offer(path, name) })
+    reply(page, id, { count = count, name = name, download = offer(path, name) })
   end, results_of(request), path)
+end
+
+-- Observers -------------------------------------------------------------------------------------------------------------
+
+local function title_of(token) return token.name or "observer " .. token.number end
+
+local function observer_of(request)
+  for _, token in ipairs(moonpool.observers()) do
+    if token.number == request.observer then return token end
+  end
+  error("the observer has ended", 0)
+end
+
+function requests.observers(page, id)
+  local list = {}
+  for i, token in ipairs(moonpool.observers()) do
+    local stats, calls = token:stats(), token:calls()
+    list[i] = {
+      number = token.number, name = title_of(token), subject = token.subject, keypaths = stats.keypaths, calls = stats.calls,
+      is_running = stats.is_running, version = calls[1] and calls[#calls].version, mean_us = stats.mean_us, source = stats.where,
+    }
+  end
+  reply(page, id, { observers = list })
+end
+
+local function short_text(value)
+  if pcall(moonpool.class_of, value) then return name_of(value) end
+  if type(value) ~= "string" then return tostring(value) end
+  local shown = text_value(value)
+  return '"' .. (type(shown) == "table" and shown.text .. "…" or shown) .. '"'
+end
+
+-- Returns the changed objects of a call as nodes of a tree, with old and new values as far as the versions are kept.
+local function cause_nodes(reason)
+  local is_known, difference = pcall(store.diff, store, reason.previous_version, reason.version)
+  local nodes = {}
+  for i, cause in ipairs(reason.causes) do
+    local class, node = is_known and difference[cause.class] or {}, { class = cause.class, ref = cause.id }
+    local function found(kind)
+      for _, entry in ipairs(class[kind] or {}) do
+        local object = kind == "modified" and entry.object or entry
+        if moonpool.id_of(object) == cause.id then return entry, object end
+      end
+    end
+    local inserted, deleted, modified = found("inserted"), found("deleted"), found("modified")
+    local object = cause.object or deleted
+    node.text = (object and name_of(object) or cause.class .. " #" .. cause.id)
+      .. (inserted and " was inserted" or (deleted or not cause.object) and " was deleted" or "")
+    node.ref = cause.object and node.ref or nil
+    local parts = {}
+    for _, property in ipairs(modified and modified.properties or {}) do
+      parts[#parts + 1] = { text = property.name .. ": " .. short_text(property.old) .. " → " .. short_text(property.new) }
+    end
+    if not parts[1] and #cause.properties > 0 then parts[1] = { text = table.concat(cause.properties, ", ") } end
+    node.children, nodes[i] = parts, node
+  end
+  if reason.count > #nodes then nodes[#nodes + 1] = { text = reason.count - #nodes .. " more objects" } end
+  return nodes
+end
+
+local function time_text(us)
+  return us < 1000 and math.floor(us) .. " µs" or us < 1e6 and ("%.1f ms"):format(us / 1000) or ("%.2f s"):format(us / 1e6)
+end
+
+-- Replies with the last call of an observer as a tree: the commit, what it changed, and what the observer received.
+function requests.why(page, id, request)
+  local token = observer_of(request)
+  local reason, stats = token:why(), token:stats()
+  if not reason then return reply(page, id, { name = title_of(token) }) end
+  local commits = reason.version - reason.previous_version
+  local watched = reason.keypath and "key path " .. reason.keypath
+    or #reason.properties > 0 and "properties " .. table.concat(reason.properties, ", ")
+  local call = { text = ("%d %s, the call took %s"):format(reason.rows, reason.rows == 1 and "object" or "objects", time_text(stats.last_us)) }
+  local observer = { text = title_of(token) .. (stats.where == "" and "" or " (" .. stats.where .. ")") .. ", of " .. token.subject, children = { call } }
+  if stats.cost ~= "" then observer.children[2] = { text = "it " .. stats.cost } end
+  local children = cause_nodes(reason)
+  children[#children + 1] = watched and { text = watched, children = { observer } } or observer
+  collectgarbage() -- the objects of the difference keep versions
+  reply(page, id, { name = title_of(token), version = reason.version, tree = { {
+    text = "version " .. reason.version .. (commits > 1 and ", " .. commits .. " commits after version " .. reason.previous_version or "")
+      .. (reason.script and ", written by " .. reason.script or ""),
+    time = reason.time and tostring(reason.time), children = children,
+  } } })
+end
+
+-- Replies with the conditions under which an observer is called for an object, such as `Dog 3`.
+function requests.whynot(page, id, request)
+  local token, text = observer_of(request), request.object or ""
+  local name, key = text:match("^%s*(%S+)%s+(.-)%s*$")
+  if not name then fail("invalid_argument", "expected a class and a key, such as " .. (class_names[1] or "Dog") .. " 3") end
+  local object = linked_object(key, name)
+  local found = token:whynot(object)
+  reply(page, id, {
+    name = name_of(object), class = name, ref = moonpool.id_of(object), reasons = found.reasons, summary = found.summary, version = store.version,
+  })
+end
+
+-- The schema and migrations ---------------------------------------------------------------------------------------------
+
+-- Returns the classes that a text in Lua returns, as `moonpool schema` prints it.
+local function classes_of(text)
+  if not host.evaluate then fail("invalid_argument", "Lua code of the page was switched off with --no-console") end
+  local chunk, message = load(text, "=schema", "t", { moonpool = moonpool })
+  if not chunk then fail("invalid_schema", message) end
+  local ok, found = pcall(chunk)
+  if not ok or type(found) ~= "table" then
+    fail("invalid_schema", ok and 'expected a schema, such as return { Dog = { name = "string" } }' or tostring(found))
+  end
+  return found
+end
+
+local loss_rules = { lost_values = "values", lost_objects = "objects" }
+
+-- Returns the losses of a change of the schema, and the messages of what prevents it.
+local function losses_of(found)
+  local losses, problems = {}, {}
+  for _, finding in ipairs(moonpool.migrate.lint(store, found)) do
+    local what = loss_rules[finding.rule]
+    if what then
+      losses[#losses + 1] = { name = finding.name, count = finding.count, what = what }
+    else
+      problems[#problems + 1] = finding.message
+    end
+  end
+  return losses, problems
+end
+
+function requests.schema_text(page, id) reply(page, id, { text = moonpool.schema_text(store) }) end
+
+-- Replies with the migration to a schema, what it would lose, and what prevents it; with `dir`, the next file of a folder.
+function requests.plan(page, id, request)
+  local found = request.text and classes_of(request.text) or store:schema(nil, { ordered = true })
+  local losses, problems = losses_of(found)
+  local script, name = moonpool.migrate.plan(store, found, request.dir and { dir = request.dir })
+  if script and request.save then
+    check_writable()
+    local path = request.dir .. "/" .. name
+    local known = io.open(path)
+    if known then
+      known:close()
+      fail("invalid_argument", "'" .. path .. "' already exists")
+    end
+    local file = assert(io.open(path, "w"))
+    file:write(script)
+    file:close()
+  end
+  reply(page, id, { script = script or null, name = name, losses = losses, problems = problems })
+end
+
+-- Changes the schema to that of a text. `losses` has the names of the classes and properties whose loss is accepted.
+function requests.define(page, id, request)
+  check_writable()
+  local found, accepted = classes_of(request.text), {}
+  local losses, problems = losses_of(found)
+  for _, name in ipairs(request.losses or {}) do accepted[name] = true end
+  if problems[1] then fail("invalid_schema", table.concat(problems, "\n")) end
+  for _, loss in ipairs(losses) do
+    if not accepted[loss.name] then fail("migration_needed", ("accept the loss of %d %s of %s"):format(loss.count, loss.what, loss.name)) end
+  end
+  local lost = {}
+  for _, name in ipairs(class_names) do lost[#lost + 1] = not found[name] and name or nil end
+  store:define(found, function(migration)
+    for _, name in ipairs(lost) do migration:delete_class(name) end
+  end)
+  local code = {}
+  for i, name in ipairs(lost) do code[i] = ("  migration:delete_class(%q)\n"):format(name) end
+  host.record("store:define((function()\n" .. request.text .. "\nend)(), function(migration)\n" .. table.concat(code) .. "end)")
+  reply(page, id, { version = store.version })
+end
+
+function requests.migrations(page, id, request)
+  local state = moonpool.migrate.status(store, { dir = request.dir })
+  local list = {}
+  for _, entry in ipairs(state.applied) do
+    list[#list + 1] = { number = entry.number, name = entry.name, state = "applied", time = entry.applied_at, backup = entry.backup }
+  end
+  for _, entry in ipairs(state.pending) do list[#list + 1] = { number = entry.number, name = entry.name, state = "pending" } end
+  reply(page, id, { migrations = list, problems = state.problems, notes = state.notes, state = state.state })
+end
+
+-- Applies the pending files to a copy, and replies with the objects that they change, and what they drop.
+function requests.rehearse(page, id, request)
+  exports = exports + 1
+  local source, copy = store.path, host.folder .. "/rehearsal-" .. exports
+  if not source then
+    source = copy .. "-source"
+    store:backup(source)
+  end
+  start_worker(page, id, "studio rehearsal", function(_, source, copy, dir, most)
+    local function shown(value)
+      if value == nil then return "nil" end
+      if type(value) == "string" then return value end
+      local is_object, class = pcall(moonpool.class_of, value)
+      return is_object and class .. " #" .. moonpool.id_of(value) or moonpool.inspect and moonpool.inspect(value) or tostring(value)
+    end
+    local function compare(before, after, schema, new_schema, name)
+      local rows, changed, class, new_class = {}, 0, schema[name] or {}, new_schema[name]
+      local names, seen, key, later = {}, {}, nil, {}
+      for _, list in ipairs { class, new_class or {} } do
+        for _, pair in ipairs(list) do
+          local kind = type(pair[2]) == "table" and pair[2].type or pair[2]
+          if kind:find(" primary", 1, true) and list == class then key = pair[1] end
+          if not seen[pair[1]] and not kind:find("^backlinks") then names[#names + 1], seen[pair[1]] = pair[1], true end
+        end
+      end
+      for _, pair in ipairs(new_class or {}) do later[pair[1]] = true end
+      local function add(object, other)
+        local identity, parts = object or other, {}
+        for _, property in ipairs(names) do
+          local is_old, old = pcall(function() return object[property] end)
+          local is_new, new = pcall(function() return other[property] end)
+          local first, second = object and is_old and shown(old) or "", other and is_new and shown(new) or ""
+          if other and not later[property] then second = "dropped" end
+          local is_empty = first == "" and second == "nil" or first == "nil" and second == "dropped"
+          if first ~= second and not is_empty then
+            parts[#parts + 1] = { property = property, before = first, after = second, is_dropped = not other or not later[property] }
+          end
+        end
+        if not parts[1] then return end
+        changed = changed + 1
+        if changed > most then return end
+        local is_keyed, value = pcall(function() return identity[key] end)
+        rows[changed] = { name = name .. " " .. (key and is_keyed and tostring(value) or "#" .. moonpool.id_of(identity)), changes = parts }
+      end
+      local old, new = schema[name] and before:objects(name) or {}, new_class and after:objects(name) or {}
+      local i, j = 1, 1
+      while i <= #old or j <= #new do -- both are in the order of their numbers
+        local first, second = old[i] and moonpool.id_of(old[i]) or math.huge, new[j] and moonpool.id_of(new[j]) or math.huge
+        add(first <= second and old[i] or nil, second <= first and new[j] or nil)
+        i, j = first <= second and i + 1 or i, second <= first and j + 1 or j
+      end
+      return { class = name, rows = rows, count = changed }
+    end
+    local ok, result = pcall(function()
+      local before <close> = moonpool.open { path = source, read_only = true }
+      before:backup(copy)
+      local report = moonpool.migrate.up(copy, { dir = dir, backup = false })
+      local after <close> = moonpool.open { path = copy, read_only = true }
+      local schema, new_schema = before:schema(nil, { ordered = true }), after:schema(nil, { ordered = true })
+      local names, list = {}, {}
+      for name in pairs(schema) do names[#names + 1] = name end
+      for name in pairs(new_schema) do names[#names + 1] = not schema[name] and name or nil end
+      table.sort(names)
+      for _, name in ipairs(names) do
+        local found = compare(before, after, schema, new_schema, name)
+        if found.count > 0 then list[#list + 1] = found end
+      end
+      local dropped, failures = {}, {}
+      for _, applied in ipairs(report.applied) do
+        for _, item in ipairs(applied.dropped) do dropped[#dropped + 1] = { name = item.name, count = item.count, what = item.what } end
+      end
+      return moonpool.json.encode { classes = list, dropped = dropped, count = #report.applied }
+    end)
+    for _, ending in ipairs { "", "-lock", "-source", "-source-lock" } do os.remove(copy .. ending) end
+    moonpool.post_to_parent(ok, ok and result or result.message or tostring(result))
+  end, function(report) host.send(page, '{"id":' .. encode_json(id) .. ',"ok":' .. report .. "}") end,
+    nil, source, copy, request.dir, most_rows)
+end
+
+-- Applies the pending files to the store, with a backup.
+function requests.migrate(page, id, request)
+  check_writable()
+  local report = moonpool.migrate.up(store, { dir = request.dir })
+  reply(page, id, { count = #report.applied, backup = report.backup, version = store.version })
+end
+
+-- Imports ---------------------------------------------------------------------------------------------------------------
+
+local formats = {
+  csv = "csv", tsv = "csv", json = "json", jsonl = "jsonl", ndjson = "jsonl", sqlite = "sqlite", db = "sqlite", sqlite3 = "sqlite", realm = "realm", lua = "lua",
+}
+
+-- Imports an uploaded file, or shows what it contains: into the store, or into a store in memory that is then forgotten.
+function requests.import(page, id, request)
+  check_writable()
+  local ending = tostring(request.name):lower():match("%.(%w+)$")
+  local format = formats[ending]
+  if not format then fail("invalid_argument", "unknown format '" .. tostring(request.name) .. "'; use CSV, JSON, JSON Lines, SQLite or .realm") end
+  if not tostring(request.upload):find("^[%w_-]+$") then fail("invalid_argument", "unknown upload") end
+  local path = host.folder .. "/upload-" .. request.upload
+  local options = { format = format, class = (format == "csv" or format == "json" or format == "jsonl") and request.class or nil, separator = ending == "tsv" and "\t" or nil }
+  local function finish(report)
+    os.remove(path)
+    reply(page, id, { created = report.created, updated = report.updated, notes = report.notes })
+  end
+  local function run(target, path, options)
+    local report = target:import(path, options)
+    return { created = report.created or 0, updated = report.updated or 0, notes = report.notes or {} }
+  end
+  if not request.preview and not store.path then return finish(run(store, path, options)) end
+  start_worker(page, id, "studio import", function(_, target, path, options, name, file)
+    local function import()
+      local into = moonpool.open(target and { path = target } or { in_memory = name })
+      local report = into:import(path, options)
+      local answer = { created = report.created or 0, updated = report.updated or 0, notes = report.notes or {}, classes = {} }
+      if target then return answer end
+      local names = {}
+      for name, class in pairs(into:schema(nil, { ordered = true })) do names[#names + 1] = not class.embedded and name or nil end
+      table.sort(names)
+      for i, name in ipairs(names) do
+        local found = { class = name, count = #into:objects(name), columns = {}, rows = {} }
+        for _, pair in ipairs(into:schema(name, { ordered = true })) do
+          local kind = type(pair[2]) == "table" and pair[2].type or pair[2]
+          if not kind:find("^backlinks") and #found.columns < 12 then found.columns[#found.columns + 1] = { name = pair[1], type = kind } end
+        end
+        for row = 1, math.min(6, found.count) do
+          local object, texts = into:objects(name)[row], {}
+          for column, property in ipairs(found.columns) do
+            local value = object[property.name]
+            local is_object, class = pcall(moonpool.class_of, value)
+            local is_counted, count = pcall(function() return type(value) ~= "string" and #value end)
+            local shown = value == nil and "nil" or is_object and class .. " #" .. moonpool.id_of(value) or is_counted and count and count .. " elements" or tostring(value)
+            local cut = utf8.len(shown) and utf8.offset(shown, 61)
+            texts[column] = cut and shown:sub(1, cut - 1) .. "…" or shown
+          end
+          found.rows[row] = texts
+        end
+        answer.classes[i] = found
+      end
+      into:close()
+      return answer
+    end
+    local ok, result = pcall(import)
+    local message = not ok and (result.message or tostring(result))
+    moonpool.post_to_parent(ok, ok and moonpool.json.encode(result) or (message:gsub("%S*upload%-[%w_-]+", file)))
+  end, function(text)
+    local report = moonpool.json.decode(text)
+    if request.preview then return reply(page, id, report) end
+    finish(report)
+  end, nil, not request.preview and store.path or nil, path, options, "preview " .. request.upload .. id, (request.name:gsub("%%", "%%%%")))
 end
 
 -- The console -----------------------------------------------------------------------------------------------------------
@@ -943,8 +1303,27 @@ function requests.evaluate(page, id, request)
   host.evaluate(request.text)
 end
 
+local saving -- the page, the request and the path of a script that is being written
+
+-- Writes the entries of the console and the changes in the page as a script.
+function requests.save(page, id)
+  if not host.evaluate then fail("invalid_argument", "the console was switched off with --no-console") end
+  if newest and newest.is_running then fail("invalid_argument", "an entry is running; stop it first") end
+  exports = exports + 1
+  saving = { page = page, id = id, path = host.folder .. "/" .. exports .. ".lua" }
+  host.flush()
+  host.evaluate(".save " .. saving.path)
+end
+
 -- Replies to the newest entry as soon as it has ended. It ran outside of this script, because a stop ends all running code.
 function host.finish(has_succeeded)
+  if saving then
+    local saved, parts, text = saving, host.take_output(), {}
+    saving = nil
+    for i, part in ipairs(parts) do text[i] = part.text end
+    if not has_succeeded then return report(saved.page, saved.id, table.concat(text)) end
+    return reply(saved.page, saved.id, { name = "session.lua", download = offer(saved.path, "session.lua") })
+  end
   newest.is_running, newest.version = false, store.version
   local parts = host.take_output()
   for _, part in ipairs(parts) do
@@ -986,9 +1365,9 @@ function requests.complete(page, id, request)
     store:objects(request.class), request.property, base, request.text or "", most_values)
 end
 
--- The place of --open-to: data, or a class with a predicate.
-if host.open_to == "data" then host.open_to = nil end
-if host.open_to then
+-- The place of --open-to: a view, or a class with a predicate.
+local views = { data = true, schema = true, observers = true, history = true, migrations = true }
+if host.open_to and not views[host.open_to] then
   read_schema()
   local class, rest = host.open_to:match("^%s*(%S+)(.*)$")
   local is_valid, err = pcall(results_of, { class = class or "", where = rest and rest:match("^%s+where%s+(.+)$") })
@@ -997,8 +1376,13 @@ end
 
 -- The life of a page ----------------------------------------------------------------------------------------------------
 
--- The store of the console; a read-only copy in memory is frozen.
-if host.evaluate then _G.store = host.realm and store:freeze() or store else host.flush, host.finish = nil, nil end
+-- The store of the console, which a running process has already; a read-only copy in memory is frozen.
+if not host.evaluate then
+  host.flush, host.finish = nil, nil
+elseif not host.socket then
+  host.globals.store = host.realm and store:freeze() or store
+  host.record("store = moonpool.open " .. (host.target and ("%q"):format(host.target) or '{ in_memory = "studio" }'))
+end
 
 read_schema()
 schema_version = encode_json(store:schema())
@@ -1013,9 +1397,17 @@ host.observer = store:observe(function(type)
     read_schema()
   end
   follow_all()
-end, { name = "studio" })
+end, { name = "studio", hidden = true })
 
 return function(page, text)
+  if not page then -- the studio has gone
+    host.observer:invalidate()
+    for _, left in pairs(pages) do
+      for _, subscription in pairs(left.subscriptions) do finish(subscription) end
+    end
+    pages = {}
+    return close_unused_versions()
+  end
   if not text then -- the page has gone
     for _, subscription in pairs((pages[page] or { subscriptions = {} }).subscriptions) do finish(subscription) end
     pages[page] = nil

@@ -94,7 +94,7 @@ final class Browser {
           textbox: "textarea, input[type=text]:not([role]), input:not([type])", table: "table", list: "ul", article: "article" }
         const nameOf = (e) => e.getAttribute("aria-label") ?? e.closest("label")?.textContent.trim() ?? e.textContent.trim()
         const all = (role, name) => [...document.querySelectorAll(`[role=${role}], ${implicit[role] ?? ".none"}`)]
-          .filter((e) => name === undefined || nameOf(e) === name)
+          .filter((e) => e.checkVisibility() && (name === undefined || nameOf(e) === name))
         const one = (role, name) => all(role, name)[0]
         const text = (role, name) => one(role, name)?.textContent ?? null
         const cells = (row) => [...row.querySelectorAll("[role=gridcell]")].map((c) => c.textContent)
@@ -109,7 +109,8 @@ final class Browser {
         var found = ""
         let deadline = ContinuousClock.now + .seconds(20)
         repeat {
-            found = "\(try run("return String(\(expression))"))"
+            // An element can still be missing.
+            do { found = "\(try run("return String(\(expression))"))" } catch { found = "\(error)" }
             if found == expected { return }
             usleep(20_000)
         } while ContinuousClock.now < deadline
@@ -131,6 +132,15 @@ final class Browser {
         _ = try call(
             "POST", "/actions",
             ["actions": [["type": "key", "id": "keyboard", "actions": actions]]])
+    }
+
+    /// Chooses a file in an element.
+    func choose(_ path: String, in selector: String) throws {
+        let found =
+            try call("POST", "/element", ["using": "css selector", "value": selector])
+            as? [String: String]
+        let element = try #require(found?.values.first)
+        _ = try call("POST", "/element/\(element)/value", ["text": path])
     }
 
     /// Writes a picture of the page.

@@ -24,6 +24,10 @@ local topics = {
       save = false, aliases = { "exit" },
     },
     {
+      "studio", "[--no-browser]", "Open the studio on this session in the browser, and show its address.",
+      file = "session", complete = { "--no-browser" }, save = false,
+    },
+    {
       "tutorial", "[N | off]", "Learn the basics in ten steps. N starts at a step; off ends the tutorial.",
       file = "tutorial", complete = { "off" },
     },

@@ -14,6 +14,11 @@ end
 
 function session_commands.quit() session.quit() end
 
+function session_commands.studio(args)
+  if args.text ~= "" and args.text ~= "--no-browser" then error("expected --no-browser, got '" .. args.text .. "'", 0) end
+  session.studio(args.text ~= "")
+end
+
 function session_commands.last() session.write_last() end
 
 function session_commands.mode(args)

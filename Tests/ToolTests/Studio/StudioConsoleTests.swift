@@ -1,0 +1,108 @@
+import Foundation
+import Testing
+
+extension StudioPageTests {
+    /// The console.
+    struct Console {
+        @Test
+        func `the console runs entries as the prompt, with the output of the observers they call`()
+            throws
+        {
+            let folder = try TemporaryFolder()
+            try makeZoo(folder, 40)
+            let (studio, browser) = try open(["zoo.moonpool", "--open-to", "Dog"], in: folder)
+            attempt(studio, browser) {
+                func output(_ number: Int) -> String {
+                    "one('article', 'Entry \(number)')?.lastChild.textContent"
+                }
+                try browser.expect("one('region', 'Console').checkVisibility()", "true")
+                try enter("local dogs = store:objects('Dog')", in: browser)
+                try enter("#dogs", in: browser)
+                try browser.expect(output(2), "40\n")
+                try enter("_ + 2", in: browser)
+                try browser.expect(output(3), "42\n")
+                try enter("print('before') error('bad')", in: browser)
+                try browser.expect("text('alert', 'Error')", "entry 4:1: bad\n")
+                try browser.expect("text('article', 'Entry 4').includes('before')", "true")
+                // An unfinished entry gets another line.
+                try enter("for i = 1, 2 do", in: browser)
+                try browser.expect("one('textbox', 'Lua').value", "for i = 1, 2 do\n")
+                try browser.type("print(i) end" + Browser.enter)
+                try browser.expect(output(5), "1\n2\n")
+                // An observer of the console, a commit of an entry, and one of another process.
+                try enter(
+                    "token = dogs:where('age > 20'):observe(function(c) print(c.type, #c.insertions) end, { name = 'old dogs' })",
+                    in: browser)
+                try browser.expect("text('note', 'Output of old dogs')", "old dogsinitial\t0\n")
+                try enter(
+                    "store:write(function() store:object('Dog', 1).age = 30 end)", in: browser)
+                try browser.expect(
+                    "one('article', 'Entry 7')?.querySelector('[role=note]')?.textContent",
+                    "old dogsupdate\t1\n")
+                try browser.expect("cells(one('row', 'Dog 1'))[2]", "30")
+                try change(folder, "store:object('Dog', 2).age = 31")
+                try browser.expect(
+                    "one('log', 'Output').lastChild.textContent", "old dogsupdate\t1\n")
+                // An endless entry is stopped, also in a loop of pcall.
+                try enter("while true do pcall(function() while true do end end) end", in: browser)
+                try browser.expect("text('status', 'Connection')", "busy")
+                try browser.run("one('button', 'Stop').click()")
+                try browser.expect("text('status', 'Connection')", "connected")
+                try browser.expect(output(8) + ".includes('interrupted')", "true")
+                // The history, completion and help.
+                try browser.run("one('textbox', 'Lua').focus()")
+                try browser.type("\u{E013}\u{E013}")
+                try browser.expect(
+                    "one('textbox', 'Lua').value.startsWith('store:write(')", "true")
+                try browser.type(Browser.down + Browser.down)
+                try browser.expect("one('textbox', 'Lua').value === ''", "true")
+                try browser.type("store:objects('D" + Browser.tab)
+                try browser.expect(
+                    "one('textbox', 'Lua').value.startsWith(\"store:objects('Dog\")", "true")
+                try browser.run("one('textbox', 'Lua').value = ''")
+                try enter("store:begin_", in: browser)
+                try browser.run("one('textbox', 'Lua').value = 'store:at'")
+                try browser.type(Browser.end + "\u{E031}")
+                try browser.expect(
+                    "one('log', 'Output').lastChild.textContent.startsWith('.help at')", "true")
+                // Code that replaces what the page uses harms itself only.
+                try enter("moonpool = nil string.match = nil", in: browser)
+                try browser.run("one('link', 'Person, 5 objects').click()")
+                try browser.expect("one('grid').ariaLabel", "Person")
+            }
+        }
+
+        @Test func `a new store gets a schema, objects and an observer without a file`() throws {
+            let studio = try StudioProgram([])
+            let browser = try Browser()
+            try browser.open(studio.address)
+            try browser.expect("text('status', 'Connection')", "connected")
+            attempt(studio, browser) {
+                try enter(
+                    "store:define { Dog = { { 'id', 'int primary' }, { 'name', 'string' }, { 'age', 'int?' } } }",
+                    in: browser)
+                try browser.expect("all('link').map(nameOf)", "Dog, 0 objects")
+                try browser.expect("one('grid').ariaLabel", "Dog")
+                for number in 1...3 {
+                    try browser.run("one('button', 'Add object').click()")
+                    try browser.type(
+                        "\(number)\(Browser.tab)Dog \(number)\(Browser.tab)\(number)\(Browser.enter)"
+                    )
+                    try browser.expect("rows().map(nameOf).includes('Dog \(number)')", "true")
+                    try browser.expect("all('dialog').length", "0")
+                }
+                // The field in which the focus was before the dialog accepts text again.
+                try enter(
+                    "token = store:objects('Dog'):where('age > 3'):observe(function(c) print(c) end, { name = 'old' })",
+                    in: browser)
+                try browser.expect("text('note', 'Output of old')", "oldchange { initial }\n")
+                try browser.run("one('grid').focus()")
+                try browser.type("\u{E011}" + Browser.right + Browser.right + "9" + Browser.enter)
+                try browser.expect("cells(one('row', 'Dog 3'))[2]", "9")
+                try browser.expect(
+                    "one('log', 'Output').lastChild.textContent",
+                    "oldchange { deletions = 0, insertions = 1, modifications = 0 }\n")
+            }
+        }
+    }
+}

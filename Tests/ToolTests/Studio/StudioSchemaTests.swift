@@ -1,0 +1,196 @@
+import Foundation
+import Testing
+
+extension StudioPageTests {
+    /// The views *Schema* and *Migrations*.
+    struct SchemaViews {
+        private static let dogs =
+            "return { Dog = { { 'id', 'int primary' }, { 'name', 'string' }, { 'age', 'int?' } } }"
+
+        /// Replaces the text of the schema.
+        private func setSchema(_ text: String, in browser: Browser) throws {
+            try browser.run(
+                "const field = one('textbox', 'Schema'); field.value = `\(text)`; field.dispatchEvent(new Event('input'))"
+            )
+        }
+
+        @Test func `a newcomer prototypes a schema, objects and an observer, and saves a script`()
+            throws
+        {
+            let folder = try TemporaryFolder()
+            let (studio, browser) = try open([], in: folder, needsRows: false)
+            attempt(studio, browser) {
+                try browser.run("one('tab', 'Schema').click()")
+                try browser.expect("one('textbox', 'Schema').value.includes('return')", "true")
+                try setSchema("return { Dog = { age = 'itn' } }", in: browser)
+                try browser.run("one('button', 'Apply').click()")
+                try browser.expect("text('alert', 'Schema error')?.includes('itn')", "true")
+                try setSchema("return {", in: browser)
+                try browser.expect("all('alert', 'Schema error').length", "0")
+                try browser.run("one('button', 'Plan').click()")
+                try browser.expect("all('alert', 'Schema error').length", "1")
+                try setSchema(Self.dogs, in: browser)
+                try browser.run("one('button', 'Apply').click()")
+                try browser.expect("all('link').map(nameOf)", "Dog, 0 objects")
+                try browser.expect(
+                    "one('img', 'Schema diagram').getAttribute('aria-description')",
+                    "Classes: Dog.")
+                try browser.run("one('tab', 'Data').click()")
+                for number in 1...3 {
+                    try browser.expect("one('button', 'Add object').disabled", "false")
+                    try browser.run("one('button', 'Add object').click()")
+                    try browser.type(
+                        "\(number)\(Browser.tab)Dog \(number)\(Browser.tab)\(number)\(Browser.enter)"
+                    )
+                    try browser.expect("rows().map(nameOf).includes('Dog \(number)')", "true")
+                    try browser.expect("all('dialog').length", "0")
+                }
+                try enter(
+                    "token = store:objects('Dog'):where('age > 3'):observe(function(c) print(c.type, #c.insertions) end, { name = 'old' })",
+                    in: browser)
+                try browser.expect("all('note', 'Output of old').length", "1")
+                try browser.run("one('grid').focus()")
+                try browser.type("\u{E011}" + Browser.right + Browser.right + "9" + Browser.enter)
+                try browser.expect("cells(one('row', 'Dog 3'))[2]", "9")
+                try browser.expect(
+                    "one('log', 'Output').lastChild.textContent", "oldupdate\t1\n")
+                try browser.run("one('button', 'Save as script').click()")
+                let script = browser.downloads + "/session.lua"
+                let deadline = ContinuousClock.now + .seconds(20)
+                while access(script, R_OK) != 0, ContinuousClock.now < deadline {
+                    usleep(20_000)
+                }
+                let outcome = try Tool.run(
+                    [
+                        "-e",
+                        "dofile('\(script)') print(#store:objects('Dog'), store:object('Dog', 3).age)",
+                    ]
+                )
+                #expect(outcome.output.hasSuffix("3\t9\n"), "\(outcome.output)\(outcome.error)")
+            }
+        }
+
+        @Test func `a changed schema is planned, its losses accepted, and it becomes a migration`()
+            throws
+        {
+            let folder = try TemporaryFolder()
+            try makeZoo(folder, 20)
+            try FileManager.default.createDirectory(
+                atPath: folder.path + "/migrations", withIntermediateDirectories: false)
+            let (studio, browser) = try open(
+                ["zoo.moonpool", "--open-to", "schema"], in: folder, needsRows: false)
+            attempt(studio, browser) {
+                try browser.expect(
+                    "one('img', 'Schema diagram')?.getAttribute('aria-description').split('\\n')",
+                    "Classes: Dog, Person, Toy.,Dog.owner → Person,Dog.toys → Toy")
+                try browser.expect("one('textbox', 'Schema').value.length > 100", "true")
+                let printed = try Tool.run(["schema", "zoo.moonpool"], in: folder.path).output
+                try browser.expect(
+                    "one('textbox', 'Schema').value", printed)
+                let text = try browser.run("return one('textbox', 'Schema').value") as? String ?? ""
+                let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+                    .filter { !$0.contains("weight") }.joined(separator: "\n")
+                try setSchema(lines, in: browser)
+                try browser.run("one('button', 'Plan').click()")
+                try browser.expect(
+                    "one('textbox', 'Migration').value.includes('drops = { \"Dog.weight\" }')",
+                    "true")
+                try browser.expect(
+                    "all('checkbox').map(nameOf)", "Lose 20 values of Dog.weight")
+                try browser.expect("one('button', 'Apply').disabled", "true")
+                // The next file of a folder.
+                try browser.run("one('button', 'Save migration').click()")
+                try browser.expect(StudioPageTests.focused(), "Folder")
+                try browser.type("migrations" + Browser.enter)
+                try browser.expect("text('status', 'Saved')", "migrations/0001_start.lua written")
+                #expect(
+                    try String(
+                        contentsOfFile: folder.path + "/migrations/0001_start.lua",
+                        encoding: .utf8
+                    ).contains("Dog = {"))
+                try browser.run("one('checkbox').click()")
+                try browser.expect("one('button', 'Apply').disabled", "false")
+                try browser.run("one('button', 'Apply').click()")
+                try browser.expect("all('checkbox').length", "0")
+                try browser.expect("one('textbox', 'Schema').value.includes('weight')", "false")
+                try browser.run("one('tab', 'Data').click()")
+                try browser.expect("all('columnheader').map(nameOf).includes('weight')", "false")
+            }
+        }
+
+        @Test func `pending migrations are rehearsed on a copy, and applied with a backup`() throws
+        {
+            let folder = try TemporaryFolder()
+            let dir = folder.path + "/migrations"
+            try FileManager.default.createDirectory(
+                atPath: dir, withIntermediateDirectories: false)
+            for (name, text) in [
+                (
+                    "0001_start",
+                    "return { schema = { Dog = { id = 'int primary', age = 'int?' } } }"
+                ),
+                (
+                    "0002_older",
+                    "return { schema = { Dog = { id = 'int primary', age = 'int?', size = 'int?' } }, up = function(m) "
+                        + "m:each('Dog', function(old, new) new.age = old.age + 1 new.size = 7 end) end }"
+                ),
+                (
+                    "0003_drop",
+                    "return { schema = { Dog = { id = 'int primary', size = 'int?' } }, drops = { 'Dog.age' } }"
+                ),
+            ] {
+                try text.write(
+                    toFile: "\(dir)/\(name).lua", atomically: true, encoding: .utf8)
+            }
+            let made = try Tool.run(
+                [
+                    "-e",
+                    "moonpool.migrate.up('kennel.moonpool', { dir = 'migrations', to = 1 }) "
+                        + "local store = moonpool.open 'kennel.moonpool' "
+                        + "store:write(function() for i = 1, 3 do store:create('Dog', { id = i, age = i }) end end)",
+                ], in: folder.path)
+            #expect(made.exitCode == 0, "\(made.error)")
+            let (studio, browser) = try open(
+                ["kennel.moonpool", "--open-to", "migrations"], in: folder, needsRows: false)
+            attempt(studio, browser) {
+                let rows =
+                    "[...one('table', 'Migrations').tBodies[0].rows].map((r) => [...r.cells].map((c) => c.textContent.split(' ')[0]).join(' '))"
+                try browser.expect("one('tab', 'Migrations').ariaSelected", "true")
+                try browser.run("one('textbox', 'Folder').focus()")
+                try browser.type("missing" + Browser.enter)
+                try browser.expect("text('alert', 'Migration error')?.includes('missing')", "true")
+                try browser.run("one('textbox', 'Folder').select()")
+                try browser.type("migrations" + Browser.enter)
+                try browser.expect(rows, "1 start applied,2 older pending,3 drop pending")
+                try browser.expect("all('alert', 'Migration error').length", "0")
+                try browser.run("one('button', 'Rehearse').click()")
+                try browser.expect(
+                    "[...one('region', 'Rehearsal').querySelectorAll('table')].map(nameOf)", "Dog")
+                try browser.expect(
+                    "[...one('table', 'Dog').tBodies[0].rows].slice(0, 2).map((r) => [...r.cells].map((c) => c.textContent).join('|'))",
+                    "Dog 1|age|1|dropped,|size||7")
+                try browser.expect(
+                    "text('region', 'Rehearsal')?.includes('3 values of Dog.age would be dropped')",
+                    "true")
+                // The store is unchanged.
+                try browser.expect(rows, "1 start applied,2 older pending,3 drop pending")
+                try browser.run("one('button', 'Apply').click()")
+                try browser.expect(
+                    "text('status', 'Applied')?.startsWith('2 migrations applied; backup in ')",
+                    "true")
+                try browser.expect(rows, "1 start applied,2 older applied,3 drop applied")
+                try browser.run("one('tab', 'Data').click()")
+                try browser.expect("all('columnheader').map(nameOf)", "id,size")
+                try browser.expect("cells(one('row', 'Dog 1'))", "1,7")
+                // A schema that was changed without a file becomes the next file.
+                try enter(
+                    "store:define { Dog = { '...', name = 'string?' } }", in: browser)
+                try browser.expect("all('columnheader').map(nameOf)", "id,size,name")
+                try browser.run("one('tab', 'Migrations').click()")
+                try browser.run("one('button', 'Plan').click()")
+                try browser.expect(
+                    "text('region', 'Planned migration')?.startsWith('0004_')", "true")
+            }
+        }
+    }
+}
