@@ -1,8 +1,11 @@
--- Why an observer is not called for an object: adds `reasons` and a `summary` to the conditions that the store has found.
+-- Why an observer is not called for an object: adds `reasons` and a `summary` to the conditions that the store has
+-- found.
 local most_versions = 100
 
+local escapes = { ["\n"] = "\\n", ["\t"] = "\\t", ["\r"] = "\\r" }
+
 local function inside_quotes(value)
-  return (string.gsub(string.gsub(value, '[\\"]', "\\%0"), "[\n\t\r]", { ["\n"] = "\\n", ["\t"] = "\\t", ["\r"] = "\\r" }))
+  return (string.gsub(string.gsub(value, '[\\"]', "\\%0"), "[\n\t\r]", escapes))
 end
 
 -- Returns a value on one line.
@@ -84,7 +87,9 @@ end
 local function explain_reads(found, class, label)
   local own = {}
   for _, name in ipairs(found.depends_on) do
-    if name == class or name == "a " .. class or string.sub(name, 1, #class + 1) == class .. "." then own[#own + 1] = name end
+    if name == class or name == "a " .. class or string.sub(name, 1, #class + 1) == class .. "." then
+      own[#own + 1] = name
+    end
   end
   found.reasons = {}
   found.summary = "It runs when one of its reads changes: " .. table.concat(found.depends_on, ", ") .. ".\n"
@@ -149,6 +154,7 @@ return function(found, token, object)
   local reason = token:why()
   found.reasons = reasons
   found.summary = #remedies > 0 and "Required for a call: " .. table.concat(remedies, "; ") .. "."
-    or "It is called when the object changes; its last call was for version " .. (reason and reason.version or "none yet") .. "."
+    or "It is called when the object changes; its last call was for version "
+      .. (reason and reason.version or "none yet") .. "."
   collectgarbage() -- the objects in differences keep versions
 end

@@ -1,5 +1,6 @@
-/// One difference between the schema of a file and another schema. The order of properties makes no difference.
+/// One difference between the schema of a file and another schema.
 ///
+/// The order of properties makes no difference.
 /// This is the only comparison of schemas. Opening, `define`, migrations, plans, reports and merges of branches follow
 /// from it: each difference knows the lost values and the new values of existing objects.
 package enum SchemaDifference: Hashable, Sendable {

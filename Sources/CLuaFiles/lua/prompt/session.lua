@@ -15,7 +15,9 @@ end
 function session_commands.quit() session.quit() end
 
 function session_commands.studio(args)
-  if args.text ~= "" and args.text ~= "--no-browser" then error("expected --no-browser, got '" .. args.text .. "'", 0) end
+  if args.text ~= "" and args.text ~= "--no-browser" then
+    error("expected --no-browser, got '" .. args.text .. "'", 0)
+  end
   session.studio(args.text ~= "")
 end
 
