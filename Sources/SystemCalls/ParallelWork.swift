@@ -41,10 +41,11 @@ package final class WorkerPool: @unchecked Sendable {
     }
 
     private func start() -> Bool {
-        // Signals are for the thread of a script.
+        // Signals are for the thread of a script, except those for a fault of this thread, such as a lost page.
         var all = sigset_t()
         var before = sigset_t()
         sigfillset(&all)
+        for fault in [SIGBUS, SIGSEGV, SIGILL, SIGFPE, SIGTRAP, SIGABRT] { sigdelset(&all, fault) }
         pthread_sigmask(SIG_SETMASK, &all, &before)
         defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
         return DetachedThread.start { [self] in loop() } == 0

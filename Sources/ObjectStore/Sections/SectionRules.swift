@@ -125,7 +125,7 @@ struct SectionRules {
             }
             var counts: [Scalar: Int] = [:]
             if let parts {
-                counts = parts[0]
+                counts = parts.first ?? [:]
                 for part in parts.dropFirst() { counts.merge(part, uniquingKeysWith: +) }
             } else {
                 let read = try reader(in: view)
