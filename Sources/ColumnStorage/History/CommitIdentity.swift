@@ -1,15 +1,17 @@
 import LMDBStorage
+import Synchronization
 
 /// The identity of a commit: all copies of a store that contain the commit have the same one, and no other commit has it.
 ///
-/// It is a hash of the identity before it, of the commit's entry in the history, and of a random number of the process.
+/// It is a hash of the identity before it, of the commit's entry in the history, and of a number
+/// that no other commit has: a process begins with a random one and counts.
 /// Two files that have an identity in common have the same history up to that commit.
 package struct CommitIdentity: Hashable, Sendable {
     private let high: UInt64
     private let low: UInt64
 
     static let size = 16
-    private static let seed = UInt64.random(in: 0 ... .max)
+    private static let seed = Atomic<UInt64>(.random(in: 0 ... .max))
 
     /// Reads an identity.
     @inline(__always)
@@ -20,7 +22,8 @@ package struct CommitIdentity: Hashable, Sendable {
 
     /// Creates the identity of a new commit with this entry, which contains the identity before it.
     init(of entry: UnsafeRawBufferPointer) {
-        (high, low) = ValueSeal.hash128(entry, seed: Self.seed)
+        (high, low) = ValueSeal.hash128(
+            entry, seed: Self.seed.wrappingAdd(1, ordering: .relaxed).newValue)
     }
 
     /// Appends the identity, or zeros for none.
