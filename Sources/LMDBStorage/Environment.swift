@@ -348,6 +348,17 @@ package final class Environment: Sendable {
     /// Whether another program has changed the file, as far as this process has noticed.
     package var isReplaced: Bool { replacement.isReplaced }
 
+    /// Returns the layout of a version, for ``contains(_:_:)``; nil if a later commit has overwritten its header.
+    package func layout(of version: UInt64) -> MappedHeaders.Layout? {
+        replacement.layout(of: version)
+    }
+
+    /// Whether the file has its headers, and a version has the layout that was read before.
+    @inline(__always)
+    package func contains(_ version: UInt64, _ layout: MappedHeaders.Layout?) -> Bool {
+        replacement.contains(version, layout)
+    }
+
     /// Returns the error for a file that another program has changed, and ends all writing to it.
     package func replaced() -> StorageError {
         replacement.note()

@@ -225,6 +225,44 @@ enum FileHeader {
     }
 }
 
+/// LMDB's headers in the map of an open file.
+package struct MappedHeaders {
+    private let base: UnsafeRawPointer
+    private let pageSize: Int
+
+    /// Where a version is in its file: a compact copy of the same version has another place.
+    package struct Layout: Equatable {
+        fileprivate let root: UInt64
+        fileprivate let lastPage: UInt64
+    }
+
+    init(_ base: UnsafeRawPointer, pageSize: Int) {
+        self.base = base
+        self.pageSize = pageSize
+    }
+
+    @inline(__always)
+    private func load(_ index: UInt64, _ offset: Int) -> UInt64 {
+        (base + Int(index) * pageSize + FileHeader.pageHeaderSize).loadUnaligned(
+            fromByteOffset: offset, as: UInt64.self)
+    }
+
+    /// Whether both pages are headers.
+    @inline(__always)
+    var arePresent: Bool {
+        let mark = UInt64(FileHeader.formatVersion) << 32 | UInt64(FileHeader.magic)
+        return load(0, 0) == mark && load(1, 0) == mark
+    }
+
+    /// Returns the layout of a version; nil if a later commit has overwritten its header.
+    @inline(__always)
+    func layout(of version: UInt64) -> Layout? {
+        let index = version & 1
+        guard FileVersion.of(number: load(index, 128)) == version else { return nil }
+        return Layout(root: load(index, 112), lastPage: load(index, 120))
+    }
+}
+
 /// The bytes of one of LMDB's pages, which may be damaged.
 ///
 /// A page begins with its number (8 bytes), two unused bytes, its flags, and the bounds of its free space; the offsets

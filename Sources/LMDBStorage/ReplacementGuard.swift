@@ -1,4 +1,5 @@
 import CLMDB
+import Glibc
 import Synchronization
 
 /// Records whether another program has replaced, overwritten or truncated an open file.
@@ -11,25 +12,28 @@ final class ReplacementGuard: Sendable {
     // The functions have their state in this source file, which therefore contains all their calls.
     private let slot: Int32
     private let isNoted = Atomic<Bool>(false)
+    // because: the map stays at its address until the environment is closed.
+    nonisolated(unsafe) private let headers: MappedHeaders?
 
     /// Protects the map of an open environment, which has a table of this name.
     init(_ environment: OpaquePointer, table: String) {
-        slot =
-            Self.map(of: environment, table).map {
-                shim_lost_pages_begin($0.baseAddress, $0.count)
-            } ?? -1
+        var (info, statistics) = (MDB_envinfo(), MDB_stat())
+        mdb_env_info(environment, &info)
+        mdb_env_stat(environment, &statistics)
+        let pageSize = Int(statistics.ms_psize)
+        let base = Self.map(of: environment, table, pageSize: pageSize)
+        slot = base.map { shim_lost_pages_begin($0, info.me_mapsize) } ?? -1
+        headers = base.map { MappedHeaders($0, pageSize: pageSize) }
     }
 
     /// Creates an object for a file that has another one.
-    init() { slot = -1 }
+    init() { (slot, headers) = (-1, nil) }
 
     private static func map(
-        of environment: OpaquePointer, _ table: String
-    ) -> UnsafeRawBufferPointer? {
+        of environment: OpaquePointer, _ table: String, pageSize: Int
+    ) -> UnsafeRawPointer? {
         var begun: OpaquePointer?
-        var (value, info, statistics) = (MDB_val(), MDB_envinfo(), MDB_stat())
-        mdb_env_info(environment, &info)
-        mdb_env_stat(environment, &statistics)
+        var value = MDB_val()
         guard mdb_txn_begin(environment, nil, UInt32(MDB_RDONLY), &begun) == 0 else { return nil }
         defer { mdb_txn_abort(begun) }
         let code = Array(table.utf8).withUnsafeBytes { name in
@@ -38,10 +42,39 @@ final class ReplacementGuard: Sendable {
         }
         guard code == 0, let found = UnsafeRawPointer(value.mv_data) else { return nil }
         // The page with the name begins with its number, which tells where the map begins.
-        let size = Int(statistics.ms_psize)
-        let page = found - Int(bitPattern: found) & (size - 1)
-        return UnsafeRawBufferPointer(
-            start: page - Int(page.load(as: UInt64.self)) * size, count: info.me_mapsize)
+        let page = found - Int(bitPattern: found) & (pageSize - 1)
+        return page - Int(page.load(as: UInt64.self)) * pageSize
+    }
+
+    /// Returns the layout of a version; nil if a later commit has overwritten its header.
+    func layout(of version: UInt64) -> MappedHeaders.Layout? { headers?.layout(of: version) }
+
+    /// Whether the file has its headers, and a version has the layout that was read before.
+    @inline(__always)
+    func contains(_ version: UInt64, _ layout: MappedHeaders.Layout?) -> Bool {
+        guard let headers else { return true }
+        return hasSame(headers, version, layout) || isSettled(headers, version, layout)
+    }
+
+    @inline(__always)
+    private func hasSame(
+        _ headers: MappedHeaders, _ version: UInt64, _ layout: MappedHeaders.Layout?
+    ) -> Bool {
+        guard headers.arePresent else { return false }
+        guard let layout, let now = headers.layout(of: version) else { return true }
+        return now == layout
+    }
+
+    /// Looks again for 20 ms, because another process may be writing a header.
+    @inline(never)
+    private func isSettled(
+        _ headers: MappedHeaders, _ version: UInt64, _ layout: MappedHeaders.Layout?
+    ) -> Bool {
+        for _ in 0..<20 {
+            usleep(1000)
+            if hasSame(headers, version, layout) { return true }
+        }
+        return false
     }
 
     /// Records that the file was replaced.

@@ -24,9 +24,10 @@ package final class SnapshotSource {
     @exclusivity(unchecked) private var madeKeyPages: ListPages?
     /// The delta buffer of this version; nil until it is used.
     @exclusivity(unchecked) private var knownRecent: DeltaBuffer?
-    /// The identity of the version's commit, and its place in the map, for ``isUnchanged``; nil if it is not watched.
+    /// The identity of the version's commit, its place in the map and the version's layout, for ``isUnchanged``; nil if it
+    /// is not watched.
     @exclusivity(unchecked) private var watched:
-        (place: UnsafeRawPointer, identity: CommitIdentity)?
+        (place: UnsafeRawPointer, identity: CommitIdentity, layout: MappedHeaders.Layout?)?
     /// The index pages by shard; empty until one is used.
     @exclusivity(unchecked) private var indexPages: [IndexPages?] = []
     /// The buffers of this snapshot's writes, kept between them.
@@ -198,10 +199,13 @@ package final class SnapshotSource {
         // A second opening of a file pins no version, and copies in memory cannot change.
         guard file.options.keepsHistory else { return }
         do throws(StorageError) {
-            guard let entry = try historyEntry(version),
+            guard let reader, let entry = try historyEntry(version),
                 let place = HistoryLog.identityPlace(entry)
             else { return }
-            watched = (place, committed ?? CommitIdentity(at: place))
+            watched = (
+                place, committed ?? CommitIdentity(at: place),
+                reader.environment.layout(of: version)
+            )
         } catch {
             // because: the next read of the damaged entry throws the error.
         }
@@ -209,12 +213,13 @@ package final class SnapshotSource {
 
     /// Whether the file still contains the version.
     ///
-    /// Another program may have overwritten the file, also with a file whose newest version has the same number. Takes two
+    /// Another program may have overwritten the file, also with a file whose newest version has the same number. Takes some
     /// loads from the map.
     @inline(__always)
     var isUnchanged: Bool {
-        guard let watched else { return true }
+        guard let watched, let reader else { return true }
         return CommitIdentity(at: watched.place) == watched.identity
+            && reader.environment.contains(version, watched.layout)
     }
 
     /// Throws `replaced` unless the file still contains the version.

@@ -55,9 +55,10 @@ extension Store {
 
     private func openWrite(_ timeout: Double?) throws {
         let ticket = try awaitWriteLock(timeout)
-        let left = try StoreError.wrapping(
-            view.snapshot.beginWrite(
-                ticket, by: lockUser, isFirst: queue.lapses > 0, willMove))
+        let left = try reportingReplacement { () throws(StorageError) in
+            try view.snapshot.beginWrite(
+                ticket, by: lockUser, isFirst: queue.lapses > 0, willMove)
+        }
         queue.didBegin()
         coordinator.writer.store(membership, ordering: .relaxed)
         view.snapshot.write?.reservedKeys = coordinator.reservedKeys

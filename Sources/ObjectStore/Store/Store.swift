@@ -295,17 +295,21 @@ extension Store {
     /// A function that requests a turn of this store's thread, on any thread.
     var anyThreadWakeup: @Sendable () -> Void { { [wakeup] in wakeup?.wake() } }
 
-    private func advance() throws -> Bool {
-        let left: Snapshot?
-        do {
-            left = try StoreError.wrapping { () throws(StorageError) in
-                let left = try view.snapshot.advance(willMove)
-                if left == nil { try view.snapshot.file.requireInPlace() }
-                return left
-            }
-        } catch {
+    /// Calls the storage; if another program has changed the file, observers also receive the error.
+    func reportingReplacement<Result>(
+        _ call: () throws(StorageError) -> Result
+    ) throws -> Result {
+        do { return try StoreError.wrapping(call) } catch {
             if error.code == .fileReplaced { notifications.fail(error) }
             throw error
+        }
+    }
+
+    private func advance() throws -> Bool {
+        let left = try reportingReplacement { () throws(StorageError) in
+            let left = try view.snapshot.advance(willMove)
+            if left == nil { try view.snapshot.file.requireInPlace() }
+            return left
         }
         guard let left else { return false }
         try didLeave(left)

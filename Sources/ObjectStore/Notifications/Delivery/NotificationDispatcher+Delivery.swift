@@ -33,7 +33,8 @@ extension NotificationDispatcher {
 
     /// Ends all observers with an error, because the store can no longer be read.
     func fail(_ error: any Error) {
-        for observer in tracked.inOrder where observer.isActive && !isClosed {
+        for observer in observers.values.sorted(by: { $0.number < $1.number })
+        where observer.isActive && !isClosed {
             let call = failure(of: observer, error)
             observer.end()
             if let call { run(call, of: observer) }
