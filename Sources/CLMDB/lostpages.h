@@ -4,10 +4,11 @@
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 /* Reading a page of a mapped file raises SIGBUS if another program has truncated the file, or its device has failed. The
-   handler of the signal puts a page of zeros there, so that the read continues: checksums refuse the zeros, and no
+   handler of the signal puts a page without content there, so that the read continues: no value has its checksum, and no
    transaction of the file begins or commits afterward. It may call little besides system calls. */
 
 enum { SHIM_LOST_PAGES_MAPS = 256 };
@@ -57,20 +58,29 @@ static inline int shim_lost_pages_is_lock(uintptr_t address) {
     return is_lock;
 }
 
+/* Puts a page of zeros at an address, or for a data file an empty leaf page, in which LMDB finds no entries: its flag, and
+   the bounds of its free space, at offset 10. Other threads see the page only when it is complete. */
+static inline int shim_lost_pages_replace(uintptr_t address, int is_lock) {
+    uintptr_t size = (uintptr_t)sysconf(_SC_PAGESIZE);
+    char *page = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (page == MAP_FAILED) return 0;
+    uint16_t head[] = { 2, 16, (uint16_t)size };
+    if (!is_lock) memcpy(page + 10, head, sizeof head);
+    /* MREMAP_MAYMOVE | MREMAP_FIXED, which the C library declares only with _GNU_SOURCE */
+    return syscall(SYS_mremap, page, size, size, 3, address & ~(size - 1)) != -1;
+}
+
 static inline void shim_lost_pages_handle(int number, siginfo_t *info, void *context) {
     (void)context;
     struct shim_lost_pages *state = shim_lost_pages_state();
-    uintptr_t address = (uintptr_t)info->si_addr, size = (uintptr_t)sysconf(_SC_PAGESIZE);
+    uintptr_t address = (uintptr_t)info->si_addr;
     int is_known = 0;
     for (int slot = 0; slot < SHIM_LOST_PAGES_MAPS && !is_known; slot++) {
         struct shim_lost_pages_map *map = &state->maps[slot];
         is_known = address >= atomic_load(&map->begin) && address < atomic_load(&map->end);
         if (is_known) atomic_store(&map->has_lost, 1);
     }
-    if ((is_known || shim_lost_pages_is_lock(address))
-        && mmap((void *)(address & ~(size - 1)), size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED,
-                -1, 0) != MAP_FAILED)
-        return;
+    if ((is_known || shim_lost_pages_is_lock(address)) && shim_lost_pages_replace(address, !is_known)) return;
     /* The signal is raised again and then takes the action of the host. */
     sigaction(number, &state->previous, NULL);
 }

@@ -6,8 +6,8 @@ import Synchronization
 ///
 /// From then on, no transaction of the file begins or commits, and nothing is written to it, not even on closing.
 ///
-/// Reading a page that no longer exists would raise SIGBUS and end the process. Zeros replace such pages instead: reading
-/// them fails, because no value has its checksum.
+/// Reading a page that no longer exists would raise SIGBUS and end the process. Such a page is replaced by one without
+/// content instead: reading values of it fails, because no value has its checksum.
 final class ReplacementGuard: Sendable {
     // The functions have their state in this source file, which therefore contains all their calls.
     private let slot: Int32

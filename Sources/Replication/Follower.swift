@@ -86,7 +86,7 @@ package final class Follower {
             throw ReplicationError.fatal(
                 "the stream '\(name)' has no snapshot to rebuild the store from")
         }
-        StatusFile.remove(path, withStore: true)
+        for suffix in ["", "-lock", "-log", StatusFile.suffix] { FileOrigin.remove(path + suffix) }
     }
 
     /// Turns a follower into an ordinary store.
@@ -98,7 +98,7 @@ package final class Follower {
         }
         store.isReplicating = true
         try store.write { try ReplicationRecord.remove(from: store) }
-        StatusFile.remove(path)
+        FileOrigin.remove(path + StatusFile.suffix)
     }
 
     /// Releases the store.
@@ -238,7 +238,6 @@ package final class Follower {
         try checkIdentity(last.headers[MessageHeader.store])
         return last.headers[MessageHeader.lineage] == record.lineage
             && last.headers[MessageHeader.version] == String(record.version)
-            && last.headers[MessageHeader.commit] ?? "" == record.commit
     }
 
     /// Checks a stream that ends before the last message that the store has applied.
@@ -292,7 +291,7 @@ package final class Follower {
         let since = message.headers(MessageHeader.since).flatMap { UInt64($0) }
         if part == 1 {
             try abandon()
-            try checkOrder(lineage, since, message.headers(MessageHeader.sinceCommit) ?? "")
+            try checkOrder(lineage, since)
             try store.beginWrite()
             reader = ReplicationReader(store)
         } else if part != nextPart || reader == nil {
@@ -307,9 +306,8 @@ package final class Follower {
         nextPart = 1
         let isNew = record?.role != .follower
         let next = ReplicationRecord(
-            role: .follower, identity: identity, lineage: lineage, stream: streamName,
-            sequence: position.sequence, version: version,
-            commit: message.headers(MessageHeader.commit) ?? "")
+            role: .follower, identity: identity, lineage: lineage, origin: "", stream: streamName,
+            sequence: position.sequence, version: version)
         try next.write(to: store, changesRole: isNew)
         try store.commitWrite()
         record = next
@@ -330,11 +328,9 @@ package final class Follower {
 
     /// Throws if a commit does not directly follow the last applied one: `MissingCommits` the first time, because the
     /// commits after the newest snapshot of the same store continue it.
-    private func checkOrder(_ lineage: String, _ since: UInt64?, _ commit: String) throws {
+    private func checkOrder(_ lineage: String, _ since: UInt64?) throws {
         guard let since else { return }
-        guard let record, record.lineage == lineage, record.version == since,
-            record.commit == commit
-        else {
+        guard let record, record.lineage == lineage, record.version == since else {
             guard !needsSnapshot else {
                 let reason =
                     "a commit of the stream '\(streamName)' follows version \(since) of another history than the "

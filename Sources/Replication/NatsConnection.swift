@@ -424,9 +424,6 @@ enum MessageHeader {
     static let publisher = "Moonpool-Publisher"
     /// The version after the commit or snapshot.
     static let version = "Moonpool-Version"
-    /// The identities of the publisher's commits of these two versions.
-    static let commit = "Moonpool-Commit"
-    static let sinceCommit = "Moonpool-Since-Commit"
     /// The version before a commit; absent for a snapshot.
     static let since = "Moonpool-Since"
     /// The number of a part, from 1.

@@ -16,8 +16,6 @@ package final class PostgresPublisher {
         package var schema = "public"
         /// Replace tables that already exist before the first step.
         package var replaces = false
-        /// Write all objects again if the database has commits that the store does not have.
-        package var adopts = false
         /// Stop if the database cannot be reached, instead of trying again.
         package var failsFast = false
         /// Stop after all commits have been published.
@@ -124,19 +122,19 @@ package final class PostgresPublisher {
             }
             return try fill(mirror, existing: .replace)
         }
-        let last = StreamEnd(
-            lineage: found.lineage, version: found.version, commit: found.commit)
-        let isKnown = [record.lineage, record.previousLineage].contains(last.lineage)
-        let continues = try isKnown && record.continues(last, in: store)
-        guard continues || options.replaces || options.adopts else {
-            throw isKnown
-                ? ReplicationRecord.secondHistory("\(target) of the database", last)
-                : ReplicationError.fatal(
+        guard found.lineage == record.lineage else {
+            guard found.lineage == record.previousLineage || options.replaces else {
+                throw ReplicationError.fatal(
                     "another copy of this store publishes to \(target) of the database; only one copy can"
                 )
-        }
-        guard continues, last.lineage == record.lineage else {
+            }
             return try fill(mirror, existing: .refill)
+        }
+        guard found.version <= store.version else {
+            throw ReplicationError.fatal(
+                "\(target) of the database is at version \(found.version), and the store is at \(store.version): "
+                    + "it was restored from an older backup; begin a new lineage with --new-lineage"
+            )
         }
         position = found.version
         if older?.version != found.version { older = nil }

@@ -19,8 +19,6 @@ package final class Publisher {
         package var failsFast = false
         /// Stop after all commits have been published.
         package var stopsAtEnd = false
-        /// Replace the commits of the stream that the store does not have by a snapshot.
-        package var adopts = false
         /// The number of commits between two snapshots.
         package var snapshotInterval = 100_000
 
@@ -49,8 +47,6 @@ package final class Publisher {
     private var stored: UInt64 = 0
     /// The version of the store after the sent messages; nil if followers need a snapshot.
     private var position: UInt64?
-    /// The identity of the commit of that version.
-    private var positionCommit = ""
     /// The store at that version.
     ///
     /// While it is open, the file keeps the history after it.
@@ -105,11 +101,10 @@ package final class Publisher {
         defer { store.close() }
         guard var record = try ReplicationRecord.read(store) else { return }
         store.isReplicating = true
-        // The position of a follower belongs to the lineage that it leaves.
-        if record.role == .publisher { (record.version, record.commit) = (0, "") }
         record.role = .publisher
         record.previousLineage = record.lineage
         record.lineage = UUIDValue.random().description
+        record.origin = FileOrigin.of(path)
         record.stream = stream
         try store.write { try record.write(to: store, changesRole: true) }
     }
@@ -181,31 +176,27 @@ package final class Publisher {
                 "the stream '\(streamName)' contains the commits of another store; use another stream"
             )
         }
-        let version = headers[MessageHeader.version].flatMap { UInt64($0) } ?? 0
-        let last = StreamEnd(
-            lineage: headers[MessageHeader.lineage] ?? "", version: version,
-            commit: headers[MessageHeader.commit] ?? "")
-        if last.lineage != record.lineage {
-            if options.adopts { return }
-            guard last.lineage == record.previousLineage else {
+        guard headers[MessageHeader.lineage] == record.lineage else {
+            guard headers[MessageHeader.lineage] == record.previousLineage else {
                 throw ReplicationError.fatal(
                     "another copy of this store publishes to the stream '\(streamName)'; "
                         + "only one copy can: let this copy follow the stream, or publish to another stream"
                 )
             }
+            return
         }
-        guard try record.continues(last, in: store) else {
-            throw ReplicationRecord.secondHistory("the stream '\(streamName)'", last)
+        let version = headers[MessageHeader.version].flatMap { UInt64($0) } ?? 0
+        guard version <= store.version else {
+            throw ReplicationError.fatal(
+                "the stream '\(streamName)' is at version \(version), and the store is at \(store.version): it "
+                    + "was restored from an older backup; begin a new lineage with --new-lineage")
         }
-        guard last.lineage == record.lineage else { return }
         if headers[MessageHeader.last] == "1" {
             position = version
-            positionCommit = last.commit
             storedVersion = version
         } else {
             // The publisher ended between two parts; followers drop the incomplete commit.
             position = headers[MessageHeader.since].flatMap { UInt64($0) }
-            positionCommit = headers[MessageHeader.sinceCommit] ?? ""
         }
     }
 
@@ -288,12 +279,12 @@ package final class Publisher {
         guard isRead else { return false }
         try prepared.forEachOldestFirst { commit, isLast in
             moreFollows = !isLast
-            var parts = try Parts(
+            var parts = Parts(
                 self, stream, subject: stream.commits, version: commit.version, since: commit.since
             )
             for part in commit.parts.dropLast() { try parts.add(part) }
             try parts.finish(commit.parts.last ?? [])
-            moved(to: commit.version, parts.commit)
+            moved(to: commit.version)
         }
         if position == store.version { held = try store.frozenView() }
         return true
@@ -304,19 +295,17 @@ package final class Publisher {
 
     private func publish(_ change: VersionChange, _ since: UInt64, _ stream: JetStream) throws {
         let version = change.newer.version
-        var parts = try Parts(
-            self, stream, subject: stream.commits, version: version, since: since)
+        var parts = Parts(self, stream, subject: stream.commits, version: version, since: since)
         var lines = ReplicationLines(partSize: partSize(stream)) { try parts.add($0) }
         let last = try lines.commit(
             change, since: since, catalog: store.schemaCatalog(), known: knownSchema)
         try parts.finish(last)
         knownSchema = change.newer.schema
-        moved(to: version, parts.commit)
+        moved(to: version)
     }
 
-    private func moved(to version: UInt64, _ commit: String) {
+    private func moved(to version: UInt64) {
         position = version
-        positionCommit = commit
         commitsSinceSnapshot += 1
         status.update { $0.commits += 1 }
     }
@@ -324,13 +313,12 @@ package final class Publisher {
     private func publishSnapshot(_ stream: JetStream) throws {
         let before = try stream.lastMessage(of: stream.completions)
         let view = try store.frozenView()
-        var parts = try Parts(
+        var parts = Parts(
             self, stream, subject: stream.snapshots, version: view.version, since: nil)
         var lines = ReplicationLines(partSize: partSize(stream)) { try parts.add($0) }
         let last = try lines.snapshot(view, catalog: store.schemaCatalog())
         try parts.finish(last)
         position = view.version
-        positionCommit = parts.commit
         held = view
         knownSchema = view.schema
         commitsSinceSnapshot = 0
@@ -356,18 +344,13 @@ package final class Publisher {
         private let subject: String
         private let version: UInt64
         private let since: UInt64?
-        /// The identities of the commits of both versions.
-        let commit: String
-        private let sinceCommit: String
         private var count = 0
         private var first: UInt64 = 0
 
         init(
             _ publisher: Publisher, _ stream: JetStream, subject: String, version: UInt64,
             since: UInt64?
-        ) throws {
-            commit = try publisher.store.view.commitIdentity(of: version)
-            sinceCommit = publisher.positionCommit
+        ) {
             self.publisher = publisher
             self.stream = stream
             self.subject = subject
@@ -404,12 +387,9 @@ package final class Publisher {
                 (MessageHeader.store, record.identity), (MessageHeader.lineage, record.lineage),
                 (MessageHeader.publisher, publisher.identifier),
                 (MessageHeader.version, String(version)), (MessageHeader.part, String(count)),
-                (MessageHeader.first, String(first)), (MessageHeader.commit, commit),
+                (MessageHeader.first, String(first)),
             ]
-            if let since {
-                headers.append((MessageHeader.since, String(since)))
-                headers.append((MessageHeader.sinceCommit, sinceCommit))
-            }
+            if let since { headers.append((MessageHeader.since, String(since))) }
             if isLast { headers.append((MessageHeader.last, "1")) }
             // A confirmation of one message also confirms the messages before it, because the server refuses a message
             // that does not follow the last one.

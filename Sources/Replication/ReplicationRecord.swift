@@ -6,27 +6,19 @@ package enum ReplicationRole: String, Sendable {
     case publisher, follower
 }
 
-/// The last commit that a stream or a database has.
-struct StreamEnd {
-    let lineage: String
-    let version: UInt64
-    /// The identity of the commit; empty if it is unknown.
-    let commit: String
-}
-
 /// The file's record of the store's role in replication.
 struct ReplicationRecord: Equatable {
     var role: ReplicationRole
     /// The identity of the data; all copies have the same one.
     var identity: String
-    /// The identity of the sequence of versions that is published; each promotion begins a new one.
+    /// The identity of the sequence of versions that one file publishes; each promotion begins a new one.
     var lineage: String
+    /// The location of the file when it began its lineage; a copy has another location.
+    var origin: String
     var stream: String
-    /// For a follower, and a publisher that was one: the last message that it has applied, and the publisher's version
-    /// and commit after it.
+    /// For a follower: the last message that it has applied, and the publisher's version after it.
     var sequence: UInt64 = 0
     var version: UInt64 = 0
-    var commit = ""
     /// For a publisher that was promoted: the lineage that it followed before.
     var previousLineage = ""
 
@@ -37,51 +29,36 @@ struct ReplicationRecord: Equatable {
         guard let role = ReplicationRole(rawValue: answer.text("role")) else { return nil }
         return ReplicationRecord(
             role: role, identity: answer.text("identity"), lineage: answer.text("lineage"),
-            stream: answer.text("stream"), sequence: answer.number("sequence"),
-            version: answer.number("version"), commit: answer.text("commit"),
+            origin: answer.text("origin"), stream: answer.text("stream"),
+            sequence: answer.number("sequence"), version: answer.number("version"),
             previousLineage: answer.text("previous"))
     }
 
     /// Returns the record of a publishing store, and creates the record if it does not exist.
     ///
-    /// Throws `ReplicationError.fatal` for a follower.
+    /// Throws `ReplicationError.fatal` for a follower, and for a copy of a publishing store.
     static func publisher(
         _ store: Store, _ path: String, _ stream: String
     ) throws -> ReplicationRecord {
+        let origin = FileOrigin.of(path)
         if let record = try read(store) {
             guard record.role == .publisher else {
                 throw ReplicationError.fatal(
                     "'\(path)' follows the stream '\(record.stream)'; make it the publisher with "
                         + "moonpool follow … --promote")
             }
+            guard record.origin == origin else {
+                throw ReplicationError.fatal(
+                    "'\(path)' is a copy of a store that publishes, and may differ from it; use "
+                        + "moonpool publish … --new-lineage if the original no longer publishes")
+            }
             return record
         }
         let record = ReplicationRecord(
             role: .publisher, identity: UUIDValue.random().description,
-            lineage: UUIDValue.random().description, stream: stream)
+            lineage: UUIDValue.random().description, origin: origin, stream: stream)
         try store.write { try record.write(to: store, changesRole: true) }
         return record
-    }
-
-    /// Returns whether a store has the last commit of a stream, of this lineage or of the one before it.
-    ///
-    /// A promoted follower has the commits up to the last message that it has applied. If the history of the store no
-    /// longer contains the version, the store counts as having it in this lineage; followers then get a snapshot.
-    func continues(_ last: StreamEnd, in store: Store) throws -> Bool {
-        let own = try store.view.commitIdentity(of: last.version)
-        if last.version <= store.version, own == last.commit, !own.isEmpty { return true }
-        guard last.lineage == lineage else {
-            return last.version < version || last.version == version && last.commit == commit
-        }
-        return last.version <= store.version && (own.isEmpty || last.commit.isEmpty)
-    }
-
-    /// The error for a target that has commits which the store does not have.
-    static func secondHistory(_ target: String, _ last: StreamEnd) -> ReplicationError {
-        .fatal(
-            "\(target) has commits up to version \(last.version) that the store does not have: the store was restored from "
-                + "an older copy, or is one; replace it by a follower, or drop these commits with moonpool publish … "
-                + "--adopt, which begins a new lineage with all objects of the store")
     }
 
     /// Sets the record in the open write transaction.
@@ -90,7 +67,7 @@ struct ReplicationRecord: Equatable {
         json.beginObject()
         for (name, text) in [
             ("role", role.rawValue), ("identity", identity), ("lineage", lineage),
-            ("stream", stream), ("commit", commit), ("previous", previousLineage),
+            ("origin", origin), ("stream", stream), ("previous", previousLineage),
         ] {
             json.key(name)
             json.string(text)

@@ -28,12 +28,6 @@ struct StatusFile {
         self.servers = servers
     }
 
-    /// Removes a store, its companions and its status file, or only the status file.
-    static func remove(_ store: String, withStore: Bool = false) {
-        let companions = withStore ? ["", "-lock", "-log"] : []
-        for ending in companions + [suffix] { unlink(store + ending) }
-    }
-
     /// Writes the file if it was last written at least a second ago.
     mutating func writeEachSecond(_ status: ReplicationStatus) {
         if let lastWrite, ContinuousClock.now - lastWrite < .seconds(1) { return }

@@ -42,29 +42,4 @@ import Testing
         #expect(outcome.output == "file_replaced\tno error\n", "\(outcome.error)")
         #expect(outcome.exitCode == 0, "\(outcome.error)")
     }
-
-    @Test func `threads that read a file while it is truncated get errors`() throws {
-        let folder = try TemporaryFolder()
-        defer { withExtendedLifetime(folder) {} }
-        let outcome = try Tool.run(
-            script: Self.beginning + """
-                local begun, ended = 0, 0
-                moonpool.on_message(function(message)
-                  if message == "begins" then begun = begun + 1 else ended = ended + 1 end
-                end)
-                for i = 1, 6 do
-                  moonpool.worker("reader " .. i, function(dogs)
-                    moonpool.post_to_parent("begins")
-                    repeat until not pcall(function() return #dogs:where "name contains '77'" end)
-                    moonpool.post_to_parent("ends")
-                  end, store:objects "Dog")
-                end
-                moonpool.wait_until(function() return begun == 6 end, 60)
-                io.open(path, "w"):close()
-                moonpool.wait_until(function() return ended == 6 end, 60)
-                print(begun, ended)
-                """, arguments: [folder.path])
-        #expect(outcome.output == "6\t6\n", "\(outcome.error)")
-        #expect(outcome.exitCode == 0, "\(outcome.error)")
-    }
 }

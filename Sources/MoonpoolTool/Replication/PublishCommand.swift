@@ -57,9 +57,8 @@ struct PublishCommand: ParsableCommand {
 
     @Flag(
         help:
-            "Begin a new lineage with all objects of the store, and drop the commits of the stream that the store does not have."
-    )
-    var adopt = false
+            "Begin a new lineage: the store is a copy or a backup of one that no longer publishes.")
+    var newLineage = false
 
     func run() throws {
         CommandInterruption.begin()
@@ -78,12 +77,11 @@ struct PublishCommand: ParsableCommand {
             }
             try StoreFiles.requireStore(store)
             let stream = try nats.streamName()
-            if adopt { try Publisher.beginLineage(store, stream) }
+            if newLineage { try Publisher.beginLineage(store, stream) }
             var options = Publisher.Options()
             options.replicas = replicas
             options.failsFast = nats.failFast
             options.stopsAtEnd = once
-            options.adopts = adopt
             options.snapshotInterval = max(1, snapshotEvery)
             let publisher = try Publisher(
                 store, nats.options(servers), stream: stream, options: options,
@@ -101,11 +99,10 @@ struct PublishCommand: ParsableCommand {
                 .invalidArgument, "--stream is for NATS; name the tables' schema with --schema")
         }
         try StoreFiles.requireStore(store)
-        if adopt { try Publisher.beginLineage(store, "") }
+        if newLineage { try Publisher.beginLineage(store, "") }
         var options = PostgresPublisher.Options()
         options.schema = schema ?? options.schema
         options.replaces = replace
-        options.adopts = adopt
         options.failsFast = nats.failFast
         options.stopsAtEnd = once
         let publisher = try PostgresPublisher(

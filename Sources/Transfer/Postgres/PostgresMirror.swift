@@ -20,8 +20,6 @@ package final class PostgresMirror {
         package let lineage: String
         /// The version of the store.
         package let version: UInt64
-        /// The identity of the commit of that version; empty if it is unknown.
-        package let commit: String
     }
 
     /// The error if another process has published to the schema since this process read the position.
@@ -59,24 +57,14 @@ package final class PostgresMirror {
     /// Returns the recorded position of the schema; nil if no store is published to it.
     package func position() throws -> Position? {
         guard
-            try server.rows("SELECT to_regclass('moonpool.publications') IS NOT NULL")[0][0] == "t"
-        else { return nil }
-        try addColumn(to: server)
-        guard
+            try server.rows("SELECT to_regclass('moonpool.publications') IS NOT NULL")[0][0] == "t",
             let row = try server.rows(
-                "SELECT store, lineage, version, commit_identity FROM moonpool.publications WHERE schema_name = $1",
+                "SELECT store, lineage, version FROM moonpool.publications WHERE schema_name = $1",
                 [schemaName]
             ).first, let identity = row[0], let lineage = row[1],
             let version = row[2].flatMap({ UInt64($0) })
         else { return nil }
-        return Position(
-            identity: identity, lineage: lineage, version: version, commit: row[3] ?? "")
-    }
-
-    /// Adds the column that a table of an older build does not have.
-    private func addColumn(to server: PostgresConnection) throws {
-        try server.run(
-            "ALTER TABLE moonpool.publications ADD COLUMN IF NOT EXISTS commit_identity text")
+        return Position(identity: identity, lineage: lineage, version: version)
     }
 
     // MARK: All objects
@@ -92,7 +80,7 @@ package final class PostgresMirror {
         options.existingTables = existing
         let classes = view.schema.classes.sorted { $0.name < $1.name }
         let target = try PostgresTarget(address, options) { server in
-            try self.record(view, on: server)
+            try self.record(view.version, on: server)
         }
         try target.export(classes, of: view, isWhole: true) {
             try Results(.frozen(view), all: $0).keys()
@@ -100,24 +88,18 @@ package final class PostgresMirror {
         layout = nil
     }
 
-    private func record(_ view: StoreView, on server: PostgresConnection) throws {
+    private func record(_ version: UInt64, on server: PostgresConnection) throws {
         try PostgresMetadata.createSchema(on: server)
         try server.run(
             """
             CREATE TABLE IF NOT EXISTS moonpool.publications (schema_name text PRIMARY KEY, store text NOT NULL, \
             lineage text NOT NULL, version bigint NOT NULL, published_at timestamptz NOT NULL)
             """)
-        try addColumn(to: server)
         _ = try server.rows(
             """
-            INSERT INTO moonpool.publications VALUES ($1, $2, $3, $4, now(), $5) ON CONFLICT (schema_name) DO UPDATE SET \
-            store = EXCLUDED.store, lineage = EXCLUDED.lineage, version = EXCLUDED.version, published_at = now(), \
-            commit_identity = EXCLUDED.commit_identity
-            """,
-            [
-                schemaName, identity, lineage, String(view.version),
-                view.commitIdentity(of: view.version),
-            ])
+            INSERT INTO moonpool.publications VALUES ($1, $2, $3, $4, now()) ON CONFLICT (schema_name) DO UPDATE SET \
+            store = EXCLUDED.store, lineage = EXCLUDED.lineage, version = EXCLUDED.version, published_at = now()
+            """, [schemaName, identity, lineage, String(version)])
     }
 
     // MARK: Steps
@@ -136,13 +118,9 @@ package final class PostgresMirror {
         do {
             let moved = try server.rows(
                 """
-                UPDATE moonpool.publications SET version = $5, commit_identity = $6, published_at = now() \
+                UPDATE moonpool.publications SET version = $5, published_at = now() \
                 WHERE schema_name = $1 AND store = $2 AND lineage = $3 AND version = $4 RETURNING 1
-                """,
-                [
-                    schemaName, identity, lineage, String(since), String(view.version),
-                    view.commitIdentity(of: view.version),
-                ])
+                """, [schemaName, identity, lineage, String(since), String(view.version)])
             guard moved.count == 1 else { throw Fenced() }
             let classes = try change.classes
             for entry in classes where !entry.deleted.isEmpty {
