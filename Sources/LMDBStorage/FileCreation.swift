@@ -91,6 +91,7 @@ struct FileCreation {
         defer { environment.close() }
         try createTables(in: environment.pointer)
         guard let (meta, index) = FileHeader.newest(descriptor),
+            FileHeader.numberFreePages(descriptor, meta),
             FileHeader.number(
                 descriptor, pageSize: meta.pageSize, from: index, as: meta.version)
         else { throw StorageError(rawCode: errno, call: "pwrite", file: path) }
