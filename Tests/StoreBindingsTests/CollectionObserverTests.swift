@@ -162,7 +162,7 @@ import Testing
             """
             Toy = { label = "string" }, Dog = { id = "int primary", marks = "int[]", toys = "Toy[]" }
             """)
-        session.expect(
+        try session.run(
             """
             local rex = store:write(function()
                 return store:create("Dog", { id = 1, marks = { 1, 2 }, toys = { { label = "ball" } } })

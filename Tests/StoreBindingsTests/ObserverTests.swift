@@ -211,7 +211,8 @@ import Testing
             let shown = block.matches(of: /--> (.*)/).map { String($0.1) }
             let code = block.replacing("moonpool.sleep(0)", with: "turn()")
             session.expect(
-                "local shown = {} local function print(v) shown[#shown + 1] = tostring(v) end "
+                "moonpool.wait_until = function(holds) repeat turn() until holds() return true end "
+                    + "local shown = {} local function print(v) shown[#shown + 1] = tostring(v) end "
                     + code
                     + " shown = table.concat(shown, '|') assert(shown == '\(shown.joined(separator: "|"))', shown)"
             )
