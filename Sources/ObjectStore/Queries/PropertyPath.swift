@@ -201,7 +201,8 @@ package struct PropertyPath: Hashable, Sendable {
                 let hint = NearestName.hint(for: String(name), among: owner.properties.map(\.name))
                 throw StoreError(
                     .unknownProperty,
-                    "\(owner.absence(of: String(name))), in the key path '\(text)'" + hint)
+                    "unknown property '\(name)' in '\(owner.name)'\(owner.lost.since(String(name))), in the key "
+                        + "path '\(text)'" + hint)
             }
             components.append(Component(property, of: owner, in: schema))
             current = schema.target(of: property)
