@@ -173,7 +173,7 @@ import Testing
     /// Types of tables and globals, which do not declare their names.
     static let tables: Set = [
         "prompt", "moonpool.prompt", "command options", "columns options", "panel options",
-        "section change", "open options", "property declaration", "observe options",
+        "section change", "schema event", "open options", "property declaration", "observe options",
         "plot options",
         "write options", "import options", "export options", "csv options", "json options",
         "record options", "replication", "publish options", "follow options", "service",
@@ -192,6 +192,7 @@ import Testing
         "unmanaged object.is_frozen", "unmanaged object.project", "unmanaged object.thaw",
         "unmanaged object.get",
         "moonpool.on_error", "moonpool.default_configuration", "object change.error",
+        "object change.schema",
         // They exist only at the prompt.
         "moonpool.complete", "moonpool.evaluate",
         // The methods of a live store that a frozen store does not have.

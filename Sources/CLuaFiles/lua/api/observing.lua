@@ -75,9 +75,9 @@ function Token:why() end
 function Token:stats() end
 
 ---Returns the conditions under which the observer is called for an object: `conditions` with `text`, `holds` and
----`values`, `is_cut_off` by a limit, `keypaths`, `other_class`, the only `observed` object, the `silenced` version, and
----`debounce` or `throttle` in seconds with `is_pending`. For effects: `depends_on`. In words: `reasons` with `kind`,
----`holds`, `text` and `remark`, which names the commit that made a condition false, and a `summary`.
+---`values`, `is_cut_off` by a limit, `keypaths`, `other_class`, the only `observed` object, the `silenced` version,
+---`debounce` or `throttle` in seconds with `is_pending`; for effects `depends_on`. In words: a `summary`, and `reasons`,
+---which name the commit that made a condition false.
 ---
 ---Errors: invalid_argument
 ---
