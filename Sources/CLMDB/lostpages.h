@@ -71,7 +71,6 @@ static inline int shim_lost_pages_replace(uintptr_t address, int is_lock) {
 }
 
 static inline void shim_lost_pages_handle(int number, siginfo_t *info, void *context) {
-    (void)context;
     struct shim_lost_pages *state = shim_lost_pages_state();
     uintptr_t address = (uintptr_t)info->si_addr;
     int is_known = 0;
@@ -81,8 +80,11 @@ static inline void shim_lost_pages_handle(int number, siginfo_t *info, void *con
         if (is_known) atomic_store(&map->has_lost, 1);
     }
     if ((is_known || shim_lost_pages_is_lock(address)) && shim_lost_pages_replace(address, !is_known)) return;
-    /* The signal is raised again and then takes the action of the host. */
-    sigaction(number, &state->previous, NULL);
+    /* The host's handler is called; without one, the signal is raised again and takes the default action. */
+    if (state->previous.sa_flags & SA_SIGINFO) state->previous.sa_sigaction(number, info, context);
+    else if (state->previous.sa_handler != SIG_DFL && state->previous.sa_handler != SIG_IGN)
+        state->previous.sa_handler(number);
+    else sigaction(number, &state->previous, NULL);
 }
 
 /* Protects the map of a data file until `shim_lost_pages_end`. Returns its slot, or a negative number if too many files

@@ -348,7 +348,10 @@ package final class Environment: Sendable {
     /// Whether another program has changed the file, as far as this process has noticed.
     package var isReplaced: Bool { replacement.isReplaced }
 
-    /// Returns the layout of a version, for ``contains(_:_:)``; nil if a later commit has overwritten its header.
+    /// Whether a reader keeps the pages of its version; not for a file on a device that cannot be written.
+    package var pinsVersions: Bool { lockRegion != nil }
+
+    /// Returns the layout of a version, for ``contains(_:_:)``; nil if it is not the newest one.
     package func layout(of version: UInt64) -> MappedHeaders.Layout? {
         replacement.layout(of: version)
     }

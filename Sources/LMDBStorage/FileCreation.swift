@@ -90,6 +90,7 @@ struct FileCreation {
             mode: 0o600)
         defer { environment.close() }
         try createTables(in: environment.pointer)
+        guard LMDBFormat.isKnownRelease else { return }
         guard let (meta, index) = FileHeader.newest(descriptor),
             FileHeader.numberFreePages(descriptor, meta),
             FileHeader.number(

@@ -1,4 +1,5 @@
 import CLMDB
+import Synchronization
 
 #if canImport(Glibc)
     import Glibc
@@ -278,12 +279,17 @@ package struct MappedHeaders {
         return load(0, 0) == mark && load(1, 0) == mark
     }
 
-    /// Returns the layout of a version; nil if a later commit has overwritten its header.
+    /// Returns the layout of a version; nil if it is not the newest one.
+    ///
+    /// The next commit but one overwrites the header of the version, but only after the next commit is visible in the
+    /// other header. So the header of the newest version is complete.
     @inline(__always)
     func layout(of version: UInt64) -> Layout? {
         let index = version & 1
         guard FileVersion.of(number: load(index, 128)) == version else { return nil }
-        return Layout(root: load(index, 112), lastPage: load(index, 120))
+        let layout = Layout(root: load(index, 112), lastPage: load(index, 120))
+        atomicMemoryFence(ordering: .acquiring)
+        return FileVersion.of(number: load(index ^ 1, 128)) < version ? layout : nil
     }
 }
 

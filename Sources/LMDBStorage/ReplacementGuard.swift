@@ -21,7 +21,10 @@ final class ReplacementGuard: Sendable {
         mdb_env_info(environment, &info)
         mdb_env_stat(environment, &statistics)
         let pageSize = Int(statistics.ms_psize)
-        let base = Self.map(of: environment, table, pageSize: pageSize)
+        // A page of the file that is larger than a page of memory can begin in the middle of one.
+        let base =
+            LMDBFormat.isKnown(environment) && pageSize <= sysconf(Int32(_SC_PAGESIZE))
+            ? Self.map(of: environment, table, pageSize: pageSize) : nil
         slot = base.map { shim_lost_pages_begin($0, info.me_mapsize) } ?? -1
         headers = base.map { MappedHeaders($0, pageSize: pageSize) }
     }
@@ -46,35 +49,16 @@ final class ReplacementGuard: Sendable {
         return page - Int(page.load(as: UInt64.self)) * pageSize
     }
 
-    /// Returns the layout of a version; nil if a later commit has overwritten its header.
+    /// Returns the layout of a version; nil if it is not the newest one.
     func layout(of version: UInt64) -> MappedHeaders.Layout? { headers?.layout(of: version) }
 
     /// Whether the file has its headers, and a version has the layout that was read before.
     @inline(__always)
     func contains(_ version: UInt64, _ layout: MappedHeaders.Layout?) -> Bool {
         guard let headers else { return true }
-        return hasSame(headers, version, layout) || isSettled(headers, version, layout)
-    }
-
-    @inline(__always)
-    private func hasSame(
-        _ headers: MappedHeaders, _ version: UInt64, _ layout: MappedHeaders.Layout?
-    ) -> Bool {
         guard headers.arePresent else { return false }
         guard let layout, let now = headers.layout(of: version) else { return true }
         return now == layout
-    }
-
-    /// Looks again for 20 ms, because another process may be writing a header.
-    @inline(never)
-    private func isSettled(
-        _ headers: MappedHeaders, _ version: UInt64, _ layout: MappedHeaders.Layout?
-    ) -> Bool {
-        for _ in 0..<20 {
-            usleep(1000)
-            if hasSame(headers, version, layout) { return true }
-        }
-        return false
     }
 
     /// Records that the file was replaced.

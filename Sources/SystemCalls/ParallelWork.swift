@@ -110,13 +110,14 @@ package final class ParallelWork<Part>: @unchecked Sendable {
                 do { try whileWaiting() } catch { fail(error, stop) }
             }
         }
-        // A job that has not begun yet must not keep the functions.
+        // A job that has not begun yet must not keep the functions and the results.
         functions = []
-        let (parts, failure) = (parts, failure)
+        let (found, failure) = (parts, failure)
+        parts = []
         monitor.unlock()
         if let failure { throw failure }
         // because: no thread has failed, so all parts were computed.
-        return parts.map { $0! }
+        return found.map { $0! }
     }
 
     private func begin() -> Bool {

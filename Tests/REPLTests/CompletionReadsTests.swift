@@ -66,7 +66,8 @@ import Testing
             }
             return (touched: touched, lua: steps() - before, empty: empty)
         }
-        #expect(found.touched == 0)
+        // The identity of the version is compared, to notice a replaced file.
+        #expect(found.touched <= 1)
         #expect(found.lua == 0)
         #expect(found.empty == [])
         // The counters work: reading touches the file, and the metamethods count.

@@ -199,7 +199,8 @@ package final class SnapshotSource {
         // A second opening of a file pins no version, and copies in memory cannot change.
         guard file.options.keepsHistory else { return }
         do throws(StorageError) {
-            guard let reader, let entry = try historyEntry(version),
+            guard let reader, reader.environment.pinsVersions,
+                let entry = try historyEntry(version),
                 let place = HistoryLog.identityPlace(entry)
             else { return }
             watched = (

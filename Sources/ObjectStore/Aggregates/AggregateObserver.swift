@@ -87,9 +87,12 @@ final class AggregateObserver: Observer {
         self.state = nil  // makes `state` the only copy, which is then changed in place
         let change = try state.advance(along: step)
         (query, rule, sections) = (state.query, state.rule, state.sections)
+        // After an error in the reason, the state is read again.
+        if let change {
+            makeReason = try rule.reason(sections?.ordered ?? query, change.rows, in: step)
+        }
         self.state = state
         guard let change else { return nil }
-        makeReason = try rule.reason(sections?.ordered ?? query, change.rows, in: step)
         return { try handler(change.groups) }
     }
 }

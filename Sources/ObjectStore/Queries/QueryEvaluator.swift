@@ -85,13 +85,6 @@ package enum QueryEvaluator {
     private static func all(
         _ rows: TableReader, _ most: Int, _ view: StoreView
     ) throws -> ResultKeys {
-        if most >= rows.count {
-            let parts = try view.scan(rows) { view in
-                let rows = try view.table(rows.id)
-                return { clusters in try clusters.map { try rows.presence($0) } }
-            }
-            return ResultKeys(clusters: parts.flatMap { $0 })
-        }
         var clusters: [ClusterBits] = []
         clusters.reserveCapacity(rows.clusterCount)
         var count = 0

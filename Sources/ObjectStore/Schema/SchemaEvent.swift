@@ -16,7 +16,9 @@ public struct SchemaEvent: Hashable, Sendable {
 
     /// Creates the event of the last change that a version received after the version `since`.
     init(_ view: StoreView, since: UInt64) throws {
-        let migration = try MigrationLog.read(view.snapshot).entries.last { $0.version > since }
+        let migration = try MigrationLog.read(view.snapshot).entries.last {
+            $0.version > since && UInt64(max($0.number, 0)) == view.schema.version
+        }
         number = migration?.number
         name = migration?.name
         version = view.schema.version

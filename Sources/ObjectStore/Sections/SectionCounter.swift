@@ -47,7 +47,7 @@ struct SectionCounter {
 ///
 /// Numbers near the first one are counted in an array, which takes a tenth of the time of a dictionary.
 private struct NumberCounts {
-    private static let width = 1 << 16
+    private static let width = 1 << 12
     private var near: [Int] = []
     private var base: Int64 = 0
     private var far: [Int64: Int] = [:]

@@ -484,7 +484,14 @@ end
 local function follow_all()
   for number, page in pairs(pages) do
     for _, subscription in pairs(page.subscriptions) do
-      if subscription.content then follow(number, subscription) end
+      if subscription.content then
+        local ok, err = pcall(follow, number, subscription)
+        -- The content no longer exists, for example after a change of the schema.
+        if not ok then
+          subscription.content = nil
+          report(number, subscription.id, err)
+        end
+      end
     end
   end
 end
@@ -503,6 +510,11 @@ local function fail(code, message, current) error({ code = code, message = messa
 
 local function check_writable()
   if is_read_only then fail("read_only", "the studio shows this store read-only") end
+end
+
+-- Code can do more than write to the store, so it is refused as a whole.
+local function check_console()
+  if not host.evaluate then fail("invalid_argument", "Lua code was switched off with --no-console") end
 end
 
 local function bytes_of(base64)
@@ -1033,7 +1045,7 @@ end
 
 -- Returns the classes that a text in Lua returns, as `moonpool schema` prints it.
 local function classes_of(text)
-  if not host.evaluate then fail("invalid_argument", "Lua code of the page was switched off with --no-console") end
+  check_console()
   local chunk, message = load(text, "=schema", "t", { moonpool = moonpool })
   if not chunk then fail("invalid_schema", message) end
   local ok, found = pcall(chunk)
@@ -1063,6 +1075,7 @@ function requests.schema_text(page, id) reply(page, id, { text = moonpool.schema
 
 -- Replies with the migration to a schema, what it would lose, and what prevents it; with `dir`, the next file of a folder.
 function requests.plan(page, id, request)
+  if request.dir then check_console() end
   local found = request.text and classes_of(request.text) or store:schema(nil, { ordered = true })
   local losses, problems = losses_of(found)
   local script, name = moonpool.migrate.plan(store, found, request.dir and { dir = request.dir })
@@ -1114,6 +1127,7 @@ end
 
 -- Applies the pending files to a copy, and replies with the objects that they change, and what they drop.
 function requests.rehearse(page, id, request)
+  check_console()
   exports = exports + 1
   local source, copy = store.path, host.folder .. "/rehearsal-" .. exports
   if not source then
@@ -1193,6 +1207,7 @@ end
 
 -- Applies the pending files to the store, with a backup.
 function requests.migrate(page, id, request)
+  check_console()
   check_writable()
   local report = moonpool.migrate.up(store, { dir = request.dir })
   reply(page, id, { count = #report.applied, backup = report.backup, version = store.version })
@@ -1292,7 +1307,7 @@ end
 
 -- Runs an entry as the prompt does. The reply has its output; the output of the observers that it calls follows.
 function requests.evaluate(page, id, request)
-  if not host.evaluate then fail("invalid_argument", "the console was switched off with --no-console") end
+  check_console()
   if newest and newest.is_running then fail("invalid_argument", "another entry is running; stop it first") end
   if host.is_unfinished(request.text) then return reply(page, id, { unfinished = true }) end
   host.flush()
@@ -1307,7 +1322,7 @@ local saving -- the page, the request and the path of a script that is being wri
 
 -- Writes the entries of the console and the changes in the page as a script.
 function requests.save(page, id)
-  if not host.evaluate then fail("invalid_argument", "the console was switched off with --no-console") end
+  check_console()
   if newest and newest.is_running then fail("invalid_argument", "an entry is running; stop it first") end
   exports = exports + 1
   saving = { page = page, id = id, path = host.folder .. "/" .. exports .. ".lua" }

@@ -125,9 +125,12 @@ import Testing
     @Test func `A scan of several threads stops when it is interrupted`() throws {
         let error = storeError(.interrupted) {
             _ = try Interruption.$current.withValue(Interruption { true }) {
-                try several.objects("Row").sorted([
-                    ("real", ascending: true)
-                ]).keys()
+                try StoreError.evaluating {
+                    let rows = try several.view.table(#require(several.schema.find("Row")))
+                    return try several.view.scan(rows) { _ in
+                        { _ in try Interruption.current?.step(1 << 20) }
+                    }
+                }
             }
         }
         #expect(error != nil)

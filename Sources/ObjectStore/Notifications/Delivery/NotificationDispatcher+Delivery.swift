@@ -87,7 +87,7 @@ extension NotificationDispatcher {
     /// compared with that one. If the observed data no longer exists, the observation ends.
     func failure(of observer: Observer, _ error: any Error) -> Observer.Call? {
         var error = StoreError(error)
-        if deliveredSchema != nil, !error.isOfEvaluation {
+        if deliveredSchema != nil, [.unknownClass, .unknownProperty].contains(error.code) {
             error = StoreError(.schemaChanged, error.message)
         }
         if !observer.isProbe { report(error, observer) }

@@ -171,6 +171,8 @@ extension NotificationDispatcher {
             for observer in silenced { silence(observer, leaving: left) }
         }
         owesDidChange = false
+        // A handler does not receive its own commits.
+        if isCallingStoreObservers { owesSchema = false }
         callStoreObservers(.didChange, except: silenced)
         pending.forgetSteps()
         store.moveHandler?()

@@ -32,7 +32,9 @@ extension StoreView {
         let count = rows.clusterCount
         let interruption = Interruption.current
         let most = rows.count > threads.leastRows ? min(threads.count, WorkerPool.mostThreads) : 1
-        let helpers = most > 1 && snapshot.write == nil ? try helpers(most - 1) : []
+        // No thread would get a part of fewer clusters.
+        let useful = min(most, (count + threads.clusters - 1) / threads.clusters)
+        let helpers = useful > 1 && snapshot.write == nil ? try helpers(useful - 1) : []
         let size = max(1, isEven ? (count + helpers.count) / (helpers.count + 1) : threads.clusters)
         let parts = (count + size - 1) / size
         func clusters(_ part: Int) -> Range<Int> { part * size..<min(count, (part + 1) * size) }
