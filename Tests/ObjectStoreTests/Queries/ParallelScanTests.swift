@@ -128,7 +128,7 @@ import Testing
                 try StoreError.evaluating {
                     let rows = try several.view.table(#require(several.schema.find("Row")))
                     return try several.view.scan(rows) { _ in
-                        { _ in try Interruption.current?.step(1 << 20) }
+                        { _ in while true { try Interruption.current?.step(1 << 20) } }
                     }
                 }
             }
