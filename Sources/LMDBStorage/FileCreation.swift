@@ -92,7 +92,6 @@ struct FileCreation {
         try createTables(in: environment.pointer)
         guard LMDBFormat.isKnownRelease else { return }
         guard let (meta, index) = FileHeader.newest(descriptor),
-            FileHeader.numberFreePages(descriptor, meta),
             FileHeader.number(
                 descriptor, pageSize: meta.pageSize, from: index, as: meta.version)
         else { throw StorageError(rawCode: errno, call: "pwrite", file: path) }

@@ -203,30 +203,6 @@ enum FileHeader {
         return true
     }
 
-    /// Adds the offset of versions to the numbers in the list of free pages of a new file, which is at most one page.
-    ///
-    /// A write uses a list only if no reader may need its pages, and reuses pages that it has freed itself only if there
-    /// is such a list. Returns false if the file cannot be written.
-    static func numberFreePages(_ descriptor: Int32, _ meta: Meta) -> Bool {
-        guard meta.roots[0] != .max else { return true }
-        var page = [UInt8](repeating: 0, count: meta.pageSize)
-        let offset = off_t(meta.roots[0]) * off_t(meta.pageSize)
-        guard pread(descriptor, &page, page.count, offset) == page.count else { return false }
-        page.withUnsafeMutableBytes { bytes in
-            let image = PageImage(UnsafeRawBufferPointer(bytes))
-            for index in 0..<image.nodeCount {
-                guard let key = image.node(index, isLeaf: true)?.key,
-                    let start = key.baseAddress, let base = bytes.baseAddress
-                else { continue }
-                let number = key.loadUnaligned(as: UInt64.self)
-                bytes.storeBytes(
-                    of: number | FileVersion.offset, toByteOffset: start - UnsafeRawPointer(base),
-                    as: UInt64.self)
-            }
-        }
-        return pwrite(descriptor, page, page.count, offset) == page.count
-    }
-
     /// Assigns a version to the content of one of the headers.
     ///
     /// The header for the version's parity then describes this content, and the other header describes the previous
