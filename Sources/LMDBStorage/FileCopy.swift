@@ -112,7 +112,7 @@ struct FileCopy {
         code = Platform.cause(of: code, writing: path)
         try check(code, "mdb_env_copyfd2", destination)
         try PageVerifier.requireWhole(descriptor, path: destination)
-        try number(descriptor, max(1, try newestVersion(path) ?? 1))
+        if let version = try newestVersion(path) { try number(descriptor, version) }
     }
 
     /// Throws `damaged` unless every page is valid: copying a file in which a page refers to itself would never end.
@@ -125,7 +125,7 @@ struct FileCopy {
             mdb_txn_begin(environment, nil, UInt32(MDB_RDONLY), &begun), "mdb_txn_begin",
             destination)
         defer { mdb_txn_abort(begun) }
-        let version = FileVersion.of(begun)
+        let version = UInt64(mdb_txn_id(begun))
         guard let (meta, index) = FileHeader.newest(descriptor), meta.version == version else {
             // Another process has committed, so the pages that it could read are valid.
             return
@@ -189,7 +189,7 @@ struct FileCopy {
     /// Sets the version of the copy: the meta page for the version's parity describes it, and the other one describes
     /// the previous version with the same content.
     private func number(_ descriptor: Int32, _ version: UInt64) throws(StorageError) {
-        guard let meta = FileHeader.meta(descriptor, at: 0) else { return }
+        guard version > 1, let meta = FileHeader.meta(descriptor, at: 0) else { return }
         // The second header describes the content of the copy.
         guard FileHeader.number(descriptor, pageSize: meta.pageSize, from: 1, as: version) else {
             throw failure("pwrite")

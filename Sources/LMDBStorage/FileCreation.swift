@@ -67,8 +67,7 @@ struct FileCreation {
         if [ENOSPC, EDQUOT, EFBIG].contains(code) {
             throw StorageError(rawCode: code, call: "fallocate", file: path)
         }
-        try write(to: draft.descriptor, draft.path)
-        _ = FileSeal.compute(draft.descriptor, isFlushed: isFlushed)?.write(draft.descriptor)
+        try write(draft)
         // Without this truncation, the reserved space after the end would remain.
         var status = stat()
         guard fstat(draft.descriptor, &status) == 0,
@@ -83,29 +82,31 @@ struct FileCreation {
     /// The map size of a new file, which is more than it needs.
     private static let usualSize = 64 << 10
 
-    /// Writes the tables and the first entries into an empty open file, which LMDB opens by `target`.
-    func write(to descriptor: Int32, _ target: String) throws(StorageError) {
+    private func write(_ draft: DraftCopy) throws(StorageError) {
         let environment = try RawEnvironment(
-            target, named: path, flags: MDB_NOLOCK | MDB_NOSYNC, tableCount: tables.count,
+            draft.path, named: path, flags: MDB_NOLOCK | MDB_NOSYNC, tableCount: tables.count,
             mode: 0o600)
         defer { environment.close() }
-        try createTables(in: environment.pointer)
-        guard LMDBFormat.isKnownRelease else { return }
-        guard let (meta, index) = FileHeader.newest(descriptor),
-            FileHeader.number(
-                descriptor, pageSize: meta.pageSize, from: index, as: meta.version)
-        else { throw StorageError(rawCode: errno, call: "pwrite", file: path) }
+        defer {
+            _ = FileSeal.compute(draft.descriptor, isFlushed: isFlushed)?.write(draft.descriptor)
+        }
+        try Self.createTables(tables, entries, in: environment.pointer, path: path)
     }
 
-    private func createTables(in environment: OpaquePointer) throws(StorageError) {
-        var created: [Table] = []
+    /// Creates the tables and the first entries of an empty file, and returns the tables.
+    @discardableResult  // because: a new file is closed and opened again
+    static func createTables(
+        _ names: [TableName], _ entries: [InitialEntry], in environment: OpaquePointer, path: String
+    ) throws(StorageError) -> [Table] {
+        var tables: [Table] = []
         // There are two commits, because files of earlier builds also have their first data in the third version.
-        try Self.commit(environment, path) { (transaction) throws(StorageError) in
-            created = try Self.open(tables, flags: MDB_CREATE, in: transaction, path: path)
+        try commit(environment, path) { (transaction) throws(StorageError) in
+            tables = try open(names, flags: MDB_CREATE, in: transaction, path: path)
         }
-        try Self.commit(environment, path) { (transaction) throws(StorageError) in
-            try Self.put(entries, into: created, names: tables, in: transaction, path: path)
+        try commit(environment, path) { (transaction) throws(StorageError) in
+            try put(entries, into: tables, names: names, in: transaction, path: path)
         }
+        return tables
     }
 
     private static func commit(
