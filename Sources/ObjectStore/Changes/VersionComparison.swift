@@ -9,9 +9,8 @@ enum VersionComparison {
         var result = ChangeSet(schemaChanged: old.schema !== new.schema)
         for classSchema in old.schema.classes {
             guard let latest = new.schema.find(table: classSchema.table) else {
-                let reader = try old.table(classSchema)
                 result.tables[classSchema.table] = try TableChanges(
-                    deleted: KeySet(unordered: keys(reader)))
+                    deleted: keys(old, classSchema))
                 continue
             }
             let changes = try compare(old, classSchema, with: new, latest)
@@ -19,7 +18,7 @@ enum VersionComparison {
         }
         for classSchema in new.schema.classes where old.schema.find(table: classSchema.table) == nil
         {
-            let inserted = try KeySet(unordered: keys(new.table(classSchema)))
+            let inserted = try keys(new, classSchema)
             if !inserted.isEmpty {
                 result.tables[classSchema.table] = TableChanges(inserted: inserted)
             }
@@ -30,8 +29,8 @@ enum VersionComparison {
     private static func compare(
         _ old: StoreView, _ oldClass: ClassSchema, with new: StoreView, _ newClass: ClassSchema
     ) throws -> TableChanges {
-        let before = try KeySet(unordered: keys(old.table(oldClass)))
-        let after = try KeySet(unordered: keys(new.table(newClass)))
+        let before = try keys(old, oldClass)
+        let after = try keys(new, newClass)
         var changes = TableChanges(
             inserted: after.subtracting(before), deleted: before.subtracting(after))
         let both = before.intersection(after)
@@ -52,14 +51,9 @@ enum VersionComparison {
         return changes
     }
 
-    /// Returns all keys of a table in ascending order.
-    private static func keys(_ reader: TableReader) throws -> [ObjectKey] {
+    private static func keys(_ view: StoreView, _ classSchema: ClassSchema) throws -> KeySet {
         var keys: [ObjectKey] = []
-        for cluster in 0..<reader.clusterCount {
-            try reader.presence(cluster).forEachRow { row in
-                keys.append(ObjectKey(rawValue: Int64(cluster * Cluster.rows + row)))
-            }
-        }
-        return keys
+        try view.forEachKey(of: classSchema) { keys.append($0) }
+        return KeySet(unordered: keys)
     }
 }

@@ -72,12 +72,12 @@ package struct VersionChange {
     /// of changed keys, and to the number of changed embedded objects.
     package var classes: [ClassChange] {
         get throws {
-            let owners = EmbeddedOwners(newer)
             var embedded: [TableID: [ColumnID: [ObjectKey]]] = [:]
             for classSchema in newer.schema.classes where classSchema.isEmbedded {
                 guard let changed = changes.tables[classSchema.table] else { continue }
                 for key in changed.modifiedRows {
-                    try owners.forEach(of: ObjectReference(table: classSchema.table, key: key)) {
+                    let object = ObjectReference(table: classSchema.table, key: key)
+                    try newer.forOutermostOwner(of: object) {
                         embedded[$0.table, default: [:]][$1, default: []].append($0.key)
                     }
                 }
@@ -139,48 +139,19 @@ package struct ObjectReferences: Sequence {
     }
 }
 
-/// Finds the owners of embedded objects, at any depth.
-private struct EmbeddedOwners {
-    private let view: StoreView
-    /// The classes and properties that can hold embedded objects, by the table of these objects.
-    private var holders: [TableID: [(classSchema: ClassSchema, property: Property)]] = [:]
-
-    init(_ view: StoreView) {
-        self.view = view
-        for classSchema in view.schema.classes {
-            for property in classSchema.properties where property.type == .object {
-                guard let target = view.schema.target(of: property), target.isEmbedded else {
-                    continue
-                }
-                holders[target.table, default: []].append((classSchema, property))
-            }
-        }
-    }
-
+extension StoreView {
     /// Calls `body` with the outermost owner of an embedded object, and with the column that leads to that object.
-    func forEach(of embedded: ObjectReference, _ body: (ObjectReference, ColumnID) -> Void) throws {
-        // The loop has a limit because owners may form a cycle in a damaged file.
+    fileprivate func forOutermostOwner(
+        of embedded: ObjectReference, _ body: (ObjectReference, ColumnID) -> Void
+    ) throws {
         var current = embedded
+        // The loop has a limit because owners may form a cycle in a damaged file.
         for _ in 0..<10_000 {
-            guard let (owner, column, isEmbedded) = try holder(of: current) else { return }
-            if !isEmbedded { return body(owner, column) }
-            current = owner
-        }
-    }
-
-    private func holder(
-        of embedded: ObjectReference
-    ) throws -> (ObjectReference, ColumnID, isEmbedded: Bool)? {
-        for (classSchema, property) in holders[embedded.table] ?? [] {
-            let found = try view.table(classSchema).sources(
-                of: embedded.key, through: property.column)
-            if let key = found.first {
-                return (
-                    ObjectReference(table: classSchema.table, key: key), property.column,
-                    classSchema.isEmbedded
-                )
+            guard let owner = try owner(of: current) else { return }
+            current = owner.object
+            if schema.find(table: current.table)?.isEmbedded != true {
+                return body(current, owner.column)
             }
         }
-        return nil
     }
 }

@@ -28,7 +28,8 @@ struct EmbeddedWriter {
         self.classSchema = classSchema
         self.target = target
         self.mode = mode
-        let around = try owner.map { try writer.embeddingDepth(of: $0, in: classSchema) } ?? 0
+        let around =
+            try owner.map { try writer.store.view.embeddingDepth(of: $0, in: classSchema) } ?? 0
         creation = ObjectCreation(writer, mode: mode, depth: max(depth, around) + 1)
     }
 

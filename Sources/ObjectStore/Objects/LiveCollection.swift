@@ -84,7 +84,7 @@ extension LiveCollection {
     func element(_ value: Value, _ writer: ObjectWriter) throws -> ListElement {
         let converted = try ValueConversion.single(value, property, classSchema)
         let depth =
-            try classSchema.isEmbedded ? writer.embeddingDepth(of: owner, in: classSchema) : 0
+            try writer.store.view.embeddingDepth(of: owner, in: classSchema)
         return try ObjectCreation(writer, depth: depth)
             .resolveElement(converted, property, classSchema).listElement(of: property)
     }

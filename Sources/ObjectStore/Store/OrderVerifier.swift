@@ -18,17 +18,14 @@ struct OrderVerifier {
             let rows = try view.table(classSchema)
             for property in classSchema.properties {
                 guard let collection = property.collection, collection != .list else { continue }
-                for cluster in 0..<rows.clusterCount {
-                    try rows.presence(cluster).forEachRow { row in
-                        let key = ObjectKey(rawValue: Int64(cluster * Cluster.rows + row))
-                        guard found.count < limit, try rows.listCount(property.column, key) > 1,
-                            let what = fault(of: property, key, rows)
-                        else { return }
-                        found.append(
-                            StoreFault(
-                                className: classSchema.name, property: property.name, object: key,
-                                what: what))
-                    }
+                try view.forEachKey(of: classSchema) { key in
+                    guard found.count < limit, try rows.listCount(property.column, key) > 1,
+                        let what = fault(of: property, key, rows)
+                    else { return }
+                    found.append(
+                        StoreFault(
+                            className: classSchema.name, property: property.name, object: key,
+                            what: what))
                 }
             }
         }

@@ -52,38 +52,23 @@ extension Store {
         return LiveObject(.store(self), object.classSchema, object.key)
     }
 
-    /// Returns the list or map inside a mixed value frozen at the current version.
+    /// Returns a value frozen at the current version or, inside a write transaction, at the version before it.
     ///
-    /// Inside a write transaction, it is frozen at the version before. Throws the errors of
-    /// ``freeze(_:for:)-(LiveObject,_)``.
+    /// Throws the errors of ``freeze(_:for:)-(LiveObject,_)`` for the object to which the value belongs.
     package func freeze(
-        _ nested: NestedCollection, for holder: VersionHolder = VersionHolder()
-    ) throws -> NestedCollection {
-        nested.moved(to: try freeze(nested.root.owner, for: holder).source)
+        _ value: ReferencedValue, for holder: VersionHolder = VersionHolder()
+    ) throws -> ReferencedValue {
+        if let owner = value.owner { return value.moved(to: try freeze(owner, for: holder).source) }
+        return value.moved(to: .frozen(try frozenView(for: holder)))
     }
 
-    /// Returns the live form of a list or map inside a mixed value; nil if it does not exist in the store's version.
+    /// Returns the live form of a value; nil if it does not exist in the store's version.
     ///
     /// Throws `closed`, `wrong_thread`.
-    package func thaw(_ nested: NestedCollection) throws -> NestedCollection? {
-        guard let owner = try thaw(nested.root.owner) else { return nil }
-        let live = nested.moved(to: owner.source)
-        return live.isValid ? live : nil
-    }
-
-    /// Returns the values frozen at the current version or, inside a write transaction, at the version before it.
-    ///
-    /// Throws the errors of ``freeze(_:for:)-(LiveObject,_)``.
-    package func freeze(
-        _ values: CollectionValues, for holder: VersionHolder = VersionHolder()
-    ) throws -> CollectionValues {
-        values.moved(to: try freeze(values.owner, for: holder).source)
-    }
-
-    /// Returns the live form of values; nil if their owner does not exist in the store's version.
-    ///
-    /// Throws `closed`, `wrong_thread`.
-    package func thaw(_ values: CollectionValues) throws -> CollectionValues? {
-        try thaw(values.owner).map { values.moved(to: $0.source) }
+    package func thaw(_ value: ReferencedValue) throws -> ReferencedValue? {
+        try check()
+        if let owner = value.owner, try thaw(owner) == nil { return nil }
+        let live = value.moved(to: .store(self))
+        return live.nested?.isValid == false ? nil : live
     }
 }

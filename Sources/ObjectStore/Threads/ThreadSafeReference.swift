@@ -34,6 +34,33 @@ package enum ReferencedValue {
         }
     }
 
+    /// The object that the value is, or to which the collection belongs; nil for a store and for results.
+    var owner: LiveObject? {
+        switch self {
+        case .object(let object): object
+        case .list(let list): list.header.object
+        case .set(let set): set.header.object
+        case .map(let map): map.header.object
+        case .nested(let nested): nested.root.owner
+        case .values(let values): values.owner
+        case .store, .results: nil
+        }
+    }
+
+    /// Returns the same value in another version, such as a frozen one.
+    func moved(to source: ObjectSource) -> ReferencedValue {
+        switch self {
+        case .store: .store(source)
+        case .object(let object): .object(source.object(object.classSchema, object.key))
+        case .list(let list): .list(LiveList(list.header.moved(to: source)))
+        case .set(let set): .set(LiveSet(set.header.moved(to: source)))
+        case .map(let map): .map(LiveMap(map.header.moved(to: source)))
+        case .nested(let nested): .nested(nested.moved(to: source))
+        case .values(let values): .values(values.moved(to: source))
+        case .results(let results): .results(results.moved(to: source))
+        }
+    }
+
     /// The list or map inside a mixed value to which the value belongs; nil for other values.
     var nested: NestedCollection? {
         switch self {

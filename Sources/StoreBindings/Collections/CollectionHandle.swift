@@ -6,10 +6,8 @@ protocol CollectionHandle: LiveHandle {
     associatedtype Collection: LiveCollection
     /// The collection.
     var collection: Collection { get }
-    /// Returns the same collection of an object in another version, or in the live store if the space is nil.
-    static func of(
-        _ owner: LiveObject, property: String, in handle: StoreHandle, at space: FrozenSpace?
-    ) throws -> Self
+    /// The objects as results, once they were needed.
+    var kept: ResultsHandle? { get set }
     static var type: LuaClass<Self> { get }
 }
 
@@ -17,12 +15,14 @@ extension CollectionHandle {
     var isValid: Bool { collection.isValid }
     var luaClass: LuaClass<Self> { Self.type }
 
-    func moved(to space: FrozenSpace?) throws -> Self? {
-        let object = collection.source.object(collection.classSchema, collection.owner)
-        let owner = try space == nil ? handle.store.thaw(object) : handle.store.freeze(object)
-        return try owner.map {
-            try Self.of($0, property: collection.property.name, in: handle, at: space)
-        }
+    /// Returns the objects as results.
+    ///
+    /// Throws `type_mismatch` for a collection of plain values.
+    func results() throws -> ResultsHandle {
+        if let kept { return kept }
+        let made = ResultsHandle(try Results(collection), handle, frozen, origin: collection)
+        kept = made
+        return made
     }
 
     func lua(_ value: Value) -> LuaValue { bridge.lua(value) }

@@ -5,7 +5,7 @@ import ObjectStore
 final class ListHandle: CollectionHandle, PositionsHandle {
     let handle: StoreHandle
     let frozen: FrozenSpace?
-    private var kept: ResultsHandle?
+    var kept: ResultsHandle?
     // Most handles only read a few elements. They need the following values, and neither the property nor the list.
     private let source: ObjectSource
     private let classSchema: ClassSchema
@@ -54,23 +54,6 @@ final class ListHandle: CollectionHandle, PositionsHandle {
         rows = type.rows
         column = slot.column
         self.type = classSchema.properties[position].type
-    }
-
-    static func of(
-        _ owner: LiveObject, property: String, in handle: StoreHandle, at space: FrozenSpace?
-    ) throws -> ListHandle {
-        ListHandle(try owner.list(property), handle, space)
-    }
-
-    /// Returns the list's objects as results.
-    ///
-    /// Throws `type_mismatch` for a list of plain values.
-    func results() throws -> ResultsHandle {
-        if let kept { return kept }
-        let made = ResultsHandle(
-            try Results(collection), handle, frozen, origin: .list(collection))
-        kept = made
-        return made
     }
 
     static let type: LuaClass<ListHandle> = LuaClass(

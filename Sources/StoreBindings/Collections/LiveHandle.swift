@@ -14,7 +14,7 @@ protocol LiveHandle: AnyObject, SendableMetatype {
     /// The content as a value of the store; nil for content that other threads cannot receive.
     var stored: ReferencedValue? { get }
     /// Returns the same content in a version, or in the live store if the space is nil; nil if it does not exist there.
-    func moved(to space: FrozenSpace?) throws -> Self?
+    func moved(to space: FrozenSpace?) throws -> LuaValue?
 }
 
 extension LiveHandle {
@@ -33,18 +33,21 @@ extension LiveHandle {
             },
             LuaMethod("freeze") { content, call in
                 if content.frozen != nil { return call.answerArgument(1) }
-                return answer(try content.moved(to: content.handle.frozenSpace()), call)
+                return call.answer(try content.moved(to: content.handle.frozenSpace()) ?? .nil)
             },
             LuaMethod("thaw") { content, call in
                 if content.frozen == nil, content.isValid { return call.answerArgument(1) }
                 try content.handle.store.check()
-                return answer(try content.moved(to: nil), call)
+                return call.answer(try content.moved(to: nil) ?? .nil)
             },
         ]
     }
 
-    private static func answer(_ content: Self?, _ call: borrowing LuaCall) -> LuaAnswer {
-        content.map { call.answer($0, $0.luaClass) } ?? call.answer(.nil)
+    func moved(to space: FrozenSpace?) throws -> LuaValue? {
+        guard let stored else { return nil }
+        let store = handle.store
+        let moved = try space == nil ? store.thaw(stored) : store.freeze(stored)
+        return moved.map { handle.userdata($0, at: space) }
     }
 }
 

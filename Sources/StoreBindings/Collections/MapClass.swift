@@ -8,29 +8,13 @@ final class MapHandle: CollectionHandle {
     let collection: LiveMap
     let handle: StoreHandle
     let frozen: FrozenSpace?
-    private var kept: ResultsHandle?
+    var kept: ResultsHandle?
     var stored: ReferencedValue? { .map(collection) }
 
     init(_ map: LiveMap, _ handle: StoreHandle, _ frozen: FrozenSpace?) {
         collection = map
         self.handle = handle
         self.frozen = frozen
-    }
-
-    static func of(
-        _ owner: LiveObject, property: String, in handle: StoreHandle, at space: FrozenSpace?
-    ) throws -> MapHandle {
-        MapHandle(try owner.map(property), handle, space)
-    }
-
-    /// Returns the map's objects as results.
-    ///
-    /// Throws `type_mismatch` for a map of plain values.
-    func results() throws -> ResultsHandle {
-        if let kept { return kept }
-        let made = ResultsHandle(try Results(collection), handle, frozen, origin: .map(collection))
-        kept = made
-        return made
     }
 
     /// Converts a key from a script.

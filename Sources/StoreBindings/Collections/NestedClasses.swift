@@ -19,12 +19,6 @@ final class NestedHandle: PositionsHandle {
     var isValid: Bool { nested.isValid }
     var stored: ReferencedValue? { .nested(nested) }
 
-    func moved(to space: FrozenSpace?) throws -> NestedHandle? {
-        let store = handle.store
-        let moved = try space == nil ? store.thaw(nested) : store.freeze(nested)
-        return moved.map { NestedHandle($0, handle, space) }
-    }
-
     /// The name of the collection in messages.
     var subject: String {
         let (owner, property, _) = nested.root

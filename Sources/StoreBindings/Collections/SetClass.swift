@@ -6,29 +6,13 @@ final class SetHandle: CollectionHandle {
     let collection: LiveSet
     let handle: StoreHandle
     let frozen: FrozenSpace?
-    private var kept: ResultsHandle?
+    var kept: ResultsHandle?
     var stored: ReferencedValue? { .set(collection) }
 
     init(_ set: LiveSet, _ handle: StoreHandle, _ frozen: FrozenSpace?) {
         collection = set
         self.handle = handle
         self.frozen = frozen
-    }
-
-    static func of(
-        _ owner: LiveObject, property: String, in handle: StoreHandle, at space: FrozenSpace?
-    ) throws -> SetHandle {
-        SetHandle(try owner.set(property), handle, space)
-    }
-
-    /// Returns the set's objects as results.
-    ///
-    /// Throws `type_mismatch` for a set of plain values.
-    func results() throws -> ResultsHandle {
-        if let kept { return kept }
-        let made = ResultsHandle(try Results(collection), handle, frozen, origin: .set(collection))
-        kept = made
-        return made
     }
 
     static let type: LuaClass<SetHandle> = LuaClass(

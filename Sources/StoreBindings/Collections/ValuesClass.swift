@@ -17,12 +17,6 @@ final class ValuesHandle: RowsHandle {
     var stored: ReferencedValue? { .values(values) }
     var luaClass: LuaClass<ValuesHandle> { Self.type }
 
-    func moved(to space: FrozenSpace?) throws -> ValuesHandle? {
-        let store = handle.store
-        let moved = try space == nil ? store.thaw(values) : store.freeze(values)
-        return moved.map { ValuesHandle($0, handle, space) }
-    }
-
     fileprivate func refined(_ values: CollectionValues) -> ValuesHandle {
         ValuesHandle(values, handle, frozen)
     }

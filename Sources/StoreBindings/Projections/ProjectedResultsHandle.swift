@@ -16,8 +16,10 @@ package final class ProjectedResultsHandle: RowsHandle {
     var frozen: FrozenSpace? { base.frozen }
     var luaClass: LuaClass<ProjectedResultsHandle> { Self.type }
 
-    func moved(to space: FrozenSpace?) -> ProjectedResultsHandle? {
-        base.moved(to: space).map { ProjectedResultsHandle(shape, $0) }
+    func moved(to space: FrozenSpace?) -> LuaValue? {
+        let moved = base.results.moved(to: handle.source(at: space))
+        let results = ProjectedResultsHandle(shape, ResultsHandle(moved, handle, space))
+        return handle.state.userdata(results, Self.type)
     }
 
     /// Whether the results can be read.

@@ -20,14 +20,14 @@ package final class ProjectionHandle: LiveHandle {
 
     var luaClass: LuaClass<ProjectionHandle> { Self.type }
 
-    func moved(to space: FrozenSpace?) throws -> ProjectionHandle? {
+    func moved(to space: FrozenSpace?) throws -> LuaValue? {
         if let space {
             _ = try space.userdata(of: present())
-            return ProjectionHandle(shape, of: reference, in: handle, at: space)
+        } else if try object.flatMap(handle.store.thaw) == nil {
+            return nil
         }
-        return try object.flatMap(handle.store.thaw).map {
-            ProjectionHandle(shape, of: $0.reference, in: handle, at: nil)
-        }
+        return handle.state.userdata(
+            ProjectionHandle(shape, of: reference, in: handle, at: space), Self.type)
     }
 
     private var source: ObjectSource { handle.source(at: frozen) }

@@ -7,25 +7,11 @@ final class ResultsHandle: RowsHandle {
     let handle: StoreHandle
     let frozen: FrozenSpace?
     /// The collection property that contains these objects; nil for queries.
-    let origin: Origin?
-
-    /// A collection property of an object.
-    enum Origin {
-        case list(LiveList)
-        case set(LiveSet)
-        case map(LiveMap)
-
-        var collection: any LiveCollection {
-            switch self {
-            case .list(let list): list
-            case .set(let set): set
-            case .map(let map): map
-            }
-        }
-    }
+    let origin: (any LiveCollection)?
 
     init(
-        _ results: Results, _ handle: StoreHandle, _ frozen: FrozenSpace?, origin: Origin? = nil
+        _ results: Results, _ handle: StoreHandle, _ frozen: FrozenSpace?,
+        origin: (any LiveCollection)? = nil
     ) {
         self.origin = origin
         self.results = results
@@ -61,7 +47,7 @@ final class ResultsHandle: RowsHandle {
             switch results.query.base {
             case .table: name
             case .list:
-                origin.map(\.collection).map { "\($0.classSchema.name).\($0.property.name)" }
+                origin.map { "\($0.classSchema.name).\($0.property.name)" }
                     ?? "a collection of \(name)"
             case .backlinks: "\(name) linking to an object"
             }
@@ -74,10 +60,6 @@ final class ResultsHandle: RowsHandle {
     var isValid: Bool { results.isValid }
     var stored: ReferencedValue? { .results(results) }
     var luaClass: LuaClass<ResultsHandle> { Self.type }
-
-    func moved(to space: FrozenSpace?) -> ResultsHandle? {
-        ResultsHandle(results.moved(to: handle.source(at: space)), handle, space)
-    }
 
     func forEachRow(_ body: (LuaValue) throws -> Void) throws {
         let (type, anchor) = try objectClass()

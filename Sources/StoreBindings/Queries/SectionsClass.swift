@@ -16,9 +16,10 @@ final class SectionsHandle: LiveHandle {
     var isValid: Bool { sections.isValid }
     var luaClass: LuaClass<SectionsHandle> { Self.type }
 
-    func moved(to space: FrozenSpace?) -> SectionsHandle? {
+    func moved(to space: FrozenSpace?) -> LuaValue? {
         let moved = sections.moved(to: handle.source(at: space))
-        return SectionsHandle(moved, ResultsHandle(moved.results, handle, space))
+        let sections = SectionsHandle(moved, ResultsHandle(moved.results, handle, space))
+        return handle.state.userdata(sections, Self.type)
     }
 
     /// A description of the sections for messages.

@@ -150,12 +150,12 @@ import Testing
             _ = try values.observe(keyPaths: ["value"]) { _ in }
         }
         #expect(error?.message.contains("'Holder.ints' contains plain values") == true)
-        let frozen = try store.freeze(values)
+        let frozen = try values.moved(to: .frozen(store.frozenView()))
         try store.write { try list.removeAll() }
         #expect(try frozen.values().count == 10)
         #expect(try values.values().isEmpty)
         _ = storeError(.frozen) { _ = try frozen.observe { _ in } }
-        #expect(try store.thaw(frozen)?.values() == [])
+        #expect(try frozen.moved(to: .store(store)).values() == [])
     }
 
     @Test func `explain lists the steps, and the cost of an observer`() throws {
