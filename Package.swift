@@ -104,16 +104,20 @@ let package = Package(
         .target(
             name: "EventLoops", dependencies: ["CUV", "CFibers", "SystemCalls"],
             swiftSettings: unsafeZone),
-        .target(name: "LineEditing", dependencies: ["CEdit"], swiftSettings: unsafeZone),
+        .target(
+            name: "LineEditing", dependencies: ["SystemCalls", "CEdit"], swiftSettings: unsafeZone),
 
         .target(name: "CPostgres", dependencies: ["COptionalLibraries"]),
         .target(
             name: "DataFormats",
-            dependencies: ["CSQLite", "CZlib", "CZstd", "CPostgres", "MemoryAccounts"],
+            dependencies: [
+                "SystemCalls", "CSQLite", "CZlib", "CZstd", "CPostgres", "MemoryAccounts",
+            ],
             swiftSettings: unsafeZone),
         .target(name: "RealmFiles", dependencies: ["CCrypto"], swiftSettings: unsafeZone),
         .target(
-            name: "Transfer", dependencies: ["ObjectStore", "DataFormats", "RealmFiles"],
+            name: "Transfer",
+            dependencies: ["SystemCalls", "ObjectStore", "DataFormats", "RealmFiles"],
             swiftSettings: safe),
 
         .target(
@@ -122,6 +126,7 @@ let package = Package(
         .target(
             name: "StoreBindings",
             dependencies: [
+                "SystemCalls",
                 "ObjectStore", "LuaHost", "Decimals", "Transfer", "DataFormats", "MemoryAccounts",
                 "Charts", "Replication",
             ],
@@ -129,6 +134,7 @@ let package = Package(
         .target(
             name: "ScriptHost",
             dependencies: [
+                "SystemCalls",
                 "Reference", "StoreBindings", "ObjectStore", "LuaHost", "EventLoops",
                 "DataFormats", "MemoryAccounts", "Replication",
                 .product(name: "Logging", package: "swift-log"),
@@ -157,6 +163,7 @@ let package = Package(
         .target(
             name: "REPL",
             dependencies: [
+                "SystemCalls",
                 "ScriptHost", "StoreBindings", "ObjectStore", "LuaHost", "EventLoops",
                 "LineEditing", "Reference", "DataFormats", "Charts", "Replication",
             ],
@@ -164,6 +171,7 @@ let package = Package(
         .executableTarget(
             name: "MoonpoolTool",
             dependencies: [
+                "SystemCalls",
                 "REPL", "Reference", "ScriptHost", "StoreBindings", "LuaHost", "EventLoops",
                 "Replication", "Transfer", "DataFormats", "ObjectStore",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
@@ -171,10 +179,12 @@ let package = Package(
             swiftSettings: safe),
         .target(
             name: "Studio",
-            dependencies: ["REPL", "ScriptHost", "LuaHost", "EventLoops", "Transfer"],
+            dependencies: [
+                "SystemCalls", "REPL", "ScriptHost", "LuaHost", "EventLoops", "Transfer",
+            ],
             resources: [.embedInCode("Page")], swiftSettings: safe),
         .executableTarget(
-            name: "StudioTool", dependencies: ["Studio", "EventLoops", "LuaHost"],
+            name: "StudioTool", dependencies: ["SystemCalls", "Studio", "EventLoops", "LuaHost"],
             swiftSettings: safe),
         .target(
             name: "TestSupport",
@@ -203,7 +213,7 @@ let package = Package(
             ],
             exclude: ["Fixtures"], swiftSettings: unsafeZone),
         .testTarget(
-            name: "EventLoopsTests", dependencies: ["EventLoops", "TestThreads"],
+            name: "EventLoopsTests", dependencies: ["SystemCalls", "EventLoops", "TestThreads"],
             swiftSettings: unsafeZone),
         .target(
             name: "RealmFixtures", dependencies: ["RealmFiles", "CCrypto"],
@@ -246,6 +256,7 @@ let package = Package(
         .testTarget(
             name: "ScriptHostTests",
             dependencies: [
+                "SystemCalls",
                 "ScriptHost", "Replication", "ColumnStorage", "MemoryAccounts", "TestSupport",
                 "TestThreads", "TestServers",
             ],
@@ -257,10 +268,13 @@ let package = Package(
             swiftSettings: unsafeZone),
         .testTarget(
             name: "MoonpoolScriptingTests",
-            dependencies: ["MoonpoolScripting", "EventLoops", "TestThreads", "TestServers"],
+            dependencies: [
+                "SystemCalls", "MoonpoolScripting", "EventLoops", "TestThreads", "TestServers",
+            ],
             swiftSettings: unsafeZone + [.enableUpcomingFeature("MemberImportVisibility")]),
         .testTarget(
-            name: "LineEditingTests", dependencies: ["LineEditing", "TestSupport", "TestThreads"],
+            name: "LineEditingTests",
+            dependencies: ["SystemCalls", "LineEditing", "TestSupport", "TestThreads"],
             swiftSettings: unsafeZone),
         .testTarget(
             name: "REPLTests", dependencies: ["REPL", "TestSupport", "TestThreads"],
@@ -273,6 +287,7 @@ let package = Package(
         .testTarget(
             name: "ToolTests",
             dependencies: [
+                "SystemCalls",
                 "TestSupport", "Reference", "EventLoops", "MoonpoolTool", "StudioTool",
                 "RealmFixtures", "TestServers",
             ],

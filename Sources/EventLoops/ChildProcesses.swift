@@ -1,4 +1,5 @@
 import CUV
+import SystemCalls
 
 #if canImport(Glibc)
     import Glibc
@@ -30,7 +31,7 @@ package enum ChildProcesses {
         defer { for word in words { free(word) } }
         words.append(nil)
         execv(program, words)
-        return String(cString: strerror(errno))
+        return systemMessage()
     }
 
     /// Runs commands in order, at most `jobs` at the same time.

@@ -1,5 +1,12 @@
 import CUV
 import Synchronization
+import SystemCalls
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
 
 // EventLoops: an event loop for one thread, based on libuv.
 //
@@ -96,14 +103,14 @@ package final class EventLoop: @unchecked Sendable {
     ///
     /// Does nothing if it already is.
     package func attach() {
-        let me = currentThreadIdentity()
+        let me = ThreadIdentity.current.number
         let (exchanged, original) = owner.compareExchange(
             expected: 0, desired: me, ordering: .acquiringAndReleasing)
         precondition(exchanged || original == me, "an event loop belongs to one thread")
     }
 
     /// Whether the caller is on the loop's thread.
-    package var isOnLoop: Bool { owner.load(ordering: .acquiring) == currentThreadIdentity() }
+    package var isOnLoop: Bool { owner.load(ordering: .acquiring) == ThreadIdentity.current.number }
 
     /// Traps if the caller is not on the loop's thread.
     package func preconditionOnLoop(_ what: StaticString = #function) {
@@ -309,5 +316,108 @@ package final class EventLoop: @unchecked Sendable {
         for handle in owned { handle.deallocate() }
         owned = []
         handle.deallocate()
+    }
+}
+
+/// A job that one thread passes to another.
+struct Job: @unchecked Sendable {
+    // Unchecked because: created from a `sending` closure, so the sender keeps no reference to it.
+    let run: () -> Void
+}
+
+/// The jobs in order of arrival; a nested run also removes the oldest job first.
+struct JobQueue {
+    private var jobs: [Job?] = []
+    private var head = 0
+
+    var count: Int { jobs.count - head }
+    var isEmpty: Bool { head == jobs.count }
+
+    mutating func append(_ job: Job) { jobs.append(job) }
+
+    mutating func popFirst() -> Job? {
+        guard head < jobs.count else { return nil }
+        defer {
+            jobs[head] = nil
+            head += 1
+            if head == jobs.count {
+                jobs.removeAll(keepingCapacity: jobs.capacity <= 256)
+                head = 0
+            }
+        }
+        return jobs[head]
+    }
+}
+
+extension EventLoop {
+    /// Takes over the memory of a handle that other code created.
+    ///
+    /// The loop frees it in `closeHandle` or when the loop ends.
+    func own<Handle>(_ handle: UnsafeMutablePointer<Handle>) {
+        owned.insert(UnsafeMutableRawPointer(handle))
+    }
+
+    /// Closes and frees an owned handle whose data is no longer used.
+    ///
+    /// Has no effect if the loop has already closed the handle.
+    func closeHandle<Handle>(_ handle: UnsafeMutablePointer<Handle>) {
+        preconditionOnLoop()
+        guard owned.remove(UnsafeMutableRawPointer(handle)) != nil else { return }
+        let closing = UnsafeMutableRawPointer(handle).assumingMemoryBound(to: uv_handle_t.self)
+        closing.pointee.data = nil
+        // libuv releases a handle in a later turn, so its memory is freed then.
+        uv_close(closing, { UnsafeMutableRawPointer($0)?.deallocate() })
+    }
+}
+
+/// Checks that an event loop can open its file descriptors.
+enum DescriptorReserve {
+    /// The number of descriptors to check, which is higher than the number that the first loop of a process opens.
+    private static let count = 6
+
+    /// Throws if the process cannot open these descriptors, because libuv aborts the process if its first loop cannot
+    /// open them.
+    static func require() throws(LoopError) {
+        var opened: [Int32] = []
+        defer { for descriptor in opened { close(descriptor) } }
+        for _ in 0..<count {
+            let descriptor = dup(STDERR_FILENO)
+            guard descriptor >= 0 else {
+                // Standard error is closed, so this check is impossible; the loop reports the error itself.
+                if errno == EBADF { return }
+                throw LoopError(number: errno, call: "cannot start an event loop", path: nil)
+            }
+            opened.append(descriptor)
+        }
+    }
+}
+
+/// A system call that failed in an event loop.
+package struct LoopError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// The system's error number (`errno`).
+    package let number: Int32
+    /// The call that failed.
+    package let call: String
+    /// The file of the failed call; nil if there is none.
+    package let path: String?
+
+    /// One sentence with the call, the file and the system's message.
+    package var description: String {
+        let reason = String(cString: uv_strerror(-number))
+        return "\(call)\(path.map { " '\($0)'" } ?? ""): \(reason)"
+    }
+
+    /// The ``number`` of the error for a socket without a listening process.
+    package static let refused = ECONNREFUSED
+    /// The ``number`` of the error for a missing file.
+    package static let missing = ENOENT
+    /// The ``number`` of the error for a socket of another user.
+    package static let notPermitted = EPERM
+
+    /// Whether another program listens on the port.
+    package var isAddressInUse: Bool { number == EADDRINUSE }
+
+    static func check(_ status: Int32, _ call: String, path: String? = nil) throws(LoopError) {
+        if status < 0 { throw LoopError(number: -status, call: call, path: path) }
     }
 }

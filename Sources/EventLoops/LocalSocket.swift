@@ -1,5 +1,6 @@
 import CUV
 import Synchronization
+import SystemCalls
 
 #if canImport(Glibc)
     import Glibc
@@ -40,11 +41,8 @@ package final class LocalSocket: Sendable {
     /// Returns the next bytes; empty at the end of the stream.
     package func read() -> [UInt8] {
         var buffer = [UInt8](repeating: 0, count: 16 << 10)
-        while true {
-            let count = systemRead(descriptor, &buffer, buffer.count)
-            if count >= 0 { return Array(buffer[..<count]) }
-            if errno != EINTR { return [] }
-        }
+        let count = Descriptor.read(descriptor, into: &buffer, buffer.count)
+        return Array(buffer[..<max(count, 0)])
     }
 
     /// Writes all bytes.
@@ -77,13 +75,9 @@ package final class LocalSocket: Sendable {
         defer { close(file) }
         var buffer = [UInt8](repeating: 0, count: 64 << 10)
         while true {
-            let count = systemRead(file, &buffer, buffer.count)
+            let count = Descriptor.read(file, into: &buffer, buffer.count)
             if count == 0 { return true }
-            if count > 0 {
-                guard write(Array(buffer[..<count])) else { return false }
-            } else if errno != EINTR {
-                return false
-            }
+            guard count > 0, write(Array(buffer[..<count])) else { return false }
         }
     }
 
@@ -97,7 +91,7 @@ package final class LocalSocket: Sendable {
         var rest = count
         var bytes = Array(first.prefix(count))
         while true {
-            guard systemWriteAll(file, bytes) == 0 else { return false }
+            guard Descriptor.write(file, bytes) == 0 else { return false }
             rest -= bytes.count
             if rest == 0 { return true }
             bytes = Array(read().prefix(rest))
@@ -227,9 +221,6 @@ package final class LocalListener: Sendable {
 }
 
 extension ProcessServices {
-    /// The process ID of this process.
-    package static var identifier: Int32 { getpid() }
-
     /// Returns a folder for sockets without access for other users: `$XDG_RUNTIME_DIR/moonpool`, otherwise a folder in
     /// `/tmp`.
     ///

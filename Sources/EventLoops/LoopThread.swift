@@ -1,5 +1,6 @@
 import CUV
 import Synchronization
+import SystemCalls
 
 /// A thread with its own event loop, on which one script runs.
 ///
@@ -39,7 +40,7 @@ package final class LoopThread: Sendable {
         var options = uv_thread_options_t()
         options.flags = UInt32(UV_THREAD_HAS_STACK_SIZE.rawValue)
         options.stack_size = stackSize
-        let status = withMainThreadSignalsBlocked {
+        let status = Signals.withMainThreadSignalsBlocked {
             uv_thread_create_ex(
                 &thread, &options,
                 { argument in
@@ -51,20 +52,6 @@ package final class LoopThread: Sendable {
         try LoopError.check(status, "uv_thread_create_ex")
         let started = thread
         state.withLock { $0.thread = started }
-    }
-
-    /// The name of the calling thread in the system's tools.
-    package static var currentKernelName: String { kernelNameOfCurrentThread() }
-
-    /// Calls the body with SIGINT unblocked on this thread, for programs that the body starts.
-    ///
-    /// A child inherits the signal mask of the thread that starts it, and must be interruptible.
-    package static func allowingInterrupts<Result, Failure: Error>(
-        _ body: () throws(Failure) -> Result
-    ) throws(Failure) -> Result {
-        let before = unblockTerminalInterrupt()
-        defer { restore(before) }
-        return try body()
     }
 
     /// Waits for the thread to end.
@@ -82,7 +69,7 @@ package final class LoopThread: Sendable {
 
     deinit {
         // The thread will not be joined, so the system releases it when it ends.
-        if let thread = state.withLock({ $0.thread }) { detach(thread) }
+        if let thread = state.withLock({ $0.thread }) { pthread_detach(thread) }
     }
 }
 
@@ -99,8 +86,9 @@ private final class Start: Sendable {
     }
 
     func run() {
-        nameCurrentThread(name)
-        unblockInterruptSignal()
+        ThreadIdentity.nameCurrent(name)
+        // The signal stops a running script.
+        Signals.unblock(SIGURG)
         loop.attach()
         body(loop)
         loop.close()

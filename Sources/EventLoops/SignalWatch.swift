@@ -1,4 +1,5 @@
 import CUV
+import SystemCalls
 
 /// Calls a handler on the loop's thread when the process receives a signal.
 ///
@@ -36,7 +37,7 @@ package final class SignalWatch {
         if started != 0 { cancel() }
         try LoopError.check(started, "uv_signal_start")
         // A process inherits its signal mask, and some parents block all signals.
-        unblockSignal(signal)
+        Signals.unblock(signal)
     }
 
     deinit { cancel() }

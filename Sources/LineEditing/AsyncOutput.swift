@@ -1,4 +1,5 @@
 import Synchronization
+import SystemCalls
 
 /// The destination of all output of the process while a line may be edited.
 ///
@@ -110,7 +111,7 @@ package final class AsyncOutput: Sendable {
         state.withLock { state in
             state.isEditing = false
             let rest = Self.take(&state)
-            rest.withUnsafeBytes { Descriptor.write(descriptor, $0) }
+            Descriptor.write(descriptor, Array(rest))
         }
     }
 
@@ -150,5 +151,106 @@ package final class AsyncOutput: Sendable {
         state.dropped += lines
         let note = Array("… \(state.dropped) lines omitted …".utf8) + [marker, newline]
         state.pending.replaceSubrange((headEnd + 1)...tailStart, with: note)
+    }
+}
+
+extension AsyncOutput {
+    /// Draws lines below all printed output, in place of the previous footer; an empty array removes the footer.
+    ///
+    /// Usable on any thread while no line is being edited. Each line must fit the window; a longer one would wrap, so
+    /// that the footer could not be erased. Truncate lines before adding colors, whose escape sequences count as
+    /// characters.
+    package func setFooter(_ lines: [String]) {
+        state.withLock { state in
+            guard !state.isEditing else { return }
+            var text = Self.erasing(state.footer)
+            if !lines.isEmpty, !state.endsInLine {
+                text += "\r\n"
+                state.endsInLine = true
+            }
+            state.footer = lines
+            text += Self.drawing(lines)
+            send(Array(text.utf8))
+        }
+    }
+
+    /// Makes the footer a part of the printed output.
+    package func keepFooter() { state.withLock { $0.footer = [] } }
+
+    /// Prints bytes above the footer.
+    func send(_ bytes: [UInt8], above state: inout State) {
+        if state.footer.isEmpty { return send(bytes) }
+        // An unfinished line is ended, because the footer would be drawn into it.
+        let end = state.endsInLine ? "" : "\n"
+        state.endsInLine = true
+        send(
+            Array(Self.erasing(state.footer).utf8) + bytes
+                + Array((end + Self.drawing(state.footer)).utf8))
+    }
+
+    private func send(_ bytes: [UInt8]) {
+        Descriptor.write(descriptor, bytes)
+    }
+
+    private static func drawing(_ lines: [String]) -> String {
+        lines.map { $0 + "\n" }.joined()
+    }
+
+    private static func erasing(_ lines: [String]) -> String {
+        lines.isEmpty ? "" : "\u{1B}[\(lines.count)A\r\u{1B}[J"
+    }
+}
+
+extension AsyncOutput {
+    /// The event that ended a wait between lines.
+    package enum Event: Sendable { case woken, interrupted, timeout }
+
+    /// Waits until another thread wakes the pipe, the user presses Ctrl-C, or the time has passed.
+    ///
+    /// Used for waiting while code runs.
+    package func waitForEvent(milliseconds: Int? = nil) -> Event {
+        while true {
+            if TerminalSignals.takeInterrupts() > 0 { return .interrupted }
+            let readiness = Descriptor.waitForInput(
+                nil, or: pipe.readEnd, milliseconds: milliseconds)
+            pipe.drain()
+            if TerminalSignals.takeInterrupts() > 0 { return .interrupted }
+            if readiness == .second { return .woken }
+            if readiness == .timeout { return .timeout }
+        }
+    }
+}
+
+/// Inserts a label with the source before each printed line.
+///
+/// Each thread has its own label, because observers run on one thread while workers print on theirs.
+struct LineLabels {
+    private var labels: [UInt: [UInt8]] = [:]
+    /// The label of the unfinished line.
+    private var unfinished: [UInt8] = []
+
+    /// Sets the label of the calling thread's output from now on; empty for none.
+    mutating func set(_ label: [UInt8]) {
+        labels[ThreadIdentity.current.number] = label.isEmpty ? nil : label
+    }
+
+    /// Returns the bytes with the calling thread's label before each line.
+    ///
+    /// `endsInLine` is whether the previous output ended its line. Output that does not continue that line starts a new
+    /// one.
+    mutating func label(_ bytes: [UInt8], endsInLine: Bool) -> [UInt8] {
+        let label = labels.isEmpty ? [] : labels[ThreadIdentity.current.number] ?? []
+        let continues = !endsInLine && unfinished == label
+        let newline = UInt8(ascii: "\n")
+        unfinished = label
+        if label.isEmpty { return endsInLine || continues ? bytes : [newline] + bytes }
+        var result: [UInt8] = endsInLine || continues ? [] : [newline]
+        var isAtStart = !continues
+        for byte in bytes {
+            if isAtStart { result += label }
+            result.append(byte)
+            isAtStart = byte == newline
+        }
+        return result
     }
 }

@@ -1,3 +1,5 @@
+import SystemCalls
+
 /// The history of entries, from this and earlier sessions.
 ///
 /// Each entry is one item, even if it has several lines.
@@ -16,12 +18,11 @@ package final class EditHistory {
     package init(file: String?, limit: Int = 2_000) {
         self.file = file
         self.limit = limit
-        guard let file, let bytes = HistoryFile.read(file) else { return }
+        guard let file, let bytes = ProcessServices.read(file, limit: .max) else { return }
         let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n")
         entries = lines.suffix(limit).map { Self.decode(String($0)) }
         if lines.count > 2 * limit {
-            HistoryFile.replace(
-                file, with: Array(entries.map { Self.encode($0) + "\n" }.joined().utf8))
+            HistoryFile.replace(file, with: entries.map { Self.encode($0) + "\n" }.joined())
         }
     }
 
@@ -35,7 +36,7 @@ package final class EditHistory {
         if entry.isEmpty || entry == entries.last { return false }
         entries.append(entry)
         if entries.count > limit { entries.removeFirst() }
-        if let file { HistoryFile.append(file, Array((Self.encode(entry) + "\n").utf8)) }
+        if let file { HistoryFile.append(file, Self.encode(entry) + "\n") }
         return true
     }
 
@@ -83,5 +84,30 @@ extension EditHistory {
     package static var ofUser: EditHistory {
         let folder = TerminalEnvironment.folder("XDG_STATE_HOME", fallback: ".local/state")
         return EditHistory(file: folder.map { $0 + "/moonpool/history" })
+    }
+}
+
+/// Writes the file of the history.
+///
+/// Entries can contain private data, so only the owner can read the file. Failures are ignored.
+private enum HistoryFile {
+    /// Appends the text in one system call, so that entries of several sessions never mix.
+    static func append(_ path: String, _ text: String) {
+        var index = path.startIndex
+        while let slash = path[index...].dropFirst().firstIndex(of: "/") {
+            _ = ProcessServices.makeFolder(String(path[..<slash]), isPrivate: true)
+            index = slash
+        }
+        _ = ProcessServices.write(text, to: path, appending: true, isPrivate: true)
+    }
+
+    static func replace(_ path: String, with text: String) {
+        let temporary = "\(path).\(ProcessServices.identifier)"
+        ProcessServices.remove(temporary)
+        if ProcessServices.write(text, to: temporary, isPrivate: true) != nil
+            || ProcessServices.rename(temporary, to: path) != nil
+        {
+            ProcessServices.remove(temporary)
+        }
     }
 }

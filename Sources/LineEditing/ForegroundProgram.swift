@@ -1,3 +1,5 @@
+import SystemCalls
+
 #if canImport(Glibc)
     import Glibc
 #elseif canImport(Darwin)
@@ -21,7 +23,7 @@ package enum ForegroundProgram {
     ///
     /// Returns false, without showing the text, if there is no pager or `PAGER` is empty.
     package static func page(_ text: String, _ output: AsyncOutput) -> Bool {
-        let pager = environment("PAGER") ?? "less"
+        let pager = ProcessServices.environment("PAGER") ?? "less"
         guard !pager.isEmpty, let file = TemporaryFile(text, suffix: "") else { return false }
         // The shell exits with 127 if the program does not exist.
         let command = "LESS=${LESS-FRX}; export LESS; { \(pager)\n} < \"$0\""
@@ -39,7 +41,8 @@ package enum ForegroundProgram {
     /// Lets the user edit a text in `VISUAL`, `EDITOR`, or `vi`.
     package static func edit(_ text: String, _ output: AsyncOutput) -> Edited {
         let editor =
-            ["VISUAL", "EDITOR"].lazy.compactMap(environment).first { !$0.isEmpty } ?? "vi"
+            ["VISUAL", "EDITOR"].lazy.compactMap(ProcessServices.environment).first { !$0.isEmpty }
+            ?? "vi"
         guard let file = TemporaryFile(text, suffix: ".lua") else {
             return .failed("cannot write a temporary file")
         }
@@ -50,7 +53,7 @@ package enum ForegroundProgram {
                     ? "cannot find the editor '\(editor)'; set EDITOR"
                     : "'\(editor)' ended with code \(status); nothing was run")
         }
-        guard let bytes = HistoryFile.read(file.path) else {
+        guard let bytes = ProcessServices.read(file.path, limit: .max) else {
             return .failed("the edited file no longer exists")
         }
         return .text(String(decoding: bytes, as: UTF8.self))
@@ -94,13 +97,13 @@ private final class TemporaryFile {
 
     /// Creates the file; returns nil if it cannot be written.
     init?(_ text: String, suffix: String) {
-        let folder = environment("TMPDIR").flatMap { $0.isEmpty ? nil : $0 } ?? "/tmp"
+        let folder =
+            ProcessServices.environment("TMPDIR").flatMap { $0.isEmpty ? nil : $0 } ?? "/tmp"
         var name = Array("\(folder)/moonpool-XXXXXX\(suffix)".utf8CString)
         let file = mkstemps(&name, Int32(suffix.utf8.count))
         guard file >= 0 else { return nil }
         path = name.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
-        var text = text
-        text.withUTF8 { Descriptor.write(file, UnsafeRawBufferPointer($0)) }
+        Descriptor.write(file, Array(text.utf8))
         Descriptor.close(file)
     }
 

@@ -1,4 +1,5 @@
 import CEdit
+import SystemCalls
 
 // A line of text typed at a terminal, as a Swift object over libedit.
 //
@@ -239,8 +240,7 @@ package final class LineEditor {
     // MARK: - Screen
 
     func write(_ text: String) {
-        var text = text
-        text.withUTF8 { Descriptor.write(descriptor, UnsafeRawBufferPointer($0)) }
+        Descriptor.write(descriptor, Array(text.utf8))
     }
 
     /// The typed text before and after the cursor.
@@ -261,5 +261,187 @@ package final class LineEditor {
         windowSize = size
         el_resize(editor)
         return true
+    }
+}
+
+extension LineEditor {
+    /// Reads a character for libedit; waits for the terminal and for output that must be shown in the meantime.
+    ///
+    /// Returns 1 for a character, 0 at the end of input, and -1 if reading ends without a line.
+    func readCharacter(into character: UnsafeMutablePointer<wchar_t>) -> Int32 {
+        DrawingTurn.give()
+        defer { DrawingTurn.take() }
+        noteForUndo()
+        while true {
+            // While keys are pending, the line will be drawn again soon.
+            if waiting.isEmpty, !Descriptor.hasInput(input) { draw() }
+            if TerminalSignals.takeInterrupts() > 0 { return interrupt() }
+            let readiness =
+                waiting.isEmpty
+                ? Descriptor.waitForInput(input, or: output.pipe.readEnd) : .first
+            switch readiness {
+            case .second:
+                output.pipe.drain()
+                showWhatHappened()
+                if mustStop?() == true {
+                    wasStopped = true
+                    return -1
+                }
+            case .interrupted, .timeout: showWhatHappened()
+            case .first:
+                if waiting.isEmpty {
+                    guard let key = readKey() else { return 0 }
+                    waiting = key
+                }
+                if waiting.isEmpty { continue }
+                let scalar = waiting.removeFirst()
+                switch scalar {
+                case "\u{3}": return interrupt()
+                case "\u{1A}": suspend()
+                // Ctrl-\ is ignored.
+                case "\u{1C}": break
+                default:
+                    character.pointee = wchar_t(scalar.value)
+                    return 1
+                }
+            }
+        }
+    }
+
+    private func interrupt() -> Int32 {
+        let (before, after) = typed
+        abandoned = before + after
+        wasInterrupted = true
+        return -1
+    }
+
+    /// Stops the job with the terminal restored, and draws the line again when the job continues.
+    private func suspend() {
+        DrawingTurn.take()
+        defer { DrawingTurn.give() }
+        eraseLine()
+        write("\u{1B}[?2004l")
+        shim_prepare_terminal(editor, 0)
+        Signals.suspendJob()
+        shim_prepare_terminal(editor, 1)
+        write("\u{1B}[?2004h")
+        noticeWindowSize()
+    }
+
+    /// Shows new output, a new prompt or a new window size.
+    private func showWhatHappened() {
+        DrawingTurn.take()
+        defer { DrawingTurn.give() }
+        let bytes = output.takePending()
+        let wasResized = noticeWindowSize()
+        if !bytes.isEmpty || wasResized {
+            interjections += 1
+            eraseLine()
+            Descriptor.write(descriptor, bytes)
+        }
+        if let newPrompt = currentPrompt?() { prompt = newPrompt }
+    }
+
+    /// Reads a key: a character, or the sequence of a function key; empty for a sequence without a function.
+    ///
+    /// The Escape key sends the first character of a sequence, but no other character follows within 40 ms. In vi mode,
+    /// the first two characters of a sequence become one, because the Escape key is a command itself.
+    private func readKey() -> [Unicode.Scalar]? {
+        guard let first = readScalar() else { return nil }
+        guard !isPasting, first == "\u{1B}",
+            Descriptor.hasInput(input, milliseconds: Self.escapePatience), let next = readScalar()
+        else { return [first] }
+        guard next == "[" || next == "O" else { return [first, next] }
+        var sequence = [first, next]
+        while Descriptor.hasInput(input, milliseconds: Self.escapePatience),
+            let scalar = readScalar()
+        {
+            sequence.append(scalar)
+            // The Linux console sends a second bracket before the letter of F1 to F5.
+            let isBracket = scalar == "[" && sequence.count == 3
+            if !isBracket && !(" "..."?").contains(scalar) { break }
+        }
+        let text = String(String.UnicodeScalarView(sequence))
+        guard boundSequences.contains(text) else { return [] }
+        return Array(keySequence(text).unicodeScalars)
+    }
+
+    private static let escapePatience: Int32 = 40
+
+    /// Reads one UTF-8 character; invalid bytes become U+FFFD.
+    private func readScalar() -> Unicode.Scalar? {
+        guard let first = Descriptor.readByte(input) else { return nil }
+        if first < 0x80 { return Unicode.Scalar(first) }
+        let length = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : first >= 0xC2 ? 2 : 1
+        var bytes = [first]
+        while bytes.count < length {
+            guard let next = Descriptor.readByte(input) else { return nil }
+            bytes.append(next)
+            if next & 0xC0 != 0x80 { break }
+        }
+        return String(decoding: bytes, as: UTF8.self).unicodeScalars.first
+    }
+}
+
+extension LineEditor {
+    /// The previous versions of the typed text, for undo.
+    struct Undo {
+        private var earlier: [(before: String, after: String)] = []
+        private var current = (before: "", after: "")
+        private var isTyping = false
+
+        private static let limit = 500
+
+        /// Records the typed text.
+        ///
+        /// Typing a word counts as one change.
+        mutating func note(_ text: (before: String, after: String)) {
+            guard text.before + text.after != current.before + current.after else {
+                current = text
+                return
+            }
+            let typed = text.before.dropLast()
+            let isInsertion = typed == current.before && text.after == current.after
+            let beginsWord =
+                text.before.last?.isWhitespace == true && typed.last?.isWhitespace == false
+            if !isInsertion || !isTyping || beginsWord {
+                earlier.append(current)
+                if earlier.count > Self.limit { earlier.removeFirst() }
+            }
+            isTyping = isInsertion
+            current = text
+        }
+
+        /// Returns the text before the last change, or nil if there was none.
+        mutating func undo() -> (before: String, after: String)? {
+            guard let last = earlier.popLast() else { return nil }
+            isTyping = false
+            current = last
+            return last
+        }
+    }
+
+    /// The maximum length of a text that is recorded while keys are pending, because recording copies the text.
+    private static let longestNoted = 4_096
+
+    /// Records the typed text before the next key changes it.
+    func noteForUndo() {
+        guard let info = el_wline(editor)?.pointee, let start = info.buffer,
+            let end = info.lastchar,
+            end - start <= Self.longestNoted || !Descriptor.hasInput(input)
+        else { return }
+        let typed = typed
+        // During an incremental search, the last line of the text shows the pattern.
+        let last = (typed.before + typed.after).split(separator: "\n").last ?? ""
+        if ["bck:", "bck?", "fwd:", "fwd?"].contains(last.prefix(4)) { return }
+        undoing.note(typed)
+    }
+
+    /// Handles Ctrl-_: restores the text before the last change.
+    func undo() -> UInt8 {
+        undoing.note(typed)
+        guard let text = undoing.undo() else { return beep() }
+        replaceTyped(with: text)
+        return UInt8(CC_REFRESH)
     }
 }

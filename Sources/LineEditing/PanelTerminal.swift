@@ -1,3 +1,5 @@
+import SystemCalls
+
 #if canImport(Glibc)
     import Glibc
 #elseif canImport(Darwin)
@@ -96,8 +98,7 @@ package enum PanelTerminal {
     }
 
     private static func write(_ text: String, _ output: AsyncOutput) {
-        var text = text
-        text.withUTF8 { Descriptor.write(output.descriptor, UnsafeRawBufferPointer($0)) }
+        Descriptor.write(output.descriptor, Array(text.utf8))
     }
 
     /// Makes the terminal deliver every key immediately, including Ctrl-C; returns the previous settings, or nil

@@ -1,4 +1,11 @@
 import Synchronization
+import SystemCalls
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
 
 /// Collects the terminal's signals: Ctrl-C while code runs, and changes of the window size.
 ///
@@ -13,13 +20,8 @@ package enum TerminalSignals {
     package static func watch(wake pipe: WakePipe) {
         let address = UInt(bitPattern: Unmanaged.passRetained(pipe).toOpaque())
         self.pipe.store(address, ordering: .releasing)
-        installSignalHandler(
-            [
-                TerminalSignalNumber.interrupt, TerminalSignalNumber.windowChange,
-                TerminalSignalNumber.continued,
-            ]
-        ) { signal in
-            if signal == TerminalSignalNumber.interrupt {
+        Signals.handle([SIGINT, SIGWINCH, SIGCONT]) { signal in
+            if signal == SIGINT {
                 TerminalSignals.interrupts.add(1, ordering: .acquiringAndReleasing)
             }
             let address = TerminalSignals.pipe.load(ordering: .acquiring)
@@ -33,4 +35,31 @@ package enum TerminalSignals {
     package static func takeInterrupts() -> Int {
         interrupts.exchange(0, ordering: .acquiringAndReleasing)
     }
+}
+
+/// Wakes a thread that waits for the terminal, from any thread or signal handler.
+package final class WakePipe: Sendable {
+    let readEnd: Int32
+    private let writeEnd: Int32
+
+    /// Creates a pipe; nil if the system has no descriptors left.
+    package init?() {
+        guard let ends = Descriptor.pipe() else { return nil }
+        (readEnd, writeEnd) = ends
+    }
+
+    deinit {
+        Descriptor.close(readEnd)
+        Descriptor.close(writeEnd)
+    }
+
+    /// Wakes the waiting thread.
+    ///
+    /// Never blocks: if the pipe is full, the thread is woken anyway.
+    package func wake() {
+        var byte: UInt8 = 0
+        withUnsafeBytes(of: &byte) { Descriptor.writeOnce(writeEnd, $0) }
+    }
+
+    func drain() { Descriptor.drain(readEnd) }
 }

@@ -1,5 +1,11 @@
 import CEdit
 
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
 /// Measures text on a terminal.
 package enum TerminalText {
     /// Returns the number of columns of a text on one line.
@@ -64,4 +70,27 @@ package enum TerminalText {
         defer { shim_leave_utf8(before) }
         return body()
     }
+}
+
+/// Decodes text of libedit, which has one code point per element.
+func decodeWide(_ start: UnsafePointer<wchar_t>, _ count: Int) -> String {
+    var text = ""
+    for element in UnsafeBufferPointer(start: start, count: max(count, 0)) {
+        let value = UInt32(truncatingIfNeeded: element)
+        text.unicodeScalars.append(Unicode.Scalar(value) ?? "\u{FFFD}")
+    }
+    return text
+}
+
+/// Passes text to libedit as a zero-terminated array.
+func withWide<Result>(_ text: String, _ body: (UnsafePointer<wchar_t>) -> Result) -> Result {
+    let elements = text.unicodeScalars.map { wchar_t($0.value) } + [0]
+    // The array is not empty, so it has a base address during this call.
+    return elements.withUnsafeBufferPointer { body($0.baseAddress!) }
+}
+
+/// Returns the number of columns of a character: 0 for combining ones, 2 for wide ones, -1 for ones without a display
+/// form.
+func displayWidth(_ scalar: Unicode.Scalar) -> Int {
+    Int(shim_character_width(wchar_t(scalar.value)))
 }

@@ -1,5 +1,6 @@
 import EventLoops
 import Reference
+import SystemCalls
 
 /// Wraps the help and the errors of commands at the width of the terminal.
 ///
@@ -18,7 +19,7 @@ struct HelpLines {
     init(descriptor: Int32) {
         columns =
             ProcessServices.environment("COLUMNS").flatMap { Int($0) }
-            ?? ProcessServices.columns(of: descriptor) ?? 80
+            ?? Descriptor.windowSize(descriptor)?.columns ?? 80
     }
 
     /// Returns the text with its long lines wrapped.

@@ -2,6 +2,7 @@ import EventLoops
 import LuaHost
 import ObjectStore
 import ScriptHost
+import SystemCalls
 
 // The program `moonpool`: compatible with the command line of `lua`, plus stores, a prompt, and commands.
 //

@@ -1,6 +1,7 @@
 import ArgumentParser
 import EventLoops
 import ObjectStore
+import SystemCalls
 
 /// The root command with its subcommands and help.
 struct MoonpoolCommand: ParsableCommand {

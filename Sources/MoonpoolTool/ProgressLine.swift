@@ -1,4 +1,5 @@
 import EventLoops
+import SystemCalls
 
 /// A progress line for long operations, shown on terminals only.
 final class ProgressLine {
@@ -10,7 +11,7 @@ final class ProgressLine {
     }
 
     private let verb: String
-    private let isTerminal = ProcessServices.isTerminal(2)
+    private let isTerminal = Descriptor.isTerminal(2)
     private var lastReported = ContinuousClock.now
     private var hasReported = false
     private var beginning: Beginning?
@@ -43,7 +44,7 @@ final class ProgressLine {
         isDrawn = true
         let text = text(count, part, since: beginning, now - beginning.time)
         // A longer line would wrap, and the next update could not overwrite it.
-        let columns = ProcessServices.columns(of: 2) ?? 80
+        let columns = Descriptor.windowSize(2)?.columns ?? 80
         ProcessServices.draw("\r\u{1B}[K\(text.prefix(max(columns - 1, 1)))")
     }
 

@@ -3,6 +3,7 @@ import LineEditing
 import LuaHost
 import Reference
 import ScriptHost
+import SystemCalls
 
 // The prompt at a terminal: `moonpool` and `moonpool STORE`.
 //

@@ -4,6 +4,7 @@ import LuaHost
 import ObjectStore
 import StoreBindings
 import Synchronization
+import SystemCalls
 
 // What a session does for dot commands, which are written in Lua: runs them and files, asks, watches, visits versions.
 

@@ -6,6 +6,7 @@ import ObjectStore
 import Reference
 import ScriptHost
 import StoreBindings
+import SystemCalls
 
 extension Session {
     // MARK: - Prompt

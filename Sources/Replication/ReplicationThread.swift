@@ -1,15 +1,9 @@
 import ObjectStore
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Darwin)
-    import Darwin
-#endif
+import SystemCalls
 
 /// The scheduler of a publisher's or follower's thread, which delivers no notifications.
-package struct ReplicationThread: Scheduler, @unchecked Sendable {
-    // Unchecked because the thread's handle is only compared.
-    private let owner = pthread_self()
+package struct ReplicationThread: Scheduler, Sendable {
+    private let owner = ThreadIdentity.current
     private let status: ReplicationStatus?
 
     private struct Signal: Wakeup {
@@ -21,7 +15,7 @@ package struct ReplicationThread: Scheduler, @unchecked Sendable {
     /// Uses the calling thread; stores with new work signal the status.
     package init(_ status: ReplicationStatus? = nil) { self.status = status }
 
-    package var isOnThread: Bool { pthread_equal(owner, pthread_self()) != 0 }
+    package var isOnThread: Bool { owner == .current }
     package var canDeliver: Bool { false }
     package func makeWakeup(_ handler: @escaping () -> Void) -> any Wakeup {
         Signal(status: status)

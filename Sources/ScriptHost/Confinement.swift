@@ -1,5 +1,6 @@
 import EventLoops
 import LuaHost
+import SystemCalls
 
 extension ScriptContext {
     /// The maximum number of stores that a confined script can have open at the same time.

@@ -1,6 +1,7 @@
 import EventLoops
 import LuaHost
 import MemoryAccounts
+import SystemCalls
 
 /// The options of `moonpool` that `lua` does not have: the rights, limits and reports of a script.
 package struct HostOptions: Equatable, Sendable {

@@ -1,5 +1,6 @@
 import EventLoops
 import LuaHost
+import SystemCalls
 
 /// The prompt of `lua -i` for input that is not a terminal: `_PROMPT`, plain text, no editing.
 ///

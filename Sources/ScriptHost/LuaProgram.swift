@@ -1,5 +1,6 @@
 import EventLoops
 import LuaHost
+import SystemCalls
 
 /// Runs the command line of `lua` in a running script.
 ///

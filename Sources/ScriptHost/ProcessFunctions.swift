@@ -1,5 +1,6 @@
 import EventLoops
 import LuaHost
+import SystemCalls
 
 extension ScriptContext {
     /// Replaces functions of Lua's `os` and `io` that affect the whole process.
@@ -39,7 +40,7 @@ extension ScriptContext {
         _ context: ScriptContext, _ call: borrowing LuaCall, _ original: LuaFunction
     ) throws -> LuaAnswer {
         let arguments = call.rest(from: 1)
-        let results = try LoopThread.allowingInterrupts { () throws in
+        let results = try Signals.allowingInterrupts { () throws in
             try original.call(arguments)
         }
         return try call.answer(results)

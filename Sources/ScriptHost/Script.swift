@@ -3,6 +3,7 @@ import LuaHost
 import MemoryAccounts
 import ObjectStore
 import Synchronization
+import SystemCalls
 
 // A running script: one Lua state, its stores, observers and timers, on an event loop. The loop and its thread belong
 // to the script, or are shared with other scripts of a host (`ScriptThreads`).

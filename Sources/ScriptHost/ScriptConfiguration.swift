@@ -2,6 +2,7 @@ import EventLoops
 import Logging
 import LuaHost
 import MemoryAccounts
+import SystemCalls
 
 /// The configuration of a script.
 public struct ScriptConfiguration: Sendable {

@@ -5,6 +5,7 @@ import MemoryAccounts
 import ObjectStore
 import Reference
 import StoreBindings
+import SystemCalls
 
 /// A running script on its own thread: its state, its loop, and the functions that call its code.
 package final class ScriptContext {

@@ -1,5 +1,6 @@
 import EventLoops
 import Logging
+import SystemCalls
 
 /// Logs events of the host through `swift-log`.
 ///

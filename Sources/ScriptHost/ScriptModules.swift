@@ -1,5 +1,6 @@
 import EventLoops
 import LuaHost
+import SystemCalls
 
 /// The modules of a script: the search of `require`, and the modules that a host defines and replaces.
 ///

@@ -1,4 +1,5 @@
 import EventLoops
+import SystemCalls
 
 /// Excerpts of a script around the source location in a message.
 enum SourceExcerpt {

@@ -3,6 +3,7 @@ import Logging
 import LuaHost
 import ObjectStore
 import StoreBindings
+import SystemCalls
 
 /// Connects the stores of a script to its loop: the scheduler, holds that keep the script alive, and file watches.
 final class StoreConnection: BindingHost {

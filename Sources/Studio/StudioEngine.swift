@@ -3,6 +3,7 @@ import LuaHost
 import REPL
 import ScriptHost
 import Synchronization
+import SystemCalls
 
 /// The script that does everything with the store: `studio.lua`, on a thread of its own or in another process.
 final class StudioEngine: Sendable {

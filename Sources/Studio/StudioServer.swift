@@ -1,5 +1,6 @@
 import EventLoops
 import Synchronization
+import SystemCalls
 
 // The studio's server: HTTP and WebSocket on 127.0.0.1.
 //

@@ -1,5 +1,6 @@
 import EventLoops
 import Synchronization
+import SystemCalls
 import Transfer
 
 /// A WebSocket connection with a page (RFC 6455), for messages of text.

@@ -2,6 +2,7 @@ import EventLoops
 import LuaHost
 import Studio
 import Synchronization
+import SystemCalls
 
 // The program `moonpool-studio`, which `moonpool studio` starts with checked arguments of the form --name=value.
 

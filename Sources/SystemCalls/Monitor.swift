@@ -83,3 +83,37 @@ package final class Monitor: @unchecked Sendable {
         #endif
     }
 }
+
+/// An event that occurs once, for which threads can wait.
+package final class ThreadLatch: @unchecked Sendable {
+    // Unchecked because: the monitor protects the flag.
+    private let monitor = Monitor()
+    private var isOpened = false
+
+    /// Creates a closed latch.
+    package init() {}
+
+    /// Opens the latch permanently.
+    ///
+    /// Usable on any thread. Idempotent.
+    package func open() {
+        monitor.withLock {
+            isOpened = true
+            monitor.broadcast()
+        }
+    }
+
+    /// Waits until the latch is open, up to a time limit.
+    ///
+    /// Returns whether it is open.
+    package func wait(atMost time: Duration) -> Bool {
+        let (seconds, attoseconds) = max(time, .zero).components
+        // Limiting the wait to one day is harmless, because callers wait again.
+        let nanoseconds =
+            Int(min(seconds, 86_400)) * 1_000_000_000 + Int(attoseconds / 1_000_000_000)
+        return monitor.withLock {
+            monitor.wait(atMost: nanoseconds) { !isOpened }
+            return isOpened
+        }
+    }
+}

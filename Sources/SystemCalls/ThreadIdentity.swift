@@ -22,14 +22,74 @@ package struct ThreadIdentity: Hashable, Sendable {
         #endif
     }
 
-    /// Sets the name of the calling thread for debuggers; the system keeps 15 bytes.
+    /// Sets the name of the calling thread for the system's tools.
+    ///
+    /// On Linux the name is truncated to 15 bytes, at a character boundary.
     package static func nameCurrent(_ name: String) {
+        var short = name
+        while short.utf8.count > 15 { short.removeLast() }
         #if canImport(Glibc)
-            guard let file = fopen("/proc/thread-self/comm", "w") else { return }
-            fputs(String(decoding: name.utf8.prefix(15), as: UTF8.self), file)
+            guard let file = fopen(nameFile, "w") else { return }
+            fputs(short, file)
             fclose(file)
         #else
-            pthread_setname_np(name)
+            pthread_setname_np(short)
         #endif
+    }
+
+    /// The name of the calling thread in the system's tools; nil if it is unknown.
+    package static var nameOfCurrent: String? {
+        ProcessServices.read(nameFile, limit: 64).map {
+            String(decoding: $0.dropLast(), as: UTF8.self)
+        }
+    }
+
+    private static let nameFile = "/proc/thread-self/comm"
+}
+
+/// Starts threads that are not joined.
+package enum DetachedThread {
+    /// Runs a function on a new thread.
+    ///
+    /// Returns 0 if the thread has started, otherwise the error code of the system.
+    package static func start(_ run: @escaping @Sendable () -> Void) -> Int32 {
+        let body = Unmanaged.passRetained(Body(run))
+        #if canImport(Glibc)
+            var thread = pthread_t()
+        #else
+            var thread: pthread_t?
+        #endif
+        let code = pthread_create(&thread, nil, main, body.toOpaque())
+        guard code == 0 else {
+            body.release()
+            return code
+        }
+        #if canImport(Glibc)
+            pthread_detach(thread)
+        #else
+            if let thread { pthread_detach(thread) }
+        #endif
+        return 0
+    }
+
+    #if canImport(Glibc)
+        private static let main:
+            @convention(c) (UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? = {
+                if let argument = $0 {
+                    Unmanaged<Body>.fromOpaque(argument).takeRetainedValue().run()
+                }
+                return nil
+            }
+    #else
+        private static let main:
+            @convention(c) (UnsafeMutableRawPointer) -> UnsafeMutableRawPointer? = {
+                Unmanaged<Body>.fromOpaque($0).takeRetainedValue().run()
+                return nil
+            }
+    #endif
+
+    private final class Body: Sendable {
+        let run: @Sendable () -> Void
+        init(_ run: @escaping @Sendable () -> Void) { self.run = run }
     }
 }

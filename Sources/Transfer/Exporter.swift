@@ -1,5 +1,6 @@
 import DataFormats
 import ObjectStore
+import SystemCalls
 
 /// Writes objects of a store to a file or to standard output.
 ///
@@ -39,7 +40,7 @@ package final class Exporter {
     /// The file appears completely or not at all; `-` is standard output. Throws `invalid_argument` for values that the
     /// format cannot represent and for the store's own file. Throws a `FormatError` if the file cannot be written.
     package func write(to path: String) throws -> Int {
-        if let own = storePath, isSameFile(own, path) {
+        if let own = storePath, ProcessServices.isSameFile(own, path) {
             throw StoreError(
                 .invalidArgument, "'\(path)' is the store itself; name another file to export to")
         }

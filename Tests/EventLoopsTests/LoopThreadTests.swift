@@ -1,5 +1,6 @@
 import EventLoops
 import Synchronization
+import SystemCalls
 import Testing
 
 #if canImport(Glibc)
@@ -27,7 +28,7 @@ import Testing
     @Test func `a thread has its name, shortened to the kernel's limit`() throws {
         let log = Log()
         let thread = try LoopThread(name: "zoo-3f2a5c1e-77aa") { _ in
-            log.add(LoopThread.currentKernelName)
+            log.add(ThreadIdentity.nameOfCurrent ?? "")
         }
         thread.join()
         #expect(thread.name == "zoo-3f2a5c1e-77aa")

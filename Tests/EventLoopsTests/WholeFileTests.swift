@@ -1,5 +1,6 @@
 import EventLoops
 import Glibc
+import SystemCalls
 import Testing
 
 @Suite final class WholeFileTests {

@@ -1,4 +1,5 @@
 import Foundation
+import SystemCalls
 import TestThreads
 import Testing
 
@@ -23,7 +24,7 @@ import Testing
         for _ in 0..<2000 {
             output.beginLine()
             // No other output is written now.
-            Array("> \n".utf8).withUnsafeBytes { Descriptor.write(file, $0) }
+            Descriptor.write(file, Array("> \n".utf8))
             output.endEditing()
         }
         isDone.set()

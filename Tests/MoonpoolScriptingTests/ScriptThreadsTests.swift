@@ -1,6 +1,7 @@
 import EventLoops
 import MoonpoolScripting
 import Synchronization
+import SystemCalls
 import TestThreads
 import Testing
 

@@ -2,6 +2,7 @@ import EventLoops
 import LuaHost
 import ScriptHost
 import Synchronization
+import SystemCalls
 import TestThreads
 import Testing
 

@@ -1,6 +1,7 @@
 import EventLoops
 import ObjectStore
 import ScriptHost
+import SystemCalls
 import Testing
 
 #if canImport(Glibc)

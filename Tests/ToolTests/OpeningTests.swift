@@ -1,4 +1,5 @@
 import EventLoops
+import SystemCalls
 import Testing
 
 @Suite struct OpeningTests {

@@ -1,4 +1,5 @@
 import CSQLite
+import SystemCalls
 
 #if canImport(Glibc)
     import Glibc
@@ -170,7 +171,7 @@ package final class SQLiteDatabase {
         case SQLITE_CANTOPEN, SQLITE_IOERR:
             let number = sqlite3_system_errno(handle)
             guard number != 0 else { break }
-            return FormatError("cannot use \(path): \(String(cString: strerror(number)))")
+            return FormatError("cannot use \(path): \(systemMessage(number))")
         default: break
         }
         return FormatError("\(path): \(String(cString: sqlite3_errmsg(handle)))")

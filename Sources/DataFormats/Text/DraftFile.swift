@@ -1,4 +1,5 @@
 import Synchronization
+import SystemCalls
 
 #if canImport(Glibc)
     import Glibc
@@ -82,12 +83,7 @@ final class DraftFile {
         let folder = slash.map { String(destination[...$0]) } ?? "./"
         let beginning = destination[
             (slash.map(destination.index(after:)) ?? destination.startIndex)...]
-        guard let names = opendir(folder) else { return }
-        defer { closedir(names) }
-        while let entry = readdir(names) {
-            let name = withUnsafePointer(to: &entry.pointee.d_name) {
-                $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-            }
+        for name in ProcessServices.names(in: folder) ?? [] {
             guard name.hasPrefix("\(beginning)."), name.hasSuffix(Self.ending),
                 name.utf8.count == beginning.utf8.count + 1 + Self.nameLength
                     + Self.ending.utf8.count,
@@ -160,12 +156,4 @@ package enum UnfinishedFiles {
 
     /// Removes files from the list of files to delete.
     package static func forget(_ paths: [String]) { DraftFile.forget(paths) }
-}
-
-/// Returns whether two paths refer to the same file.
-package func isSameFile(_ first: String, _ second: String) -> Bool {
-    var one = stat()
-    var other = stat()
-    return stat(first, &one) == 0 && stat(second, &other) == 0 && one.st_dev == other.st_dev
-        && one.st_ino == other.st_ino
 }

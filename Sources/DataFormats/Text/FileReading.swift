@@ -1,3 +1,5 @@
+import SystemCalls
+
 #if canImport(Glibc)
     import Glibc
 #elseif canImport(Darwin)
@@ -150,22 +152,4 @@ package final class LineReader {
             UnsafeRawPointer($0) - UnsafeRawPointer(base)
         }
     }
-}
-
-func systemMessage() -> String { String(cString: strerror(errno)) }
-
-func systemRead(_ file: Int32, _ buffer: UnsafeMutableRawPointer?, _ count: Int) -> Int {
-    #if canImport(Glibc)
-        Glibc.read(file, buffer, count)
-    #else
-        Darwin.read(file, buffer, count)
-    #endif
-}
-
-func systemWrite(_ file: Int32, _ buffer: UnsafeRawPointer?, _ count: Int) -> Int {
-    #if canImport(Glibc)
-        Glibc.write(file, buffer, count)
-    #else
-        Darwin.write(file, buffer, count)
-    #endif
 }

@@ -1,3 +1,5 @@
+import SystemCalls
+
 #if canImport(Glibc)
     import Glibc
 #elseif canImport(Darwin)
@@ -81,15 +83,7 @@ package final class FileWriter {
     }
 
     private func store(_ bytes: UnsafeRawBufferPointer) throws {
-        var rest = bytes
-        while !rest.isEmpty {
-            let written = systemWrite(descriptor, rest.baseAddress, rest.count)
-            if written < 0 {
-                if errno == EINTR { continue }
-                throw failure()
-            }
-            rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(written))
-        }
+        guard Descriptor.write(descriptor, bytes) == 0 else { throw failure() }
     }
 
     private func failure() -> FormatError {

@@ -1,3 +1,5 @@
+import SystemCalls
+
 #if canImport(Glibc)
     import Glibc
 #elseif canImport(Darwin)
@@ -65,16 +67,8 @@ package final class LineLog {
     ///
     /// Throws a `FormatError`.
     package func write(_ lines: [UInt8]) throws {
-        var start = 0
-        while start < lines.count {
-            let written = lines[start...].withUnsafeBytes {
-                systemWrite(descriptor, $0.baseAddress, $0.count)
-            }
-            if written < 0 {
-                if errno == EINTR { continue }
-                throw FormatError("cannot write \(path): \(systemMessage())")
-            }
-            start += written
+        guard Descriptor.write(descriptor, lines) == 0 else {
+            throw FormatError("cannot write \(path): \(systemMessage())")
         }
     }
 
@@ -83,15 +77,7 @@ package final class LineLog {
     /// Idempotent.
     package func close() {
         guard descriptor >= 0 else { return }
-        closeDescriptor(descriptor)
+        Descriptor.close(descriptor)
         descriptor = -1
     }
-}
-
-private func closeDescriptor(_ descriptor: Int32) {
-    #if canImport(Glibc)
-        Glibc.close(descriptor)
-    #else
-        Darwin.close(descriptor)
-    #endif
 }

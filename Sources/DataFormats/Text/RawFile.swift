@@ -1,3 +1,5 @@
+import SystemCalls
+
 #if canImport(Glibc)
     import Glibc
 #elseif canImport(Darwin)
@@ -55,12 +57,12 @@ final class RawFile {
     func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
         if position < keptCount {
             let wanted = min(buffer.count, keptCount - position)
-            let count = retrying { pread(kept, buffer.baseAddress, wanted, off_t(position)) }
+            let count = pread(kept, buffer.baseAddress, wanted, off_t(position))
             guard count > 0 else { throw failure() }
             position += count
             return count
         }
-        let count = retrying { systemRead(descriptor, buffer.baseAddress, buffer.count) }
+        let count = Descriptor.read(descriptor, into: buffer.baseAddress, buffer.count)
         guard count >= 0 else { throw failure() }
         if keepsBytes, size == nil { try keep(UnsafeRawBufferPointer(buffer).prefix(count)) }
         position += count
@@ -85,13 +87,10 @@ final class RawFile {
 
     private func keep(_ bytes: Slice<UnsafeRawBufferPointer>) throws {
         if kept < 0 { kept = try Self.makeTemporaryFile() }
-        var rest = UnsafeRawBufferPointer(rebasing: bytes)
-        while !rest.isEmpty {
-            let count = retrying { systemWrite(kept, rest.baseAddress, rest.count) }
-            guard count >= 0 else { throw Self.keepFailure() }
-            rest = UnsafeRawBufferPointer(rebasing: rest[count...])
-            keptCount += count
+        guard Descriptor.write(kept, UnsafeRawBufferPointer(rebasing: bytes)) == 0 else {
+            throw Self.keepFailure()
         }
+        keptCount += bytes.count
     }
 
     /// Creates a file without a name, which is deleted when it is closed.
@@ -114,13 +113,6 @@ final class RawFile {
         FormatError(
             "cannot keep the input in a temporary file: \(systemMessage()); set TMPDIR to a folder with "
                 + "more space, or define the class first")
-    }
-
-    private func retrying(_ call: () -> Int) -> Int {
-        while true {
-            let result = call()
-            if result >= 0 || errno != EINTR { return result }
-        }
     }
 
     private func failure() -> FormatError {

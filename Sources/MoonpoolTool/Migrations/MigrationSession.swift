@@ -4,6 +4,7 @@ import LuaHost
 import ObjectStore
 import REPL
 import ScriptHost
+import SystemCalls
 
 /// Runs a command of `lua/migrate/commands.lua` on a script's thread.
 ///

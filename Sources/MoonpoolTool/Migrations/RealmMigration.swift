@@ -2,6 +2,7 @@ import DataFormats
 import EventLoops
 import ObjectStore
 import Reference
+import SystemCalls
 import Transfer
 
 /// Creates the first migration of a folder from the schema of a Realm file.

@@ -3,6 +3,7 @@ import DataFormats
 import EventLoops
 import ObjectStore
 import Replication
+import SystemCalls
 
 /// The command `moonpool follow ADDRESS STORE`.
 struct FollowCommand: ParsableCommand {

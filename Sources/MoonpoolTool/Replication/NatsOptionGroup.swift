@@ -3,6 +3,7 @@ import DataFormats
 import EventLoops
 import ObjectStore
 import Replication
+import SystemCalls
 
 /// The options for connecting to NATS.
 struct NatsOptionGroup: ParsableArguments {

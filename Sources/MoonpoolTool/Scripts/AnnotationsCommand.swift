@@ -3,6 +3,7 @@ import DataFormats
 import EventLoops
 import ObjectStore
 import Reference
+import SystemCalls
 
 /// The command `moonpool luals [STORE]`.
 struct AnnotationsCommand: ParsableCommand {

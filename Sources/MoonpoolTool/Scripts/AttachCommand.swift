@@ -1,6 +1,7 @@
 import ArgumentParser
 import EventLoops
 import REPL
+import SystemCalls
 
 /// The command `moonpool attach PID|SOCKET`: a prompt inside a running process.
 struct AttachCommand: ParsableCommand {

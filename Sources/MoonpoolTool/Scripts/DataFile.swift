@@ -2,6 +2,7 @@ import EventLoops
 import LuaHost
 import Reference
 import ScriptHost
+import SystemCalls
 
 /// A data file that replaces a store: `moonpool people.csv` imports the file into an in-memory store.
 struct DataFile: Sendable {

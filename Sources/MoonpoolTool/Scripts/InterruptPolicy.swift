@@ -1,5 +1,6 @@
 import EventLoops
 import ScriptHost
+import SystemCalls
 
 /// Handles Ctrl-C while scripts run: the first one interrupts the scripts, and a second one within a second ends the
 /// process.

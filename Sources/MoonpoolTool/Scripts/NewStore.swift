@@ -1,5 +1,6 @@
 import EventLoops
 import ObjectStore
+import SystemCalls
 
 /// Asks for confirmation before the prompt creates a store, because the name can be misspelled.
 enum NewStore {

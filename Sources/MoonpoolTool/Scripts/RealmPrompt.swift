@@ -3,6 +3,7 @@ import EventLoops
 import LuaHost
 import ObjectStore
 import ScriptHost
+import SystemCalls
 import Transfer
 
 /// The command line `moonpool app.realm [--key KEY] [--to FILE]`: a prompt, or standard input, on a copy of a Realm

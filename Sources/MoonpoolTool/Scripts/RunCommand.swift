@@ -2,6 +2,7 @@ import EventLoops
 import LuaHost
 import REPL
 import ScriptHost
+import SystemCalls
 
 /// Runs a command line in the syntax of `lua`: a script, standard input, or a prompt.
 enum RunCommand {
@@ -31,7 +32,7 @@ enum RunCommand {
         let hasNothingElse =
             line.source == .none && !line.hasChunks && (store != nil || !line.showsVersion)
         // Output can go to a pipe, as in `moonpool | tee log`, so only the input is checked.
-        let isAtTerminal = ProcessServices.isTerminal(0)
+        let isAtTerminal = Descriptor.isTerminal(0)
         if isAtTerminal, line.isInteractive || hasNothingElse {
             if let store, data == nil, realm == nil, !NewStore.isWanted(at: store) { return 1 }
             return Prompt.run(line, store: store, realm: realm, data: data)

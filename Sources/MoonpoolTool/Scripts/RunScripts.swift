@@ -2,6 +2,7 @@ import ArgumentParser
 import EventLoops
 import REPL
 import ScriptHost
+import SystemCalls
 
 /// The command `moonpool run a.lua b.lua`: several scripts at the same time, each on its own thread.
 struct RunScripts: ParsableCommand {

@@ -2,6 +2,7 @@ import EventLoops
 import REPL
 import ScriptHost
 import Synchronization
+import SystemCalls
 
 /// Runs scripts on their own threads while the main thread waits for them and for Ctrl-C.
 enum ScriptRunner {

@@ -1,6 +1,7 @@
 import ArgumentParser
 import EventLoops
 import REPL
+import SystemCalls
 
 /// The command `moonpool transcript FILE …`.
 struct TranscriptCommand: ParsableCommand {

@@ -1,6 +1,7 @@
 import ArgumentParser
 import EventLoops
 import ObjectStore
+import SystemCalls
 import Transfer
 
 /// The command `moonpool check STORE`: verifies a store.

@@ -3,6 +3,7 @@ import DataFormats
 import EventLoops
 import ObjectStore
 import StoreBindings
+import SystemCalls
 
 /// Opens stores for commands.
 enum CommandStore {

@@ -2,6 +2,7 @@ import ArgumentParser
 import DataFormats
 import EventLoops
 import ObjectStore
+import SystemCalls
 import Transfer
 
 /// The command `moonpool export STORE FILE`.

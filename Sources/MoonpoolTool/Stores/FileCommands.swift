@@ -1,6 +1,7 @@
 import ArgumentParser
 import EventLoops
 import ObjectStore
+import SystemCalls
 
 /// The command `moonpool compact STORE`.
 struct CompactCommand: ParsableCommand {

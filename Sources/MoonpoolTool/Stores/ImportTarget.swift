@@ -1,6 +1,7 @@
 import DataFormats
 import EventLoops
 import ObjectStore
+import SystemCalls
 
 /// The store of an import; a failed import leaves no new file behind.
 struct ImportTarget {

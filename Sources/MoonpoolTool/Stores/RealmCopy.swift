@@ -2,6 +2,7 @@ import ArgumentParser
 import DataFormats
 import EventLoops
 import ObjectStore
+import SystemCalls
 import Transfer
 
 /// The options for reading a Realm file.

@@ -2,6 +2,7 @@ import ArgumentParser
 import EventLoops
 import ObjectStore
 import Reference
+import SystemCalls
 
 /// The command `moonpool schema STORE`.
 struct SchemaCommand: ParsableCommand {

@@ -3,6 +3,7 @@ import DataFormats
 import EventLoops
 import ObjectStore
 import Replication
+import SystemCalls
 import Transfer
 
 /// The command `moonpool stats STORE`.

@@ -1,4 +1,5 @@
 import EventLoops
+import SystemCalls
 
 /// Distinguishes stores from scripts.
 enum StoreFile {

@@ -2,6 +2,7 @@ import ArgumentParser
 import EventLoops
 import ObjectStore
 import REPL
+import SystemCalls
 import Transfer
 
 /// The command `moonpool studio [TARGET]`: starts the program `moonpool-studio`, which shows a store in the browser.
@@ -114,7 +115,7 @@ struct StudioCommand: ParsableCommand {
         }
         guard let target else { return words }
         let isNew = ProcessServices.size(of: target) == nil
-        if !isNew || !ProcessServices.isTerminal(0) || readOnly {
+        if !isNew || !Descriptor.isTerminal(0) || readOnly {
             if !isRealm { try StoreFiles.requireStore(target) }
         } else if !NewStore.isWanted(at: target) {
             ProcessServices.exit(1)

@@ -2,6 +2,7 @@ import ArgumentParser
 import EventLoops
 import ObjectStore
 import ScriptHost
+import SystemCalls
 import Transfer
 
 /// The command `moonpool watch STORE [QUERY]`: prints changes.

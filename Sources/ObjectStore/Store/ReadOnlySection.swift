@@ -1,10 +1,5 @@
 import Synchronization
-
-#if canImport(Glibc)
-    import Glibc
-#else
-    import Darwin
-#endif
+import SystemCalls
 
 /// Runs user code in the middle of a store operation, during which the thread must not change any store.
 ///
@@ -17,7 +12,7 @@ package enum ReadOnlySection {
     /// The number of sections that are running on all threads.
     private static let count = Atomic<Int>(0)
     /// The titles of the running sections of each thread, the innermost last.
-    private static let titles = Mutex<[UInt: [String]]>([:])
+    private static let titles = Mutex<[ThreadIdentity: [String]]>([:])
 
     /// Whether a section is running on the calling thread.
     package static var isActive: Bool { title != nil }
@@ -26,6 +21,7 @@ package enum ReadOnlySection {
     package static func run<Result>(
         _ title: String, _ body: () throws -> Result
     ) rethrows -> Result {
+        let thread = ThreadIdentity.current
         titles.withLock { $0[thread, default: []].append(title) }
         count.add(1, ordering: .relaxed)
         defer {
@@ -55,14 +51,6 @@ package enum ReadOnlySection {
 
     private static var title: String? {
         guard count.load(ordering: .relaxed) > 0 else { return nil }
-        return titles.withLock { $0[thread]?.last }
-    }
-
-    private static var thread: UInt {
-        #if canImport(Glibc)
-            UInt(pthread_self())
-        #else
-            UInt(bitPattern: pthread_self())
-        #endif
+        return titles.withLock { $0[.current]?.last }
     }
 }

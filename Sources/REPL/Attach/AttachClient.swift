@@ -2,6 +2,7 @@ import EventLoops
 import LineEditing
 import ScriptHost
 import Synchronization
+import SystemCalls
 
 /// A prompt in this terminal for a script of another process.
 package final class AttachClient {
@@ -27,7 +28,7 @@ package final class AttachClient {
                 return 1
             }
             // Some parents start their children with SIGINT blocked.
-            return try LoopThread.allowingInterrupts { () throws(LoopError) in
+            return try Signals.allowingInterrupts { () throws(LoopError) in
                 try client.run(entry, script)
             }
         } catch {

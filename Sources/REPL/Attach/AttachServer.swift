@@ -2,6 +2,7 @@ import EventLoops
 import LuaHost
 import ScriptHost
 import Synchronization
+import SystemCalls
 
 // Allows other processes of the same user to inspect a running script: `moonpool --attachable`, `moonpool attach`.
 //

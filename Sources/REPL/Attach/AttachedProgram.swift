@@ -1,5 +1,6 @@
 import EventLoops
 import Synchronization
+import SystemCalls
 
 /// A program in Lua that this process runs in a script of another process.
 package final class AttachedProgram: Sendable {

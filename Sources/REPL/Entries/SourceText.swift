@@ -1,4 +1,5 @@
 import EventLoops
+import SystemCalls
 
 /// The text of Lua files that the prompt runs.
 enum SourceText {

@@ -1,5 +1,6 @@
 import EventLoops
 import LineEditing
+import SystemCalls
 
 /// Sends the session's output to the screen, a file, or the pager.
 ///

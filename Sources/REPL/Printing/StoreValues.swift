@@ -3,6 +3,7 @@ import EventLoops
 import LuaHost
 import ObjectStore
 import StoreBindings
+import SystemCalls
 
 /// Describes values of a store for the printer: objects as records, Results and lists of objects as grids.
 ///

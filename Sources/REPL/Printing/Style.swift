@@ -1,6 +1,7 @@
 import Charts
 import EventLoops
 import LineEditing
+import SystemCalls
 
 /// Colors of the prompt and of printed values; without color sequences if colors are off.
 package struct Style: Sendable {

@@ -2,6 +2,7 @@ import EventLoops
 import LineEditing
 import LuaHost
 import Reference
+import SystemCalls
 
 /// Formats single values, as Lua literals where possible.
 enum ValueText {

@@ -4,6 +4,7 @@ import LuaHost
 import ObjectStore
 import Reference
 import StoreBindings
+import SystemCalls
 
 // What `prompt/completion.lua` reads: tokens, the types of values without running code, and the catalog of the API.
 

@@ -6,6 +6,7 @@ import Reference
 import Replication
 import ScriptHost
 import StoreBindings
+import SystemCalls
 
 /// What only the prompt's own files can use, as the table `session`.
 extension PromptModule {

@@ -2,6 +2,7 @@ import EventLoops
 import LuaHost
 import ScriptHost
 import Synchronization
+import SystemCalls
 
 /// A program in Lua that runs in a script for a host outside of it, such as the studio.
 ///

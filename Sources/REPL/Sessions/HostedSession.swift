@@ -3,6 +3,7 @@ import LineEditing
 import LuaHost
 import ScriptHost
 import Synchronization
+import SystemCalls
 
 // A prompt without a terminal, such as the console of a page in the browser. The host is a script in Lua, which receives
 // entries and shows their output.

@@ -1,6 +1,7 @@
 import EventLoops
 import ScriptHost
 import Synchronization
+import SystemCalls
 
 /// The studio of a session: the program `moonpool-studio`, which attaches to the script of the session.
 final class StudioProcess: Sendable {

@@ -1,6 +1,7 @@
 import EventLoops
 import LineEditing
 import Synchronization
+import SystemCalls
 
 /// Records a session as a picture: prompts, entries with their syntax colors, and output.
 ///

@@ -1,6 +1,7 @@
 import EventLoops
 import LineEditing
 import Synchronization
+import SystemCalls
 
 /// Records a session as text that `moonpool transcript` runs again.
 ///

@@ -3,6 +3,7 @@ import LuaHost
 import ObjectStore
 import Reference
 import StoreBindings
+import SystemCalls
 
 /// Finds the text of a Lua function in the source of its chunk.
 struct FunctionText {

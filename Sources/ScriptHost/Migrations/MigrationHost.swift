@@ -4,6 +4,7 @@ import LuaHost
 import ObjectStore
 import Reference
 import StoreBindings
+import SystemCalls
 
 /// The primitives of the Lua files in `lua/migrate`, which contain the commands of `moonpool migrate` and the functions
 /// of `moonpool.migrate`: the table `host` of these files.
@@ -408,7 +409,7 @@ package final class MigrationHost {
             return .nil
         }
         add("can_ask") { _, _ in
-            .boolean(ProcessServices.isTerminal(0) && ProcessServices.isTerminal(2))
+            .boolean(Descriptor.isTerminal(0) && Descriptor.isTerminal(2))
         }
         add("program") { _, _ in .optional(ChildProcesses.thisProgram) }
         // run_programs(commands, jobs, next, ended): runs the commands whose index next() returns.

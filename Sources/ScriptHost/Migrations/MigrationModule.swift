@@ -3,6 +3,7 @@ import LuaHost
 import ObjectStore
 import Reference
 import StoreBindings
+import SystemCalls
 
 /// The functions of `moonpool.migrate`, which correspond to the command `moonpool migrate`.
 ///

@@ -2,6 +2,7 @@ import EventLoops
 import LuaHost
 import ObjectStore
 import StoreBindings
+import SystemCalls
 
 /// An open store with its record of migrations, as a value of the Lua files.
 final class MigrationStore {

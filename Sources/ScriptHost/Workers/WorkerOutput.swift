@@ -1,5 +1,6 @@
 import EventLoops
 import LuaHost
+import SystemCalls
 
 extension ScriptContext {
     /// Replaces `print` by a function that writes each call in one piece, because several threads share the output.

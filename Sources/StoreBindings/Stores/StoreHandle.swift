@@ -1,5 +1,6 @@
 import LuaHost
 import ObjectStore
+import SystemCalls
 import Transfer
 
 /// A store for scripts, with the Lua classes of its objects.
@@ -99,7 +100,8 @@ package final class StoreHandle {
 
     func isAt(_ location: StoreConfiguration.Location) -> Bool {
         switch (options.location, location) {
-        case (.file(let a), .file(let b)): a == b || FileIdentity(a).isSame(as: FileIdentity(b))
+        case (.file(let a), .file(let b)):
+            a == b || ProcessServices.isSameFile(a, b)
         default: options.location == location
         }
     }

@@ -27,7 +27,7 @@ extension ProcessServices {
         #else
             let result = Darwin.rename(path, newPath)
         #endif
-        return result == 0 ? nil : String(cString: strerror(errno))
+        return result == 0 ? nil : systemMessage()
     }
 
     /// Returns whether a path leads to a regular file, and not to a pipe, a folder or a device.
@@ -57,13 +57,10 @@ extension ProcessServices {
         var bytes: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: min(limit, 64 << 10))
         while bytes.count < limit {
-            let count = systemRead(file, &buffer, buffer.count)
+            let count = Descriptor.read(file, into: &buffer, buffer.count)
             if count == 0 { return bytes }
-            if count > 0 {
-                bytes += buffer[..<min(count, limit - bytes.count)]
-            } else if errno != EINTR {
-                throw .system(errno)
-            }
+            guard count > 0 else { throw .system(errno) }
+            bytes += buffer[..<min(count, limit - bytes.count)]
         }
         return bytes
     }
@@ -76,17 +73,17 @@ extension ProcessServices {
     ) -> String? {
         let flags = O_WRONLY | O_CREAT | O_CLOEXEC | (appending ? O_APPEND : O_TRUNC)
         let file = open(path, flags, isPrivate ? 0o600 : 0o644)
-        guard file >= 0 else { return String(cString: strerror(errno)) }
+        guard file >= 0 else { return systemMessage() }
         defer { close(file) }
-        let code = systemWriteAll(file, Array(text.utf8))
-        return code == 0 ? nil : String(cString: strerror(code))
+        let code = Descriptor.write(file, Array(text.utf8))
+        return code == 0 ? nil : systemMessage(code)
     }
 
     /// Creates a folder in an existing one, unless the new folder already exists.
     ///
     /// Returns the system's message after a failure.
-    package static func makeFolder(_ path: String) -> String? {
-        mkdir(path, 0o777) == 0 || errno == EEXIST ? nil : String(cString: strerror(errno))
+    package static func makeFolder(_ path: String, isPrivate: Bool = false) -> String? {
+        mkdir(path, isPrivate ? 0o700 : 0o777) == 0 || errno == EEXIST ? nil : systemMessage()
     }
 
     /// Creates a folder without access for other users, in `$TMPDIR` or `/tmp`.
@@ -129,6 +126,20 @@ extension ProcessServices {
         return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFSOCK
     }
 
+    /// Returns whether two paths lead to the same file; false if either does not exist.
+    package static func isSameFile(_ first: String, _ second: String) -> Bool {
+        var one = stat()
+        var other = stat()
+        return stat(first, &one) == 0 && stat(second, &other) == 0 && one.st_dev == other.st_dev
+            && one.st_ino == other.st_ino
+    }
+
+    /// Returns whether a path leads to a folder.
+    package static func isFolder(_ path: String) -> Bool {
+        var status = stat()
+        return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
+    }
+
     /// Returns whether a file may exist at the path.
     ///
     /// Also returns true if this process has no permission to check.
@@ -154,4 +165,25 @@ extension ProcessServices {
 
     /// Removes a file if it exists.
     package static func remove(_ path: String) { unlink(path) }
+}
+
+/// The reason why a file was not read completely.
+package enum UnreadFile: Error {
+    /// The system's error number (`errno`).
+    case system(Int32)
+    /// The file is larger than this number of bytes.
+    case tooLong(Int)
+
+    /// The system's message, such as "No such file or directory", or the message that the file is too long.
+    package var reason: String {
+        switch self {
+        case .system(let number): systemMessage(number)
+        case .tooLong(let limit): "it is longer than \(limit >> 20) MiB"
+        }
+    }
+
+    /// Whether the file does not exist.
+    package var isMissing: Bool {
+        if case .system(ENOENT) = self { true } else { false }
+    }
 }
