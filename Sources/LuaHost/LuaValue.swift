@@ -1,3 +1,7 @@
+import CLuaShims
+import MemoryAccounts
+import Synchronization
+
 /// Any Lua value.
 ///
 /// Collectable values are references: they keep the value alive, and are equal if they refer to the same value.
@@ -89,4 +93,169 @@ extension LuaValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral,
     package init(booleanLiteral value: Bool) { self = .boolean(value) }
     /// Creates `nil`.
     package init(nilLiteral: ()) { self = .nil }
+}
+
+/// A Lua string: bytes, which are not necessarily UTF-8 text.
+public struct LuaString: Hashable, Sendable, ExpressibleByStringLiteral, CustomStringConvertible {
+    /// The bytes of the string.
+    public var bytes: [UInt8]
+
+    /// Creates a string of these bytes.
+    public init(bytes: [UInt8]) { self.bytes = bytes }
+    /// Creates a string from the UTF-8 bytes of a Swift string.
+    public init(_ text: String) { bytes = Array(text.utf8) }
+    /// Creates a string from the UTF-8 bytes of a literal.
+    public init(stringLiteral value: String) { self.init(value) }
+
+    /// The text; nil if the bytes are not UTF-8.
+    public var text: String? { String(validating: bytes, as: UTF8.self) }
+    /// The text with invalid UTF-8 replaced, for messages only.
+    public var description: String { String(decoding: bytes, as: UTF8.self) }
+}
+
+/// Keeps a Lua table, function, userdata or coroutine alive.
+///
+/// Can be released on any thread.
+package final class LuaReference: @unchecked Sendable {
+    // Sendable because both fields are constant and only the state's own thread uses them. `deinit` only adds the slot
+    // to a list that is protected by a lock.
+    let home: LuaHome
+    let slot: Int32
+
+    init(home: LuaHome, slot: Int32) {
+        self.home = home
+        self.slot = slot
+    }
+
+    deinit { home.give(back: slot) }
+
+    /// Returns the open state of this reference.
+    func state() throws(LuaError) -> LuaState {
+        guard let state = home.state else { throw LuaError.closed }
+        return state
+    }
+}
+
+/// The shared part of a state that its references keep alive: whether the state is open, and the slots to free.
+final class LuaHome: @unchecked Sendable {
+    // Sendable because `freed` is protected by its lock and the other fields are used on the state's thread only.
+    private let freed = Mutex<[Int32]>([])
+    private let waiting = Atomic<Bool>(false)
+    let account: MemoryAccount?
+    private(set) var isOpen = false
+    private unowned(unsafe) var owner: LuaState?  // because LuaState clears it in its deinit
+    private var closing = false
+
+    init(account: MemoryAccount?) { self.account = account }
+
+    var state: LuaState? { isOpen ? owner : nil }
+
+    /// Returns the memory account of a state's owner, as the shims know it.
+    static func account(_ owner: UnsafeRawPointer?) -> MemoryAccount? {
+        guard let owner else { return nil }
+        return Unmanaged<LuaHome>.fromOpaque(owner).takeUnretainedValue().account
+    }
+
+    func open(_ state: LuaState) {
+        owner = state
+        isOpen = true
+    }
+
+    func willClose() { closing = true }
+
+    func didClose() {
+        isOpen = false
+        owner = nil
+    }
+
+    func give(back slot: Int32) {
+        freed.withLock { $0.append(slot) }
+        waiting.store(true, ordering: .releasing)
+    }
+
+    /// Frees the slots of released references; call it on the state's thread.
+    func drain() {
+        guard waiting.load(ordering: .acquiring), let owner, !closing else { return }
+        waiting.store(false, ordering: .relaxed)
+        let slots = freed.withLock { list in
+            defer { list.removeAll(keepingCapacity: true) }
+            return list
+        }
+        for slot in slots { shim_unreference(owner.main, slot) }
+    }
+}
+
+/// A reference to a coroutine.
+///
+/// Equality is identity.
+package struct LuaCoroutine: Hashable, Sendable {
+    let reference: LuaReference
+
+    /// The status of a coroutine.
+    package enum Status: Int32, Sendable {
+        case suspended, running, normal, dead
+    }
+
+    /// The status that `coroutine.status` returns.
+    package var status: Status {
+        guard let state = reference.home.state else { return .dead }
+        let L = state.stack
+        state.push(reference, on: L)
+        defer { shim_settop(L, shim_top(L) - 1) }
+        guard let thread = shim_to_thread(L, -1) else { return .dead }
+        return Status(rawValue: shim_thread_status(L, thread)) ?? .dead
+    }
+
+    /// Returns whether both refer to the same coroutine.
+    package static func == (a: LuaCoroutine, b: LuaCoroutine) -> Bool {
+        a.reference.isSame(as: b.reference)
+    }
+    /// Hashes the identity of the coroutine.
+    package func hash(into hasher: inout Hasher) { hasher.combine(reference.address) }
+}
+
+/// A stream that replaces a standard stream of a state's `io` and writes to the host.
+///
+/// It must outlive the state, whose finalizers can still write.
+package final class LuaStream {
+    /// The stream to replace.
+    package enum Kind {
+        /// The stream `io.stdout`, which `io.write` uses.
+        case output
+        /// The stream `io.stderr`.
+        case error
+    }
+
+    private let write: ([UInt8]) -> Void
+    private var stream: UnsafeMutableRawPointer?
+
+    fileprivate init(_ write: @escaping ([UInt8]) -> Void) {
+        self.write = write
+        // The owner closes the stream.
+        stream = shim_open_stream(
+            { context, bytes, count in
+                guard let context else { return }
+                Unmanaged<LuaStream>.fromOpaque(context).takeUnretainedValue()
+                    .write([UInt8](UnsafeRawBufferPointer(start: bytes, count: count)))
+            }, Unmanaged.passUnretained(self).toOpaque())
+    }
+
+    deinit { stream.map(shim_close_stream) }
+
+    fileprivate func use(_ kind: Kind, on L: OpaquePointer) -> Bool {
+        guard let stream else { return false }
+        return shim_use_stream(L, stream, kind == .error)
+    }
+}
+
+extension LuaState {
+    /// Replaces a standard stream of `io`; returns nil if there is not enough memory.
+    ///
+    /// `write` is called on the state's thread, for each piece that a script writes.
+    package func useStream(
+        _ kind: LuaStream.Kind, write: @escaping ([UInt8]) -> Void
+    ) -> LuaStream? {
+        let stream = LuaStream(write)
+        return stream.use(kind, on: stack) ? stream : nil
+    }
 }

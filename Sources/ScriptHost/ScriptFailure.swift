@@ -1,6 +1,8 @@
+import EventLoops
 import LuaHost
 import MemoryAccounts
 import ObjectStore
+import SystemCalls
 
 /// An error in a script, for its host.
 public struct ScriptFailure: Error, Sendable, CustomStringConvertible {
@@ -84,4 +86,84 @@ public struct ScriptFunctionError: Error, Hashable, ScriptError {
     package var scriptCode: String { code.rawValue }
     /// The message.
     package var scriptMessage: String { message }
+}
+
+/// An error or a warning of a script outside of its main chunk, formatted for output.
+public struct ScriptReport: Sendable {
+    /// The origin of the error, such as `observer 'totals'` or `timer (zoo.lua:12)`.
+    ///
+    /// Empty for a warning and for the total time limit.
+    public let source: String
+    /// The error in one line: `zoo.lua:14: attempt to index a nil value`.
+    public let message: String
+    /// The call stack at the raising code; nil if there is none.
+    public let traceback: String?
+    /// The lines of the script around the source location, with a mark; nil if they are not available.
+    public let excerpt: String?
+    /// The complete report: message, excerpt and traceback, with a line break at the end.
+    public let text: String
+
+    init(program: String, source: String, message: String, traceback: String?, excerpt: String?) {
+        self.source = source
+        self.message = message
+        self.traceback = traceback
+        self.excerpt = excerpt
+        var lines = [
+            source.isEmpty
+                ? "\(program): \(message)" : "\(program): error in \(source): \(message)"
+        ]
+        if let excerpt { lines.append(excerpt) }
+        if let traceback { lines.append(traceback) }
+        text = lines.joined(separator: "\n") + "\n"
+    }
+
+    /// Creates a report about behavior that the author of the script may not expect; it is not an error.
+    init(hint: String, program: String) {
+        source = ""
+        message = hint
+        traceback = nil
+        excerpt = nil
+        text = "\(program): hint: \(hint)\n"
+    }
+
+    /// Creates a report of a Lua warning, in the format of `lua`.
+    init(warning: String) {
+        source = ""
+        message = warning
+        traceback = nil
+        excerpt = nil
+        text = "Lua warning: \(warning)\n"
+    }
+}
+
+/// Excerpts of a script around the source location in a message.
+enum SourceExcerpt {
+    /// Returns the source location at the start of a message: `zoo.lua:12: text`.
+    static func location(in message: String) -> (path: String, line: Int)? {
+        // A path can contain colons, so the location ends at the first `:digits:`.
+        let parts = message.split(separator: ":", omittingEmptySubsequences: false)
+        for index in parts.indices.dropFirst() where index + 1 < parts.endIndex {
+            if let line = Int(parts[index]), line > 0 {
+                return (parts[..<index].joined(separator: ":"), line)
+            }
+        }
+        return nil
+    }
+
+    /// Returns up to three lines, with a mark at the line of the message; nil if the message names no readable file.
+    static func of(_ message: String) -> String? {
+        guard let (path, line) = location(in: message),
+            let bytes = ProcessServices.read(path, limit: 4 << 20), !bytes.contains(0)
+        else { return nil }
+        let lines = String(decoding: bytes, as: UTF8.self)
+            .split(separator: "\n", omittingEmptySubsequences: false)
+        guard lines.indices.contains(line - 1) else { return nil }
+        let numbers = max(1, line - 1)...min(lines.count, line + 1)
+        let width = "\(numbers.upperBound)".count
+        return numbers.filter { $0 == line || !lines[$0 - 1].isEmpty }.map { number in
+            let label = "\(number)"
+            let padding = String(repeating: " ", count: width - label.count)
+            return "  \(number == line ? ">" : " ") \(padding)\(label) | \(lines[number - 1])"
+        }.joined(separator: "\n")
+    }
 }

@@ -142,3 +142,102 @@ final class FieldTable {
         classSchema.properties[position].isBacklinks
     }
 }
+
+/// Converts names of tables and columns to names of classes and properties.
+enum SchemaNames {
+    /// Converts `order_items` to `OrderItems`.
+    static func className(_ table: String) -> String {
+        let words = table.unicodeScalars.split { !isWordPart($0) || $0 == "_" }
+        let name = words.map { word in
+            let text = String(String.UnicodeScalarView(word))
+            return text.prefix(1).uppercased() + text.dropFirst()
+        }.joined()
+        let isUpper = name.unicodeScalars.first?.properties.isUppercase ?? false
+        return limited(isUpper ? name : "Table" + name)
+    }
+
+    /// Returns whether a property can have this name.
+    static func isName(_ name: String) -> Bool {
+        guard let first = name.unicodeScalars.first, !("0"..."9").contains(first) else {
+            return false
+        }
+        return name.utf8.count <= 200 && name.unicodeScalars.allSatisfy(isWordPart)
+    }
+
+    /// Converts `unit price` to `unit_price`.
+    static func property(_ column: String) -> String {
+        var name = String.UnicodeScalarView()
+        for scalar in column.unicodeScalars { name.append(isWordPart(scalar) ? scalar : "_") }
+        let isDigit = name.first.map { ("0"..."9").contains($0) } ?? true
+        return limited((isDigit ? "_" : "") + String(name))
+    }
+
+    /// Converts `owner_id` and `ownerId` to `owner`; nil for other names.
+    static func linkName(_ property: String) -> String? {
+        for suffix in ["_id", "_ID", "Id", "ID"]
+        where property.hasSuffix(suffix) && property.count > suffix.count {
+            let name = String(property.dropLast(suffix.count))
+            return name.hasSuffix("_") ? nil : name
+        }
+        return nil
+    }
+
+    private static func isWordPart(_ scalar: Unicode.Scalar) -> Bool {
+        scalar == "_" || scalar.properties.isAlphabetic || ("0"..."9").contains(scalar)
+    }
+
+    private static func limited(_ name: String) -> String {
+        var name = name
+        while name.utf8.count > 200 { name.removeLast() }
+        return name
+    }
+}
+
+/// The rules of a property as constraints of its column, as far as SQL can express them exactly.
+///
+/// A constraint never refuses a value that the store accepts. Lua patterns, and numbers and dates that the database
+/// stores or compares in another form, have no constraint.
+struct RuleConstraints {
+    let property: Property
+    /// The quoted name of the column.
+    let column: String
+    /// The type of an array column; nil for single values.
+    var arrayType: String?
+    /// Returns the literal of a value that the database compares as the store does; nil if there is none.
+    let literal: (Value) -> String?
+
+    /// The conditions that all values fulfill; NULL passes each of them.
+    var checks: [String] {
+        let rules = property.rules
+        var checks: [String] = []
+        for (limit, comparison) in [(rules.minimum, "<="), (rules.maximum, ">=")] {
+            guard let limit = limit.flatMap(literal) else { continue }
+            checks.append("\(limit) \(comparison) \(arrayType == nil ? column : "ALL (\(column))")")
+        }
+        let allowed = rules.allowed.filter { $0 != .null }
+        let literals = allowed.compactMap(literal)
+        if !allowed.isEmpty, literals.count == allowed.count {
+            let list = literals.joined(separator: ", ")
+            checks.append(
+                arrayType.map { "array_remove(\(column), NULL) <@ ARRAY[\(list)]::\($0)" }
+                    ?? "\(column) IN (\(list))")
+        }
+        return checks.map { "CHECK (\($0))" }
+    }
+
+    /// Returns whether a number has so few digits that every database reads it as the same double.
+    static func isShort(_ number: Double) -> Bool {
+        let digits = number.description.utf8.count { $0 >= UInt8(ascii: "0") }
+        return number.isFinite && digits <= 15
+            && !number.description.utf8.contains(UInt8(ascii: "e"))
+    }
+}
+
+extension ClassSchema {
+    /// The indexes that a table of the class has: the names of properties, and whether their values are unique.
+    var tableIndexes: [(names: [String], isUnique: Bool)] {
+        properties.filter { ($0.isIndexed || $0.rules.isUnique) && !$0.isPrimary }
+            .map { ([$0.name], $0.rules.isUnique) }
+            + indexes.map { ($0.properties, $0.isUnique) }
+    }
+}

@@ -145,3 +145,180 @@ package struct ImportReport: Sendable, Equatable {
     /// Notes about data that was converted or omitted because a store has no equivalent, such as composite keys.
     package var notes: [String] = []
 }
+
+/// An option of an import or export, and what it acts on.
+///
+/// This is the only place that decides whether an option has an effect. An option without an effect is an error, on the
+/// command line and in Lua.
+struct OptionScope<Options> {
+    private let name: String
+    private let formats: Set<TransferFormat>
+    private let isGiven: (Options) -> Bool
+    private let needed: (name: String, isGiven: (Options) -> Bool)?
+
+    /// Declares an option; `needs` is another option without which it has no effect.
+    init(
+        _ name: String, _ formats: Set<TransferFormat>,
+        needs needed: (String, (Options) -> Bool)? = nil, isGiven: @escaping (Options) -> Bool
+    ) {
+        self.name = name
+        self.formats = formats
+        self.needed = needed
+        self.isGiven = isGiven
+    }
+
+    /// Throws `invalid_argument` for a given option without an effect; `action` is `import` or `export`.
+    static func check(
+        _ options: Options, _ scopes: [Self], _ action: String, of format: TransferFormat
+    ) throws {
+        for scope in scopes where scope.isGiven(options) {
+            guard scope.formats.contains(format) else {
+                let formats = TransferFormat.allCases.filter(scope.formats.contains)
+                throw StoreError(
+                    .invalidArgument,
+                    "the option '\(scope.name)' has no effect on the \(action) of \(format.rawValue), only of "
+                        + formats.map(\.rawValue).joined(separator: ", "))
+            }
+            if let needed = scope.needed, !needed.isGiven(options) {
+                throw StoreError(
+                    .invalidArgument,
+                    "the option '\(scope.name)' has no effect without '\(needed.name)'")
+            }
+        }
+    }
+}
+
+extension Set<TransferFormat> {
+    /// Comma-separated and tab-separated values.
+    static let csv: Set = [.csv, .tsv]
+    /// The formats of text files.
+    static let texts: Set = [.jsonLines, .json, .geoJSON, .csv, .tsv, .lua]
+    static let databases: Set = [.sqlite, .realm, .postgres]
+}
+
+extension ImportOptions {
+    /// Returns the class name for a table of a database; nil for a table that is omitted.
+    func className(ofTable table: String, usually name: String) -> String? {
+        if let given = classNames[table] { return given.isEmpty ? nil : given }
+        let isWanted = tables.isEmpty || tables.contains(table) || tables.contains(name)
+        return isWanted ? name : nil
+    }
+
+    /// Returns the names by which the options can map the columns of a table.
+    static func fields(_ table: String, _ columns: [String]) -> [String] {
+        columns.flatMap { [$0, "\(table).\($0)"] }
+    }
+
+    /// Throws `invalid_argument` if a table that the options name does not exist, or if no table is imported.
+    ///
+    /// `existing` are the names of all tables, `classNames` are the classes of the imported ones.
+    func checkTables(
+        _ existing: [String], importing classNames: [String], from database: String
+    ) throws {
+        let wanted = tables.filter { !classNames.contains($0) } + self.classNames.keys
+        for name in wanted where !existing.contains(name) {
+            throw StoreError(
+                .invalidArgument,
+                "there is no table '\(name)'\(NearestName.hint(for: name, among: existing))")
+        }
+        guard classNames.isEmpty else { return }
+        throw StoreError(.invalidArgument, "\(database) has no table to import")
+    }
+
+    /// Returns the positions of the collections that have tables of their own: an updated object must not keep elements
+    /// that are not in these tables.
+    func collectionsToEmpty(
+        _ collections: [Property], of table: String, in classSchema: ClassSchema
+    ) -> [Int] {
+        guard isUpsert else { return [] }
+        return collections.filter { !$0.isMap }.compactMap {
+            classSchema.position(of: property(of: $0.name, in: table) ?? $0.name)
+        }
+    }
+}
+
+extension Importer {
+    /// Returns the fields of the class of a table.
+    ///
+    /// Throws ``FormatError`` for an embedded class.
+    func fields(ofTableClass className: String) throws -> FieldTable {
+        let fields = try fields(of: className)
+        guard !fields.classSchema.isEmbedded else {
+            throw FormatError("'\(className)' is embedded: its objects are part of their owners")
+        }
+        return fields
+    }
+}
+
+/// A format for exports and imports.
+package enum TransferFormat: String, CaseIterable, Sendable {
+    /// JSON Lines, with one object on each line.
+    case jsonLines = "jsonl"
+    /// One JSON text.
+    case json
+    /// The features of a GeoJSON collection; import only.
+    case geoJSON = "geojson"
+    /// Comma-separated values, with one class per file.
+    case csv
+    /// Tab-separated values, with one class per file.
+    case tsv
+    /// A SQLite database with one table per class.
+    case sqlite
+    /// Lua source that contains only data.
+    case lua
+    /// A Realm database; import only.
+    case realm
+    /// A PostgreSQL database with one table per class; the path is its address.
+    case postgres
+
+    /// Returns the format for the extension of a path, ignoring `.gz` and `.zst`.
+    ///
+    /// Returns JSON Lines for `-`, which is standard input or output, and for a pipe without a known extension. Throws `invalid_argument` with the known
+    /// extensions.
+    package init(path: String) throws {
+        guard path != "-" else {
+            self = .jsonLines
+            return
+        }
+        guard !PostgresAddress.isAddress(path) else {
+            self = .postgres
+            return
+        }
+        var parts = (path.split(separator: "/").last ?? "").split(separator: ".")
+        if let last = parts.last?.lowercased(), last == "gz" || last == "zst" { parts.removeLast() }
+        switch parts.last?.lowercased() {
+        case "jsonl", "ndjson": self = .jsonLines
+        case "json": self = .json
+        case "geojson": self = .geoJSON
+        case "csv": self = .csv
+        case "tsv", "tab": self = .tsv
+        case "sqlite", "sqlite3", "db": self = .sqlite
+        case "lua": self = .lua
+        case "realm": self = .realm
+        case _ where FileReader.isPipe(path): self = .jsonLines
+        default:
+            throw StoreError(
+                .invalidArgument,
+                "the extension of '\(path)' is not a known format; use .jsonl, .json, .geojson, .csv, .tsv, "
+                    + ".sqlite, .lua or, to import, .realm, or the address postgres://…, or specify it with --format (in Lua, format = …)"
+            )
+        }
+    }
+
+    /// Whether the format is a database, whose errors contain tables instead of lines.
+    var isDatabase: Bool { self == .sqlite || self == .realm || self == .postgres }
+
+    /// Creates the format with this name.
+    ///
+    /// Throws `invalid_argument` with the known names.
+    package init(name: String) throws {
+        guard let format = Self(rawValue: name.lowercased()) else {
+            let known = Self.allCases.map(\.rawValue)
+            throw StoreError(
+                .invalidArgument,
+                "unknown format '\(name)'\(NearestName.hint(for: name, among: known)); "
+                    + "use \(known.joined(separator: ", "))")
+        }
+        self = format
+    }
+}

@@ -204,3 +204,81 @@ final class IndexBlocks<Value: IndexedValue> {
         threshold = 0
     }
 }
+
+/// The addresses of the blocks of an index in the map, in order, so that a lookup searches an array instead of a tree.
+///
+/// They are valid as long as the transaction's pages.
+struct IndexDirectory<Value: IndexedValue> {
+    private var bounds = GrowableBuffer<Value>()
+    private var blocks = GrowableBuffer<UnsafeRawBufferPointer>()
+
+    var count: Int {
+        @inline(__always) get { bounds.count }
+    }
+
+    func deallocate() {
+        bounds.deallocate()
+        blocks.deallocate()
+    }
+
+    mutating func append(_ bound: Value, _ block: UnsafeRawBufferPointer) {
+        bounds.append(bound)
+        blocks.append(block)
+    }
+
+    /// Returns a block; nil if its bytes are damaged.
+    @inline(__always)
+    func block(_ index: Int) -> Value.Block? { Value.Block(blocks[index]) }
+
+    /// Returns the last block that begins at or before a target, or the first block: the entries of the value begin in
+    /// it or in the next one.
+    @inline(__always)
+    func index(for target: Value, hint: Int) -> Int {
+        // Consecutive lookups mostly use the same block or the next one.
+        if hint < count, isAtOrBefore(hint, target) {
+            if hint &+ 1 == count || !isAtOrBefore(hint &+ 1, target) { return hint }
+            if hint &+ 2 == count || !isAtOrBefore(hint &+ 2, target) { return hint &+ 1 }
+        }
+        var low = 0
+        var length = count
+        while length > 1 {
+            let half = length &>> 1
+            low = isAtOrBefore(low &+ half, target) ? low &+ half : low
+            length &-= half
+        }
+        return low
+    }
+
+    @inline(__always)
+    private func isAtOrBefore(_ index: Int, _ target: Value) -> Bool {
+        Value.BlockKey.isAtOrBefore(bounds[index], target)
+    }
+}
+
+/// The LMDB table that several indexes of one snapshot share, and whether the addresses of its pages are still valid.
+///
+/// There is one object for each snapshot and table of index blocks. Any write to the table may move the blocks of its
+/// other indexes, so all directories are valid only for a generation number that every write increments.
+final class IndexPages {
+    let blocks: Table
+    private let counter: UnsafeMutablePointer<UInt64>
+
+    /// Creates the pages of a table for one snapshot.
+    init(_ blocks: Table) {
+        self.blocks = blocks
+        counter = .allocate(capacity: 1)
+        counter.initialize(to: 1)
+    }
+
+    deinit { counter.deallocate() }
+
+    /// Invalidates the addresses of blocks in all indexes of the table.
+    ///
+    /// Takes constant time.
+    ///
+    /// Call it after the snapshot has moved to a version in which the table may differ, at the beginning and the end of
+    /// a write, and after other writes to the table.
+    func invalidate() { counter.pointee &+= 1 }
+
+    @inline(__always) var generation: UInt64 { counter.pointee }
+}

@@ -181,3 +181,328 @@ protocol IndexBlockKey {
     /// Returns whether a block with this bound begins at or before the first entry of a value.
     static func isAtOrBefore(_ bound: Value, _ target: Value) -> Bool
 }
+
+/// An entry of an index of integers.
+typealias IntEntry = IndexEntry<Int64>
+
+extension IndexEntry: Equatable, Comparable where Value == Int64 {
+    @inline(__always)
+    static func == (left: IntEntry, right: IntEntry) -> Bool {
+        left.value == right.value && left.key == right.key
+    }
+
+    @inline(__always)
+    static func < (left: IntEntry, right: IntEntry) -> Bool {
+        left.value < right.value || (left.value == right.value && left.key < right.key)
+    }
+
+    static var least: IntEntry { IntEntry(value: .min, key: .min) }
+}
+
+extension Int64: IndexedValue {
+    typealias Block = IntBlock
+    typealias BlockKey = IntIndexKey
+
+    static var least: Int64 { .min }
+
+    // Sorting copies the changes, so they can take twice these limits.
+    static var pendingLimits: PendingLimits {
+        PendingLimits(ascending: 2 << 20, least: 16 << 20, greatest: 32 << 20)
+    }
+
+    @inline(__always)
+    func compare(_ other: Int64) -> Int { self < other ? -1 : (self == other ? 0 : 1) }
+
+    @inline(__always)
+    var hash: UInt64 {
+        // The upper bits of the product depend on all bits of the value; tables use the lower bits of the hash.
+        let product = UInt64(bitPattern: self) &* 0x9E37_79B9_7F4A_7C15
+        return product ^ product &>> 32
+    }
+
+    @inline(__always)
+    func copied(to arena: inout BytesArena) -> Int64 { self }
+
+    static func sort(_ changes: UnsafeMutableBufferPointer<IndexChange<Int64>>) {
+        EntrySort.sort(changes)
+    }
+}
+
+/// One entry of a sorted index: a value and the row that has it.
+///
+/// Entries are ordered by value, then by key.
+struct IndexEntry<Value: IndexedValue>: BitwiseCopyable {
+    var value: Value
+    var key: Int64
+
+    /// Compares two entries: negative if this one precedes, zero if they are equal, otherwise positive.
+    @inline(__always)
+    func compare(_ other: IndexEntry) -> Int {
+        let order = value.compare(other.value)
+        if order != 0 { return order }
+        return key < other.key ? -1 : (key == other.key ? 0 : 1)
+    }
+}
+
+/// A change to an index entry that is not merged into the blocks yet.
+struct IndexChange<Value: IndexedValue>: BitwiseCopyable {
+    var entry: IndexEntry<Value>
+    /// The number of added entries: +1 for an insertion, -1 for a removal; in ``ChangeSums``, a sum of these.
+    var change: Int32
+    /// The log position + 1 of the previous change of the same value, or 0.
+    var previous: UInt32 = 0
+}
+
+extension IndexChange {
+    /// Writes sorted entries with sorted changes applied, without removed entries.
+    static func apply(
+        _ changes: UnsafeBufferPointer<Self>, to old: GrowableBuffer<IndexEntry<Value>>,
+        into new: inout GrowableBuffer<IndexEntry<Value>>
+    ) {
+        var index = 0
+        for change in changes {
+            let from = index
+            while index < old.count, old[index].compare(change.entry) < 0 { index &+= 1 }
+            new.append(contentsOf: UnsafeBufferPointer(start: old.base + from, count: index - from))
+            var count = Int(change.change)
+            while index < old.count, old[index].compare(change.entry) == 0 {
+                count &+= 1
+                index &+= 1
+            }
+            while count > 0 {
+                new.append(change.entry)
+                count &-= 1
+            }
+        }
+        new.append(
+            contentsOf: UnsafeBufferPointer(start: old.base + index, count: old.count - index))
+    }
+
+    /// Returns the first of the sorted changes, from an index on, that is at least a bound, by exponential search.
+    static func firstIndex(
+        in changes: UnsafeBufferPointer<Self>, from start: Int,
+        notBelow isBelow: (IndexEntry<Value>) -> Bool
+    ) -> Int {
+        var low = start
+        var step = 1
+        while low + step <= changes.count, isBelow(changes[low + step - 1].entry) {
+            low += step
+            step *= 2
+        }
+        var high = Swift.min(low + step, changes.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if isBelow(changes[middle].entry) { low = middle + 1 } else { high = middle }
+        }
+        return low
+    }
+}
+
+/// The keys of index blocks: table and column, two bytes each, most significant first, then the value in the order of
+/// the index.
+enum IndexKey {
+    static let prefixBytes = 4
+    /// The number of the first full-text index; the column's number is added to it.
+    static let terms = ColumnID.limit
+    /// The number of the first composite index; the index's own number is added to it.
+    static let composites = 2 * ColumnID.limit
+
+    /// Returns the first four bytes of all keys of a column, in memory order.
+    static func prefix(_ table: TableID, _ column: ColumnID) -> UInt32 {
+        (table.rawValue << 16 | UInt32(truncatingIfNeeded: column.rawValue)).bigEndian
+    }
+
+    /// Returns the prefix that follows all keys of a column.
+    static func following(_ prefix: UInt32) -> UInt32 {
+        (UInt32(bigEndian: prefix) &+ 1).bigEndian
+    }
+
+    static func isEqual(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Bool {
+        left.count == right.count
+            && BytesView(left).compare(BytesView(right)) == 0
+    }
+
+    @inline(__always)
+    static func hasPrefix(_ key: UnsafeRawBufferPointer, _ prefix: UInt32) -> Bool {
+        key.count >= prefixBytes && key.loadUnaligned(as: UInt32.self) == prefix
+    }
+}
+
+/// The keys of blocks of an index of integers, and of chunks of lists: two integers in 20 bytes.
+///
+/// The key of a new block is its first entry.
+struct IntIndexKey: IndexBlockKey {
+    static let bytes = 20
+    private static let sign: UInt64 = 1 << 63
+    private let memory: UnsafeMutableRawPointer
+
+    init(prefix: UInt32) {
+        memory = UnsafeMutableRawPointer.allocate(byteCount: Self.bytes, alignment: 8)
+        memory.storeBytes(of: prefix, as: UInt32.self)
+    }
+
+    func deallocate() { memory.deallocate() }
+
+    func least() -> UnsafeRawBufferPointer { position(of: .least) }
+
+    func first(_ entry: IntEntry) -> UnsafeRawBufferPointer { position(of: entry) }
+
+    @inline(__always)
+    func position(before value: Int64) -> UnsafeRawBufferPointer {
+        position(of: IntEntry(value: value, key: .min))
+    }
+
+    @inline(__always)
+    func position(of entry: IntEntry) -> UnsafeRawBufferPointer {
+        // With the sign flipped, negative numbers come first in byte order.
+        memory.storeBytes(
+            of: (UInt64(bitPattern: entry.value) ^ Self.sign).bigEndian, toByteOffset: 4,
+            as: UInt64.self)
+        memory.storeBytes(
+            of: (UInt64(bitPattern: entry.key) ^ Self.sign).bigEndian, toByteOffset: 12,
+            as: UInt64.self)
+        return UnsafeRawBufferPointer(start: memory, count: Self.bytes)
+    }
+
+    func separator(_ lower: IntEntry, _ upper: IntEntry) -> UnsafeRawBufferPointer? {
+        lower == upper ? nil : position(of: upper)
+    }
+
+    /// Decodes the entry in a stored key; nil if the key does not have this form.
+    @inline(__always)
+    static func entry(_ key: UnsafeRawBufferPointer) -> IntEntry? {
+        guard key.count == bytes else { return nil }
+        let value = UInt64(bigEndian: key.loadUnaligned(fromByteOffset: 4, as: UInt64.self))
+        let row = UInt64(bigEndian: key.loadUnaligned(fromByteOffset: 12, as: UInt64.self))
+        return IntEntry(
+            value: Int64(bitPattern: value ^ sign), key: Int64(bitPattern: row ^ sign))
+    }
+
+    static func stored(_ key: UnsafeRawBufferPointer) -> IntEntry? { entry(key) }
+
+    func key(_ stored: IntEntry) -> UnsafeRawBufferPointer { position(of: stored) }
+
+    @inline(__always)
+    func isBelow(_ entry: IntEntry, _ key: IntEntry) -> Bool { entry < key }
+
+    static func bound(_ key: UnsafeRawBufferPointer) -> Int64? { entry(key)?.value }
+
+    @inline(__always)
+    func target(_ value: Int64) -> Int64 { value }
+
+    @inline(__always)
+    static func isAtOrBefore(_ bound: Int64, _ target: Int64) -> Bool { bound < target }
+}
+
+/// The keys of blocks of a bytes index: the column's prefix, then a separator.
+///
+/// A separator is any position that is greater than all entries of the previous block and not greater than any entry of
+/// its own block. Between different values, it is the shortest prefix of the greater value that separates them; between
+/// equal values, it is the whole value, an end mark and the row's key. Zero bytes are escaped (0 as 0 255, the end mark
+/// is 0 1), so that the order of the keys is the order of the positions. LMDB accepts 511 bytes: entries that only a
+/// longer key could separate are in one block, and a longer position is truncated for a search, which finds the same
+/// block.
+struct BytesIndexKey: IndexBlockKey {
+    static let maximumBytes = 511
+    private let memory: UnsafeMutableRawPointer
+
+    init(prefix: UInt32) {
+        memory = .allocate(byteCount: Self.maximumBytes + 16, alignment: 8)
+        memory.storeBytes(of: prefix, as: UInt32.self)
+    }
+
+    func deallocate() { memory.deallocate() }
+
+    /// Returns the key of the first block, which is below all others.
+    func least() -> UnsafeRawBufferPointer {
+        UnsafeRawBufferPointer(start: memory, count: IndexKey.prefixBytes)
+    }
+
+    func first(_ entry: BytesEntry) -> UnsafeRawBufferPointer { least() }
+
+    /// Returns the position before all entries with some bytes, truncated to the maximum length.
+    @inline(__always)
+    func position(before bytes: BytesView) -> UnsafeRawBufferPointer {
+        UnsafeRawBufferPointer(start: memory, count: Swift.min(escape(bytes), Self.maximumBytes))
+    }
+
+    /// Returns the position of an entry, truncated to the maximum length.
+    func position(of entry: BytesEntry) -> UnsafeRawBufferPointer {
+        UnsafeRawBufferPointer(start: memory, count: Swift.min(whole(entry), Self.maximumBytes))
+    }
+
+    /// Returns a key between two adjacent entries; nil if none is short enough, or the entries are equal.
+    func separator(_ lower: BytesEntry, _ upper: BytesEntry) -> UnsafeRawBufferPointer? {
+        let count: Int
+        let common = lower.value.commonPrefix(upper.value)
+        if common < upper.value.count {
+            count = escape(BytesView(start: upper.value.start, count: common + 1))
+        } else {
+            guard lower.key < upper.key else { return nil }
+            count = whole(upper)
+        }
+        guard count <= Self.maximumBytes else { return nil }
+        return UnsafeRawBufferPointer(start: memory, count: count)
+    }
+
+    /// Writes the escaped bytes up to slightly more than the maximum length, and returns the length including the
+    /// column's prefix.
+    @inline(__always)
+    private func escape(_ bytes: BytesView) -> Int {
+        var count = IndexKey.prefixBytes
+        var index = 0
+        while index < bytes.count, count <= Self.maximumBytes {
+            let byte = bytes.start.load(fromByteOffset: index, as: UInt8.self)
+            memory.storeBytes(of: byte, toByteOffset: count, as: UInt8.self)
+            count &+= 1
+            if byte == 0 {
+                memory.storeBytes(of: 255, toByteOffset: count, as: UInt8.self)
+                count &+= 1
+            }
+            index &+= 1
+        }
+        return count
+    }
+
+    private func whole(_ entry: BytesEntry) -> Int {
+        let count = escape(entry.value)
+        guard count <= Self.maximumBytes else { return count }
+        memory.storeBytes(of: 0, toByteOffset: count, as: UInt8.self)
+        memory.storeBytes(of: 1, toByteOffset: count + 1, as: UInt8.self)
+        memory.storeBytes(
+            of: (UInt64(bitPattern: entry.key) ^ 1 << 63).bigEndian, toByteOffset: count + 2,
+            as: UInt64.self)
+        return count + 10
+    }
+
+    static func stored(_ key: UnsafeRawBufferPointer) -> [UInt8]? {
+        key.count <= maximumBytes ? [UInt8](key) : nil
+    }
+
+    func key(_ stored: [UInt8]) -> UnsafeRawBufferPointer {
+        stored.withUnsafeBytes {
+            // because: every key begins with the prefix.
+            memory.copyMemory(from: $0.baseAddress!, byteCount: $0.count)
+        }
+        return UnsafeRawBufferPointer(start: memory, count: stored.count)
+    }
+
+    func isBelow(_ entry: BytesEntry, _ key: [UInt8]) -> Bool {
+        key.withUnsafeBytes { BytesView(position(of: entry)).compare(BytesView($0)) < 0 }
+    }
+
+    static func bound(_ key: UnsafeRawBufferPointer) -> BytesView? {
+        BytesView(UnsafeRawBufferPointer(rebasing: key.dropFirst(IndexKey.prefixBytes)))
+    }
+
+    func target(_ bytes: BytesView) -> BytesView {
+        BytesView(
+            UnsafeRawBufferPointer(
+                rebasing: position(before: bytes).dropFirst(IndexKey.prefixBytes)))
+    }
+
+    @inline(__always)
+    static func isAtOrBefore(_ bound: BytesView, _ target: BytesView) -> Bool {
+        bound.compare(target) <= 0
+    }
+}

@@ -335,3 +335,226 @@ final class SortedIndex<Value: IndexedValue> {
         try writer.merge(sums, UnsafeBufferPointer(tail.elements))
     }
 }
+
+/// An index from bytes to rows in byte order, for columns of strings, data and fixed-size bytes, and for the entries of
+/// a ``RowIndex``.
+///
+/// Values may have any length; all values that share a prefix of more than 500 bytes are in one block.
+typealias BytesIndex = SortedIndex<BytesView>
+
+extension SortedIndex where Value == BytesView {
+    /// Returns the first row with a value; in a unique index, the only one.
+    func find(
+        _ bytes: UnsafeRawBufferPointer, in transaction: TransactionHandle
+    ) throws(StorageError) -> ObjectKey? {
+        try find(BytesView(bytes), in: transaction)
+    }
+
+    /// Returns all rows with a value, ascending and with the duplicates in the index.
+    func keys(
+        equalTo bytes: UnsafeRawBufferPointer, in transaction: TransactionHandle
+    ) throws(StorageError) -> [ObjectKey] {
+        try keys(equalTo: BytesView(bytes), in: transaction)
+    }
+
+    /// Adds an entry with a copy of the bytes.
+    func insert(
+        _ bytes: UnsafeRawBufferPointer, _ key: ObjectKey, in transaction: TransactionHandle
+    ) throws(StorageError) {
+        try insert(BytesView(bytes), key, in: transaction)
+    }
+
+    /// Removes one entry, which must exist.
+    func remove(
+        _ bytes: UnsafeRawBufferPointer, _ key: ObjectKey, in transaction: TransactionHandle
+    ) throws(StorageError) {
+        try remove(BytesView(bytes), key, in: transaction)
+    }
+
+    /// Calls `body` with all entries until it returns false; the bytes are valid only during the call.
+    func forEach(
+        in transaction: TransactionHandle,
+        _ body: (_ bytes: UnsafeRawBufferPointer, _ key: ObjectKey) throws(StorageError) -> Bool
+    ) throws(StorageError) {
+        try forEachEntry(from: .least, below: nil, in: transaction) {
+            (value, key) throws(StorageError) in
+            try body(value.buffer, key)
+        }
+    }
+
+    /// Returns the rows with values from some bytes on and below others, ordered by value, then by key.
+    ///
+    /// A nil `upper` means an open end.
+    func keys(
+        from lower: [UInt8], below upper: [UInt8]?, in transaction: TransactionHandle
+    ) throws(StorageError) -> [ObjectKey] {
+        try keys(from: lower, below: upper, atMost: .max, in: transaction) ?? []
+    }
+
+    /// Returns the rows whose values begin with some bytes, in the order of the index.
+    ///
+    /// Returns nil if there are more than `most`, without reading all of them.
+    func keys(
+        withPrefix beginning: [UInt8], atMost most: Int, in transaction: TransactionHandle
+    ) throws(StorageError) -> [ObjectKey]? {
+        try keys(
+            from: beginning, below: Self.end(ofPrefix: beginning), atMost: most, in: transaction)
+    }
+
+    private func keys(
+        from lower: [UInt8], below upper: [UInt8]?, atMost most: Int,
+        in transaction: TransactionHandle
+    ) throws(StorageError) -> [ObjectKey]? {
+        var result: [ObjectKey] = []
+        try BytesView.with(lower, upper) { lower, upper throws(StorageError) in
+            try forEachKey(from: lower, below: upper, in: transaction) { key in
+                result.append(key)
+                return result.count <= most
+            }
+        }
+        return result.count <= most ? result : nil
+    }
+
+    /// Calls `body` with the rows whose values begin with some bytes, once for each such value of a row.
+    func forEachKey(
+        withPrefix beginning: [UInt8], in transaction: TransactionHandle,
+        _ body: (ObjectKey) -> Void
+    ) throws(StorageError) {
+        let end = Self.end(ofPrefix: beginning)
+        try BytesView.with(beginning, end) { lower, upper throws(StorageError) in
+            try forEachKey(from: lower, below: upper, in: transaction) { key in
+                body(key)
+                return true
+            }
+        }
+    }
+
+    /// Returns the number of entries from some bytes on and below others; may stop counting above `most`.
+    func count(
+        from lower: [UInt8], below upper: [UInt8]?, atMost most: Int,
+        in transaction: TransactionHandle
+    ) throws(StorageError) -> Int {
+        try BytesView.with(lower, upper) { lower, upper throws(StorageError) in
+            try count(from: lower, below: upper, atMost: most, in: transaction)
+        }
+    }
+
+    /// Returns the least bytes that are above all values with a prefix; nil if there are none.
+    private static func end(ofPrefix beginning: [UInt8]) -> [UInt8]? {
+        var end = beginning
+        while let last = end.popLast() {
+            if last < 255 { return end + [last + 1] }
+        }
+        return nil
+    }
+}
+
+/// An index from integers to rows.
+///
+/// It indexes an int, date or bool column or, with target keys as values, the backlinks of a link or list column.
+typealias IntIndex = SortedIndex<Int64>
+
+extension SortedIndex where Value == Int64 {
+    /// Calls `body` with the entries in a range of values until it returns false; they are ordered by value, then by
+    /// key.
+    func forEach(
+        from lower: Int64 = .min, through upper: Int64 = .max, in transaction: TransactionHandle,
+        _ body: (_ value: Int64, _ key: ObjectKey) throws(StorageError) -> Bool
+    ) throws(StorageError) {
+        guard lower <= upper else { return }
+        try forEachEntry(from: lower, below: Self.end(upper), in: transaction, body)
+    }
+
+    /// Returns the rows in a range of values, ordered by value, then by key; nil means an open end.
+    func keys(
+        from lower: Int64?, through upper: Int64?, in transaction: TransactionHandle
+    ) throws(StorageError) -> [ObjectKey] {
+        let (lower, upper) = (lower ?? .min, upper ?? .max)
+        guard lower <= upper else { return [] }
+        var result: [ObjectKey] = []
+        try forEachKey(from: lower, below: Self.end(upper), in: transaction) { key in
+            result.append(key)
+            return true
+        }
+        return result
+    }
+
+    /// Returns the number of entries in a range of values; may stop counting above `most`.
+    func count(
+        from lower: Int64 = .min, through upper: Int64 = .max, atMost most: Int = .max,
+        in transaction: TransactionHandle
+    ) throws(StorageError) -> Int {
+        guard lower <= upper else { return 0 }
+        return try count(from: lower, below: Self.end(upper), atMost: most, in: transaction)
+    }
+
+    private static func end(_ upper: Int64) -> Int64? { upper == .max ? nil : upper + 1 }
+}
+
+/// The hashes of the values that a write has merged into an index whose blocks were empty before.
+///
+/// A bulk load looks up each new value, which the index rarely contains. The filter answers nearly all of these lookups
+/// with one memory access; a search of the blocks takes several. Each merge adds a part with 16 to 32 bits for each
+/// value.
+struct ValueFilter<Value: IndexedValue> {
+    private struct Part {
+        let words: UnsafeMutableBufferPointer<UInt64>
+
+        init(count: Int) {
+            var size = 64
+            while size * 4 < count { size *= 2 }
+            words = .allocate(capacity: size)
+            words.initialize(repeating: 0)
+        }
+
+        /// Returns the index of the word of a hash, and the four bits of the hash there.
+        @inline(__always)
+        func bits(_ hash: UInt64) -> (index: Int, mask: UInt64) {
+            let index = Int(truncatingIfNeeded: hash) & (words.count &- 1)
+            let one: UInt64 = 1
+            let first = one &<< (hash &>> 40) | one &<< (hash &>> 46)
+            let second = one &<< (hash &>> 52) | one &<< (hash &>> 58)
+            return (index, first | second)
+        }
+
+        func insert(_ hash: UInt64) {
+            let (index, mask) = bits(hash)
+            words[index] |= mask
+        }
+
+        @inline(__always)
+        func mayContain(_ hash: UInt64) -> Bool {
+            let (index, mask) = bits(hash)
+            return words[index] & mask == mask
+        }
+    }
+
+    /// The maximum number of parts; more of them would cost as much as a search of the blocks.
+    static var limit: Int { 8 }
+
+    private var parts: [Part] = []
+
+    /// Whether there is no space for another part.
+    var isFull: Bool { parts.count == Self.limit }
+
+    func deallocate() {
+        for part in parts { part.words.deallocate() }
+    }
+
+    /// Adds the values of a merge.
+    mutating func add(
+        _ changes: UnsafeBufferPointer<IndexChange<Value>>,
+        _ tail: GrowableBuffer<IndexEntry<Value>>
+    ) {
+        let part = Part(count: changes.count + tail.count)
+        for change in changes where change.change > 0 { part.insert(change.entry.value.hash) }
+        for entry in tail.elements { part.insert(entry.value.hash) }
+        parts.append(part)
+    }
+
+    /// Returns whether a value may be in the blocks; false is certain.
+    func mayContain(_ value: Value) -> Bool {
+        let hash = value.hash
+        return parts.contains { $0.mayContain(hash) }
+    }
+}

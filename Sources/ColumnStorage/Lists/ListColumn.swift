@@ -185,3 +185,203 @@ package final class ListColumn {
         return (label.key, chunk)
     }
 }
+
+/// The addresses of one list's chunks in the map, as far as reads have needed them.
+///
+/// They are known from the first chunk forwards, and from the last one backwards.
+final class ListDirectory {
+    /// A chunk in the file.
+    struct StoredChunk {
+        var label: Int64
+        /// The position of the chunk's first element.
+        var first: Int
+        var chunk: ListChunk
+    }
+
+    private(set) var owner: Int64 = -1
+    private(set) var generation: UInt64 = 0
+    /// The chunks from the first one on, in order.
+    private(set) var chunks: [StoredChunk] = []
+    /// The number of elements in `chunks`.
+    private(set) var count = 0
+    /// Whether `chunks` contains all chunks.
+    private(set) var isComplete = false
+    /// Some of the last chunks, the last one first.
+    private(set) var lastChunks: [StoredChunk] = []
+    /// The position of the first element that `lastChunks` contains.
+    private(set) var lastStart = 0
+
+    /// Clears the directory for another list, or for this list at another version.
+    func reset(_ owner: Int64, _ generation: UInt64) {
+        self.owner = owner
+        self.generation = generation
+        chunks.removeAll(keepingCapacity: chunks.count < 64)
+        count = 0
+        isComplete = false
+        restartFromEnd(length: 0)
+    }
+
+    func append(label: Int64, _ chunk: ListChunk) {
+        chunks.append(StoredChunk(label: label, first: count, chunk: chunk))
+        count += chunk.count
+    }
+
+    /// Marks that no chunk follows the appended ones.
+    func didReachEnd() { isComplete = true }
+
+    /// Discards the last chunks; the next ones are read from the end of a list with this many elements.
+    func restartFromEnd(length: Int) {
+        lastChunks.removeAll(keepingCapacity: true)
+        lastStart = length
+    }
+
+    /// Adds the chunk before the known last chunks.
+    func prepend(label: Int64, _ chunk: ListChunk) {
+        lastStart -= chunk.count
+        lastChunks.append(StoredChunk(label: label, first: lastStart, chunk: chunk))
+    }
+
+    /// Returns the chunk with an element among those known from the first one on.
+    func chunk(at position: Int) -> StoredChunk? {
+        guard position < count else { return nil }
+        var low = 0
+        var length = chunks.count
+        while length > 1 {
+            let half = length / 2
+            if chunks[low + half].first <= position { low += half }
+            length -= half
+        }
+        return chunks[low]
+    }
+
+    /// Returns the chunk with an element among the last chunks.
+    func lastChunk(at position: Int) -> StoredChunk? {
+        guard let found = lastChunks.first(where: { $0.first <= position }),
+            position - found.first < found.chunk.count
+        else { return nil }
+        return found
+    }
+}
+
+/// One element of a list.
+package enum ListElement: Hashable, Sendable {
+    /// Null, in lists of optional elements.
+    case null
+    /// A bool (0 or 1), int, date, or the raw key of a linked row.
+    case int(Int64)
+    /// A single-precision number.
+    case float(Float)
+    /// A double-precision number.
+    case double(Double)
+    /// The bytes of a string, data, or a value of 12 or 16 bytes.
+    case bytes([UInt8])
+}
+
+extension ListElement {
+    /// Returns whether both elements are of the same kind and equal; numbers are compared by ``RealOrder``.
+    package static func == (left: ListElement, right: ListElement) -> Bool {
+        switch (left, right) {
+        case (.null, .null): true
+        case (.int(let left), .int(let right)): left == right
+        case (.float(let left), .float(let right)): RealOrder.isEqual(Double(left), Double(right))
+        case (.double(let left), .double(let right)): RealOrder.isEqual(left, right)
+        case (.bytes(let left), .bytes(let right)): left == right
+        default: false
+        }
+    }
+
+    /// Hashes the element, with equal hashes for equal elements.
+    package func hash(into hasher: inout Hasher) {
+        switch self {
+        case .null: hasher.combine(0 as UInt8)
+        case .int(let value):
+            hasher.combine(1 as UInt8)
+            hasher.combine(value)
+        case .float(let value):
+            hasher.combine(2 as UInt8)
+            hasher.combine(RealOrder.canonical(Double(value)).bitPattern)
+        case .double(let value):
+            hasher.combine(3 as UInt8)
+            hasher.combine(RealOrder.canonical(value).bitPattern)
+        case .bytes(let value):
+            hasher.combine(4 as UInt8)
+            hasher.combine(value)
+        }
+    }
+}
+
+extension ColumnKind {
+    /// Whether elements of this kind are stored as 64-bit words rather than as bytes.
+    var isStoredAsWord: Bool {
+        switch self {
+        case .bool, .int, .float, .double, .link, .list: true
+        case .string, .data, .bytes12, .bytes16: false
+        }
+    }
+
+    func element(word: Int64) -> ListElement {
+        switch self {
+        case .float: .float(Float(bitPattern: UInt32(truncatingIfNeeded: word)))
+        case .double: .double(Double(bitPattern: UInt64(bitPattern: word)))
+        default: .int(word)
+        }
+    }
+}
+
+extension ListElement {
+    /// The element as a word; nil for null and bytes.
+    var word: Int64? {
+        switch self {
+        case .int(let value): value
+        case .float(let value): Int64(value.bitPattern)
+        case .double(let value): Int64(bitPattern: value.bitPattern)
+        case .null, .bytes: nil
+        }
+    }
+}
+
+/// The LMDB table of all lists of one snapshot, the transaction to read it with, and whether the known addresses of its
+/// pages are still valid.
+///
+/// Each snapshot has one such object, and calls ``move(to:)`` when it moves to another version.
+package final class ListPages {
+    let table: Table
+    private let state: UnsafeMutablePointer<State>
+
+    private struct State {
+        var transaction: TransactionHandle?
+        var generation: UInt64 = 1
+    }
+
+    /// Creates the pages of the table of list chunks, without a transaction to read them.
+    package init(_ table: Table) {
+        self.table = table
+        state = .allocate(capacity: 1)
+        state.initialize(to: State())
+    }
+
+    deinit {
+        state.deinitialize(count: 1)
+        state.deallocate()
+    }
+
+    /// Sets the transaction for reads, and invalidates all known addresses.
+    ///
+    /// Called when a snapshot begins, advances, and begins or ends a write; called with nil when the snapshot closes.
+    package func move(to transaction: TransactionHandle?) {
+        state.pointee.transaction = transaction
+        state.pointee.generation &+= 1
+    }
+
+    /// Discards the addresses of chunks, after a write to the table.
+    func invalidate() { state.pointee.generation &+= 1 }
+
+    @inline(__always) var generation: UInt64 { state.pointee.generation }
+
+    func transaction() throws(StorageError) -> TransactionHandle {
+        guard let transaction = state.pointee.transaction else {
+            throw StorageError(.closed, call: "reading a list", file: "")
+        }
+        return transaction
+    }
+}

@@ -1,3 +1,5 @@
+import LMDBStorage
+
 // Scans of one cluster of one column at a time, with bitmaps as results. Conjunctions scan the next column only for the
 // remaining rows. A cluster out of bounds, an unknown column and a test that does not fit the column's kind match no
 // rows.
@@ -192,5 +194,297 @@ extension TableReader {
             bytes throws(StorageError) in
             try test(bytes.bytes)
         }
+    }
+}
+
+// Aggregates and values of a cluster. Null rows are ignored. `among` must contain only existing rows.
+extension TableReader {
+    private func integers(
+        _ column: ColumnID, _ cluster: Int, _ among: ClusterBits
+    ) throws(StorageError) -> (leaf: Leaf, rows: ClusterBits)? {
+        guard let (leaf, kind) = try self.column(column, cluster) else { return nil }
+        switch kind {
+        case .int, .bool, .list, .link: return (leaf, among & ~nulls(leaf, kind))
+        default: return nil
+        }
+    }
+
+    private func doubles(
+        _ column: ColumnID, _ cluster: Int, _ among: ClusterBits
+    ) throws(StorageError) -> (leaf: Leaf, rows: ClusterBits, isFloat: Bool)? {
+        guard let (leaf, kind) = try self.column(column, cluster), kind == .double || kind == .float
+        else { return nil }
+        return (leaf, among & ~leaf.nulls, kind == .float)
+    }
+
+    /// Returns the exact sum of integers, which can need more than 64 bits, and their number.
+    package func sumInt(_ column: ColumnID, _ cluster: Int, among: ClusterBits) throws(StorageError)
+        -> (sum: Int128, count: Int)
+    {
+        guard let (leaf, rows) = try integers(column, cluster, among) else { return (0, 0) }
+        let sum: Int128
+        switch leaf.encoding {
+        case LeafEncoding.constant, LeafEncoding.bits1:
+            let ones =
+                leaf.encoding == LeafEncoding.bits1
+                ? (Leaf.bitmap(at: leaf.payload) & rows).rowCount : 0
+            sum = IntKernels.total(of: rows, least: leaf.minimum, offsets: UInt64(ones))
+        case LeafEncoding.bits8: sum = IntKernels.sum(of: leaf, rows, UInt8.self)
+        case LeafEncoding.bits16: sum = IntKernels.sum(of: leaf, rows, UInt16.self)
+        case LeafEncoding.bits32: sum = IntKernels.sum(of: leaf, rows, UInt32.self)
+        default:
+            var total: Int128 = 0
+            rows.forEachRow { total &+= Int128(leaf.int($0)) }
+            sum = total
+        }
+        return (sum, rows.rowCount)
+    }
+
+    /// Adds the floats or doubles to a sum, and returns their number.
+    package func addDoubles(
+        _ column: ColumnID, _ cluster: Int, among: ClusterBits, to sum: inout ExactSum
+    ) throws(StorageError) -> Int {
+        guard let (leaf, rows, isFloat) = try doubles(column, cluster, among) else { return 0 }
+        sum.add(leaf, rows, isFloat: isFloat)
+        return rows.rowCount
+    }
+
+    /// Returns the least integer; nil if all rows are null.
+    package func minInt(_ column: ColumnID, _ cluster: Int, among: ClusterBits) throws(StorageError)
+        -> Int64?
+    {
+        guard let (leaf, rows) = try integers(column, cluster, among), !rows.isEmpty else {
+            return nil
+        }
+        var least = Int64.max
+        rows.forEachRow { least = min(least, leaf.int($0)) }
+        return least
+    }
+
+    /// Returns the greatest integer; nil if all rows are null.
+    package func maxInt(_ column: ColumnID, _ cluster: Int, among: ClusterBits) throws(StorageError)
+        -> Int64?
+    {
+        guard let (leaf, rows) = try integers(column, cluster, among), !rows.isEmpty else {
+            return nil
+        }
+        var greatest = Int64.min
+        rows.forEachRow { greatest = max(greatest, leaf.int($0)) }
+        return greatest
+    }
+
+    /// Returns the least float or double that is not NaN; nil if there is none.
+    package func minDouble(_ column: ColumnID, _ cluster: Int, among: ClusterBits)
+        throws(StorageError) -> Double?
+    {
+        try extreme(column, cluster, among: among) { $0 < $1 }
+    }
+
+    /// Returns the greatest float or double that is not NaN; nil if there is none.
+    package func maxDouble(_ column: ColumnID, _ cluster: Int, among: ClusterBits)
+        throws(StorageError) -> Double?
+    {
+        try extreme(column, cluster, among: among) { $0 > $1 }
+    }
+
+    @inline(__always)
+    private func extreme(
+        _ column: ColumnID, _ cluster: Int, among: ClusterBits, _ isBetter: (Double, Double) -> Bool
+    ) throws(StorageError) -> Double? {
+        guard let (leaf, rows, isFloat) = try doubles(column, cluster, among) else { return nil }
+        var best: Double?
+        rows.forEachRow { row in
+            let value = isFloat ? Double(leaf.float(row)) : leaf.double(row)
+            if value == value && best.map({ isBetter(value, $0) }) ?? true { best = value }
+        }
+        return best
+    }
+
+    /// Appends the values of the rows as integers, in the order of the rows.
+    ///
+    /// Booleans are 0 and 1, lists are their counts, and links are keys, or -1 for none. A null row is 0, so call
+    /// `matches(.notNull)` first.
+    package func gatherInts(
+        _ column: ColumnID, _ cluster: Int, among: ClusterBits, into values: inout [Int64]
+    ) throws(StorageError) {
+        guard let (leaf, kind) = try self.column(column, cluster) else { return }
+        let offset: Int64 = kind == .link ? 1 : 0
+        switch kind {
+        case .int, .bool, .list, .link:
+            among.forEachRow { values.append(leaf.int($0) &- offset) }
+        default: return
+        }
+    }
+
+    /// Appends the floats or doubles of the rows, in the order of the rows.
+    ///
+    /// A null row is 0.
+    package func gatherDoubles(
+        _ column: ColumnID, _ cluster: Int, among: ClusterBits, into values: inout [Double]
+    ) throws(StorageError) {
+        guard let (leaf, kind) = try self.column(column, cluster) else { return }
+        switch kind {
+        case .double: among.forEachRow { values.append(leaf.double($0)) }
+        case .float: among.forEachRow { values.append(Double(leaf.float($0))) }
+        default: return
+        }
+    }
+}
+
+// Links of many rows at once, for conditions on linked rows that were evaluated in advance.
+extension TableReader {
+    /// Returns those rows of `among` whose link is to one of `targets`; null links do not match.
+    ///
+    /// `among` must contain only existing rows. Takes a load and a bit test for each of them.
+    package func matches(
+        _ column: ColumnID, _ cluster: Int, linkedTo targets: TargetBits, among: ClusterBits
+    ) throws(StorageError) -> ClusterBits {
+        guard !among.isEmpty, let (leaf, kind) = try self.column(column, cluster), kind == .link
+        else {
+            return .zero
+        }
+        return targets.words.withUnsafeBufferPointer { words in
+            switch leaf.encoding {
+            case LeafEncoding.bits8: LinkKernels.rows(of: leaf, UInt8.self, words, among)
+            case LeafEncoding.bits16: LinkKernels.rows(of: leaf, UInt16.self, words, among)
+            case LeafEncoding.bits32: LinkKernels.rows(of: leaf, UInt32.self, words, among)
+            case LeafEncoding.bits64: LinkKernels.rows(of: leaf, UInt64.self, words, among)
+            default: LinkKernels.anyRows(of: leaf, words, among)
+            }
+        }
+    }
+
+    /// Returns the rows of this table whose link or list in `column` contains one of `targets`.
+    ///
+    /// Takes lookups for a few targets, and one pass through the index of the column for many.
+    package func sources(of targets: RowSet, through column: ColumnID) throws(StorageError)
+        -> RowSet
+    {
+        var found = RowSet(clusterCount: clusterCount)
+        guard let index = intIndex(column) else { return found }
+        let wanted = targets.count
+        if wanted == 0 { return found }
+        if wanted < count / 16 {
+            try targets.forEach { target throws(StorageError) in
+                for source in try sources(of: target, through: column) { found.insert(source) }
+            }
+            return found
+        }
+        _ = try read { (transaction) throws(StorageError) in
+            try index.forEach(in: transaction) { target, source in
+                if targets.contains(ObjectKey(rawValue: target)) { found.insert(source) }
+                return true
+            }
+        }
+        return found
+    }
+
+    /// Returns the rows of another table to which some rows of this table link.
+    ///
+    /// `sources` are the rows of this table, `column` is their link or list, and `clusterCount` is the number of
+    /// clusters of the other table. Takes one pass through the index of the column.
+    package func targets(
+        of sources: RowSet, through column: ColumnID, clusterCount: Int
+    ) throws(StorageError) -> RowSet {
+        var found = RowSet(clusterCount: clusterCount)
+        guard let index = intIndex(column) else { return found }
+        _ = try read { (transaction) throws(StorageError) in
+            try index.forEach(in: transaction) { target, source in
+                if sources.contains(source) { found.insert(ObjectKey(rawValue: target)) }
+                return true
+            }
+        }
+        return found
+    }
+
+    /// Returns the value of a key in a row's map; nil for a missing key, a missing row and another kind of column.
+    package func mapValue(_ column: ColumnID, _ key: ObjectKey, _ name: [UInt8])
+        throws(StorageError) -> ListElement?
+    {
+        try map(column, key)?.value(name)
+    }
+
+    /// Returns one element of a row's list; nil past the end, for a missing row and for another kind of column.
+    package func listElement(
+        _ column: ColumnID, _ key: ObjectKey, at position: Int
+    ) throws(StorageError) -> ListElement? {
+        try list(column, key)?.element(at: position)
+    }
+}
+
+/// A set of rows in which links are looked up: one bit for each key without the gaps between clusters, so a link is
+/// found with a shift.
+///
+/// The set is immutable and takes one bit for each key.
+package struct TargetBits: Sendable {
+    /// The bits: bit `key % 64` of word `key / 64`; the last word is 0, for keys outside.
+    let words: [UInt64]
+
+    /// Creates the bits of some rows.
+    package init(_ rows: RowSet) {
+        // There are two more words: the last cluster may reach into one, and one must remain 0.
+        var words = [UInt64](repeating: 0, count: rows.clusterCount * Cluster.rows / 64 + 3)
+        for cluster in 0..<rows.clusterCount {
+            let bits = rows[cluster]
+            if bits.isEmpty { continue }
+            let shift = UInt64(cluster * Cluster.rows % 64)
+            let first = cluster * Cluster.rows / 64
+            for word in 0..<Cluster.words {
+                words[first + word] |= bits[word] << shift
+                // because: a shift by 64 gives 0.
+                let rest = bits[word] >> (64 - shift)
+                if rest != 0 { words[first + word + 1] |= rest }
+            }
+        }
+        self.words = words
+    }
+}
+
+/// Tests the links of a leaf.
+///
+/// A link is stored as key + 1; 0 means null.
+enum LinkKernels {
+    /// The number of rows from which testing all rows of a cluster costs less.
+    private static let denseFrom = 124
+
+    /// Returns the bit of a key; 0 for keys outside of the words, including the one that represents a null link.
+    @inline(__always)
+    private static func bit(_ key: Int64, _ words: UnsafeBufferPointer<UInt64>) -> UInt64 {
+        // because: there are three words or more.
+        let base = words.baseAddress.unsafelyUnwrapped
+        let index = min(UInt64(bitPattern: key), UInt64(words.count &- 1) &<< 6)
+        return base[Int(truncatingIfNeeded: index &>> 6)] &>> (index & 63) & 1
+    }
+
+    @inline(__always)
+    static func rows<T: FixedWidthInteger & UnsignedInteger>(
+        of leaf: Leaf, _: T.Type, _ words: UnsafeBufferPointer<UInt64>, _ among: ClusterBits
+    ) -> ClusterBits {
+        let payload = leaf.payload
+        let least = leaf.minimum &- 1
+        @inline(__always)
+        func bit(_ row: Int) -> UInt64 {
+            let offset = payload.loadUnaligned(
+                fromByteOffset: row &* MemoryLayout<T>.size, as: T.self)
+            return Self.bit(least &+ Int64(truncatingIfNeeded: offset), words)
+        }
+        if among.rowCount < denseFrom { return among.keeping(bit) }
+        return withUnsafeTemporaryAllocation(byteCount: 512, alignment: 16) { flags in
+            // because: the allocation is not empty.
+            let out = flags.baseAddress.unsafelyUnwrapped
+            var row = 0
+            while row < Cluster.rows {
+                out.storeBytes(
+                    of: UInt8(truncatingIfNeeded: bit(row)), toByteOffset: row, as: UInt8.self)
+                row &+= 1
+            }
+            return IntKernels.bits(UnsafeRawPointer(out)) & among
+        }
+    }
+
+    static func anyRows(
+        of leaf: Leaf, _ words: UnsafeBufferPointer<UInt64>, _ among: ClusterBits
+    ) -> ClusterBits {
+        among.keeping { bit(leaf.int($0) &- 1, words) }
     }
 }

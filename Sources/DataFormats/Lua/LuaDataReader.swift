@@ -173,3 +173,93 @@ package enum LuaDataText {
     static let afterDo = Array(" local function part()\n".utf8)
     static let afterEnd = Array(" part() end\n".utf8)
 }
+
+/// The bytes of a file in sequence.
+final class ByteStream {
+    private let file: FileReader
+    private var buffer: [UInt8] = []
+    private var position = 0
+    private var isAtEnd = false
+    /// The line of the current byte, starting at 1.
+    private(set) var line = 1
+
+    init(_ file: FileReader) { self.file = file }
+
+    /// Returns the next byte without consuming it; nil at the end.
+    @inline(__always)
+    func peek() throws -> UInt8? {
+        if position < buffer.count { return buffer[position] }
+        return try refill() ? buffer[position] : nil
+    }
+
+    /// Returns the byte after the next one; nil at the end.
+    func peekSecond() throws -> UInt8? {
+        while buffer.count - position < 2, try more() {}
+        return position + 1 < buffer.count ? buffer[position + 1] : nil
+    }
+
+    /// Consumes the next byte.
+    @inline(__always)
+    func advance() {
+        if buffer[position] == 0x0A { line += 1 }
+        position += 1
+    }
+
+    /// Consumes and returns the next byte; nil at the end.
+    @inline(__always)
+    func next() throws -> UInt8? {
+        guard let byte = try peek() else { return nil }
+        advance()
+        return byte
+    }
+
+    /// Consumes a text if it comes next.
+    ///
+    /// Otherwise returns false and consumes no bytes.
+    func skip(_ text: [UInt8]) throws -> Bool {
+        while buffer.count - position < text.count, try more() {}
+        guard buffer[position...].starts(with: text) else { return false }
+        for _ in text { advance() }
+        return true
+    }
+
+    private func refill() throws -> Bool {
+        guard !isAtEnd else { return false }
+        buffer = try file.read()
+        position = 0
+        isAtEnd = buffer.isEmpty
+        return !isAtEnd
+    }
+
+    /// Reads more bytes and keeps those that were not consumed.
+    private func more() throws -> Bool {
+        guard !isAtEnd else { return false }
+        let bytes = try file.read()
+        buffer = Array(buffer[position...]) + bytes
+        position = 0
+        isAtEnd = bytes.isEmpty
+        return !isAtEnd
+    }
+}
+
+/// The syntax of Lua names.
+package enum LuaWords {
+    private static let reserved: Set<String> = [
+        "and", "break", "do", "else", "elseif", "end", "false", "for", "function", "goto", "if",
+        "in", "local", "nil", "not", "or", "repeat", "return", "then", "true", "until", "while",
+    ]
+
+    /// Returns whether a text is a valid Lua name.
+    package static func isName(_ text: String) -> Bool {
+        guard let first = text.utf8.first, isStart(first) else { return false }
+        return text.utf8.allSatisfy(isPart) && !reserved.contains(text)
+    }
+
+    /// Returns whether a name can begin with this byte.
+    static func isStart(_ byte: UInt8) -> Bool {
+        byte == 0x5F || (byte | 0x20 >= 0x61 && byte | 0x20 <= 0x7A)
+    }
+
+    /// Returns whether a name can contain this byte.
+    static func isPart(_ byte: UInt8) -> Bool { isStart(byte) || (byte >= 0x30 && byte <= 0x39) }
+}

@@ -305,3 +305,84 @@ package enum ModelRegistry {
         return try open(type)
     }
 }
+
+/// A stored property of a model in the schema.
+///
+/// ```swift
+/// for property in try Dog.storedProperties { print(property.name, property.typeName) }
+/// ```
+public struct ModelProperty: Hashable, Sendable {
+    /// The name in Swift, in Lua and in predicates.
+    public let name: String
+    /// The name in the file.
+    public let storedName: String
+    /// The type in the notation of a schema: `int?`, `Toy[]`, `backlinks Person.dogs`.
+    public let typeName: String
+    /// Whether the property is the primary key.
+    public let isPrimaryKey: Bool
+    /// Whether the property has its own index.
+    public let isIndexed: Bool
+    /// Whether the property has a full-text index.
+    public let isFullText: Bool
+
+    init(_ property: Property) {
+        name = property.name
+        storedName = property.storedName
+        typeName = property.typeName
+        isPrimaryKey = property.isPrimary
+        isIndexed = property.isIndexed
+        isFullText = property.isFullText
+    }
+}
+
+extension ObjectModel {
+    /// The stored properties, in the order of the struct.
+    ///
+    /// Throws `invalid_schema` for a model that cannot be stored.
+    public static var storedProperties: [ModelProperty] {
+        get throws {
+            try ModelRegistry.erasedDescription(of: Self.self).classSchema().properties
+                .map(ModelProperty.init)
+        }
+    }
+}
+
+/// The content of ``ModelOptions`` without the type of the model.
+package struct ModelOptionsContent: Sendable {
+    // For the compiler, a key path is Sendable only if its type is. A key path without captured values is Sendable, and
+    // a path to a stored property captures none.
+    private let paths: Unchecked<Paths>
+
+    private struct Paths {
+        let primaryKey: AnyKeyPath?
+        let indexes: [AnyKeyPath]
+        let compositeIndexes: [[AnyKeyPath]]
+        let fullText: [AnyKeyPath]
+        let renamed: [(AnyKeyPath, String)]
+        let ignored: [AnyKeyPath]
+        let rules: [(AnyKeyPath, @Sendable (inout PropertyRules) -> Void)]
+        let fields: [(String, AnyKeyPath)]
+    }
+
+    init(
+        primaryKey: AnyKeyPath?, indexes: [AnyKeyPath], compositeIndexes: [[AnyKeyPath]],
+        fullText: [AnyKeyPath], renamed: [(AnyKeyPath, String)], ignored: [AnyKeyPath],
+        rules: [(AnyKeyPath, @Sendable (inout PropertyRules) -> Void)],
+        fields: [(String, AnyKeyPath)]
+    ) {
+        paths = Unchecked(
+            Paths(
+                primaryKey: primaryKey, indexes: indexes, compositeIndexes: compositeIndexes,
+                fullText: fullText, renamed: renamed, ignored: ignored, rules: rules,
+                fields: fields))
+    }
+
+    var primaryKey: AnyKeyPath? { paths.value.primaryKey }
+    var indexes: [AnyKeyPath] { paths.value.indexes }
+    var compositeIndexes: [[AnyKeyPath]] { paths.value.compositeIndexes }
+    var fullText: [AnyKeyPath] { paths.value.fullText }
+    var renamed: [(AnyKeyPath, String)] { paths.value.renamed }
+    var ignored: [AnyKeyPath] { paths.value.ignored }
+    var rules: [(AnyKeyPath, @Sendable (inout PropertyRules) -> Void)] { paths.value.rules }
+    var fields: [(String, AnyKeyPath)] { paths.value.fields }
+}

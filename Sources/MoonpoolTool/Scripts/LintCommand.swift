@@ -2,6 +2,7 @@ import ArgumentParser
 import DataFormats
 import EventLoops
 import ObjectStore
+import REPL
 import Reference
 import SystemCalls
 
@@ -88,5 +89,116 @@ struct LintCommand: ParsableCommand {
         json.endArray()
         json.endObject()
         return String(decoding: json.bytes, as: UTF8.self) + "\n"
+    }
+}
+
+/// The command `moonpool luals [STORE]`.
+struct AnnotationsCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "luals",
+        abstract: "Write LuaLS annotations for completion and checks in editors.",
+        discussion: """
+            Writes the API to moonpool.lua and, if a store is given, its classes to NAME-classes.lua. Add the folder to the \
+            workspace.library setting of the language server. Without --output, the annotations go to standard output.
+            """)
+
+    @Argument(
+        help: "A store whose classes are included.",
+        completion: .file(extensions: ["moonpool"]))
+    var store: String?
+
+    @Option(
+        help: "The folder for the files. It is created if it does not exist.",
+        completion: .directory)
+    var output: String?
+
+    func run() throws {
+        try CommandFailure.shown {
+            var classes: String?
+            if let store {
+                let opened = try CommandStore.open(store, isReadOnly: true)
+                defer { opened.close() }
+                classes = SchemaDocument(opened.schema).text(as: .luals)
+            }
+            guard let output else {
+                ProcessServices.writeOutput(LuaLSAnnotations.api)
+                if let classes { ProcessServices.writeOutput("\n" + classes) }
+                return
+            }
+            if let message = ProcessServices.makeFolder(output) {
+                throw StoreError(
+                    .invalidArgument, "cannot create the folder '\(output)': \(message)")
+            }
+            try write(LuaLSAnnotations.api, to: "\(output)/moonpool.lua")
+            if let store, let classes {
+                try write(classes, to: "\(output)/\(Self.name(of: store))-classes.lua")
+            }
+        }
+    }
+
+    private func write(_ text: String, to path: String) throws {
+        let file = try FileWriter(path)
+        try file.write(Array(text.utf8))
+        try file.finish()
+        ProcessServices.writeOutput("\(path)\n")
+    }
+
+    /// Returns the file name of a store, without folder and extension.
+    private static func name(of store: String) -> String {
+        let file = store.split(separator: "/").last.map(String.init) ?? store
+        return file.hasSuffix(".moonpool") ? String(file.dropLast(".moonpool".count)) : file
+    }
+}
+
+/// The command `moonpool transcript FILE …`.
+struct TranscriptCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "transcript",
+        abstract: "Replay recorded sessions and compare their output.",
+        discussion: """
+            Record a session with .transcript FILE at the prompt. Each file runs on a new in-memory store. In the recorded \
+            output, … matches any text within a line, and a line ... matches any lines. The exit code is 1 if the output \
+            differs.
+            """)
+
+    @Argument(help: "The recorded sessions.", completion: .file())
+    var files: [String]
+
+    @Option(help: "Seconds to wait for the output of observers and timers.")
+    var patience: Double = 10
+
+    func validate() throws {
+        guard patience >= 0, patience <= 1e6 else {
+            throw ValidationError(
+                "expected --patience from 0 to 1,000,000 seconds, got \(patience)")
+        }
+    }
+
+    func run() throws {
+        guard let player = TranscriptPlayer(patience: .seconds(patience)) else {
+            ProcessServices.writeError("moonpool: too many open files\n")
+            throw ExitCode(1)
+        }
+        var hasFailed = false
+        for file in files {
+            let bytes: [UInt8]
+            do {
+                bytes = try ProcessServices.readWhole(file)
+            } catch {
+                ProcessServices.writeError("moonpool: cannot read \(file): \(error.reason)\n")
+                throw ExitCode(1)
+            }
+            let outcome = try player.play(String(decoding: bytes, as: UTF8.self))
+            for difference in outcome.differences {
+                ProcessServices.writeOutput("\(file):\(difference.line):\n\(difference.text)")
+            }
+            let different = outcome.differences.count
+            hasFailed = hasFailed || different > 0 || outcome.steps == 0
+            let result =
+                outcome.steps == 0
+                ? "no entries found" : "\(outcome.steps) entries, \(different) different"
+            ProcessServices.writeOutput("\(file): \(result)\n")
+        }
+        if hasFailed { throw ExitCode(1) }
     }
 }

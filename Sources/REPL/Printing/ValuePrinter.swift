@@ -1,4 +1,5 @@
 import Charts
+import LineEditing
 import LuaHost
 
 /// The text of a property or an element.
@@ -305,5 +306,73 @@ struct TableContent {
         case .boolean(let value): Order(kind: 2, number: value ? 1 : 0, text: "")
         default: Order(kind: 3, number: 0, text: key.typeName)
         }
+    }
+}
+
+/// Limits on the printed text of a value.
+package struct PrintLimits: Sendable, Equatable {
+    /// The maximum depth of nested tables.
+    package var depth: Int
+    /// The maximum number of items of one table.
+    package var items: Int
+    /// The maximum number of characters of one string.
+    package var string: Int
+    /// The maximum number of rows in a table of objects.
+    package var rows: Int
+    /// The width of the window, in columns.
+    package var columns: Int
+    /// The approximate maximum size of the text in bytes; limits tables that contain the same table repeatedly.
+    package var bytes: Int
+
+    /// Creates limits that fit into a window, for the first output of a value.
+    package init(
+        depth: Int = 6, items: Int = 60, string: Int = 400, rows: Int = 20, columns: Int = 80,
+        bytes: Int = 256 << 10
+    ) {
+        self.depth = depth
+        self.items = items
+        self.string = string
+        self.rows = rows
+        self.columns = columns
+        self.bytes = bytes
+    }
+
+    /// Returns much higher limits, for `.last`.
+    package func generous() -> PrintLimits {
+        PrintLimits(
+            depth: 16, items: 10_000, string: 100_000, rows: 10_000, columns: columns,
+            bytes: 8 << 20)
+    }
+}
+
+/// The name of a numbered result, such as `_12`, at the right edge of the window.
+enum ResultLabel {
+    /// A sequence before each label, so that output to files can omit the label.
+    ///
+    /// It erases the rest of the line, which is empty.
+    private static let erasing = "[K"
+
+    /// Adds the label to the first line of a text that has space for it, or to the last one.
+    static func adding(_ number: Int, to text: String, columns: Int, style: Style) -> String {
+        let label = "_\(number)"
+        var lines = text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+        for index in [0, lines.count - 1] {
+            let width = TerminalText.width(TerminalText.plain(lines[index]))
+            let padding = columns - 1 - label.count - width
+            guard padding >= 2 else { continue }
+            lines[index] +=
+                "\(Style.mark)\(erasing)\(String(repeating: " ", count: padding))\(style.paint(label, .dim))"
+            return lines.joined(separator: "\n")
+        }
+        return text
+    }
+
+    /// Returns a text without labels.
+    static func removing(from text: String) -> String {
+        let mark = "\u{1B}" + erasing
+        guard text.contains(mark) else { return text }
+        return text.split(separator: "\n", omittingEmptySubsequences: false).map { line in
+            line.firstRange(of: mark).map { line[..<$0.lowerBound] } ?? line
+        }.joined(separator: "\n")
     }
 }

@@ -1,4 +1,5 @@
 import LuaHost
+import ObjectStore
 
 // The description of the Lua API: the annotations in `Sources/CLuaFiles/lua/api`, which are read when help, completion,
 // lint or a check of arguments first need them.
@@ -134,4 +135,130 @@ package enum HelpCatalog {
         let own = named.filter { $0.owners.contains(type) }
         return own.isEmpty ? type.parent.map { find("\($0).\(name)") } ?? [] : own
     }
+}
+
+/// A code of errors: `err.code` in Lua.
+package struct ErrorCode: Sendable, Hashable {
+    /// The code, such as `not_in_write`.
+    package let name: String
+    /// A description of one sentence.
+    package let summary: String
+}
+
+/// The type of an expression, as far as its text determines the type, for the linter and for completion.
+package struct KnownType {
+    /// The kind of value.
+    package let type: HelpType
+    /// The schema of the store that the value comes from; nil if it is unknown.
+    package var schema: Schema?
+    /// The class of an object, or of the objects of a collection.
+    package var element: ClassSchema?
+
+    /// Creates a type.
+    package init(type: HelpType, schema: Schema? = nil, element: ClassSchema? = nil) {
+        self.type = type
+        self.schema = schema
+        self.element = element
+    }
+
+    private static let byAnnotation = Dictionary(
+        HelpCatalog.types.map { ($0.annotation, $0) }, uniquingKeysWith: { first, _ in first })
+
+    /// Returns the entry with a name, which the type can inherit from its parent.
+    package func entry(_ name: String) -> HelpEntry? {
+        HelpCatalog.entry(name, of: type.name)
+    }
+
+    /// All names of the type.
+    var names: [String] {
+        type.names(isMethod: true) + type.names(isMethod: false)
+    }
+
+    /// Returns the type of an annotation in a signature for this receiver.
+    ///
+    /// `named` is the class that an argument names.
+    package func meaning(of annotation: String, named: ClassSchema? = nil) -> KnownType? {
+        var text = annotation[...]
+        if text.last == "?" { text = text.dropLast() }
+        if text == "self" { return self }
+        let element = named ?? element
+        if text == "T" {
+            guard element != nil || type == HelpCatalog.results else { return nil }
+            return KnownType(type: HelpCatalog.object, schema: schema, element: element)
+        }
+        let isOfElement = text.hasSuffix("<T>")
+        if isOfElement { text = text.dropLast(3) }
+        guard let found = Self.byAnnotation[String(text)] else { return nil }
+        return KnownType(type: found, schema: schema, element: isOfElement ? element : nil)
+    }
+
+    /// Returns the type of a property of an object with this type.
+    package func value(of property: Property) -> KnownType? {
+        if property.isBacklinks {
+            return KnownType(
+                type: HelpCatalog.results, schema: schema,
+                element: property.target.flatMap { schema?.find($0) })
+        }
+        let target = schema?.target(of: property)
+        switch property.collection {
+        case .list: return KnownType(type: HelpCatalog.list, schema: schema, element: target)
+        case .set: return KnownType(type: HelpCatalog.set, schema: schema, element: target)
+        case .map: return KnownType(type: HelpCatalog.map, schema: schema, element: target)
+        case nil: break
+        }
+        switch property.type {
+        case .object:
+            return target.map { KnownType(type: HelpCatalog.object, schema: schema, element: $0) }
+        case .date: return KnownType(type: HelpCatalog.date)
+        case .decimal: return KnownType(type: HelpCatalog.decimal)
+        default: return nil
+        }
+    }
+
+    /// The type of the elements of a collection of objects.
+    package var elements: KnownType? {
+        switch type {
+        case HelpCatalog.results, HelpCatalog.list, HelpCatalog.set, HelpCatalog.map:
+            meaning(of: "T")
+        default: nil
+        }
+    }
+
+    /// Whether the catalog lists all keys of the table, or all fields of the value.
+    var isClosed: Bool {
+        switch type {
+        case HelpCatalog.object: element != nil
+        // The keys of these types are data.
+        case HelpCatalog.map, HelpCatalog.mixedMap, HelpCatalog.unmanaged, HelpCatalog.projection:
+            false
+        default: true
+        }
+    }
+}
+
+extension HelpCatalog {
+    /// Returns our name for a member that other databases and object mappers have under another name.
+    package static func memberOfOtherLibraries(of typeName: String, _ name: String) -> String? {
+        let names = typeName == store.name ? storeNames : collectionNames
+        guard let ours = names[name] else { return nil }
+        // Other names are an index, or a method of another type.
+        let isName = ours.allSatisfy { $0.isLetter || $0 == "_" }
+        return isName && usage(of: typeName, ours) == nil ? nil : ours
+    }
+
+    private static let storeNames = [
+        "all": "objects", "begin": "begin_write", "commit": "commit_write", "fetch": "objects",
+        "find": "object", "get": "object", "insert": "create", "listen": "observe", "on": "observe",
+        "put": "create", "query": "objects", "remove": "delete", "rollback": "cancel_write",
+        "save": "add", "select": "objects", "subscribe": "observe", "transact": "write",
+        "transaction": "write", "upsert": "create", "watch": "observe",
+    ]
+
+    private static let collectionNames = [
+        "delete": "store:delete", "find": "where", "for_each": "each", "forEach": "each",
+        "foreach": "each", "get": "[1]", "length": "count", "listen": "observe", "on": "observe",
+        "order": "sorted", "order_by": "sorted", "push": "append", "query": "where",
+        "select": "where", "size": "count", "slice": "limit", "sort_by": "sorted",
+        "subscribe": "observe", "take": "limit", "top": "limit", "watch": "observe",
+    ]
 }

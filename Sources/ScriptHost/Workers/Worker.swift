@@ -2,6 +2,7 @@ import EventLoops
 import LuaHost
 import ObjectStore
 import StoreBindings
+import SystemCalls
 
 /// A worker, for the script that started it.
 final class Worker {
@@ -116,4 +117,121 @@ final class Worker {
         metamethods: [
             LuaMethod("__tostring") { worker, call in call.answer(.text(worker.description)) }
         ])
+}
+
+/// An unhandled error of a worker, which is sent to the parent.
+struct WorkerFailure: Sendable {
+    /// The origin of the error: `worker 'cache'`, `worker 'cache', timer (cache.lua:3)`.
+    let source: String
+    private let code: String
+    private let message: String
+    private let traceback: String?
+    /// The raised value, if it can be sent to another thread.
+    private let value: Parcel?
+
+    init(_ error: any Error, source: String, in context: ScriptContext) {
+        self.source = source
+        let lua = error as? LuaError
+        let script = (lua?.underlying ?? error) as? any ScriptError
+        code = script?.scriptCode ?? "error"
+        message = lua?.message ?? script?.scriptMessage ?? "\(error)"
+        traceback = lua?.traceback
+        var value: Parcel?
+        if let raised = lua?.value, script == nil, raised.userdata == nil {
+            value = try? Parcel([raised], of: context.storeModule) { _ in "error" }
+        }
+        self.value = value
+    }
+
+    /// Returns the error in the parent's state, for `moonpool.on_error`.
+    func error(in context: ScriptContext) -> LuaError {
+        let raised = (try? value?.open(in: context.storeModule))?.first
+        let shown = RaisedElsewhere(scriptCode: code, scriptMessage: message)
+        return LuaError(
+            kind: .runtime, message: message, traceback: traceback, underlying: shown,
+            value: raised ?? context.state.value(of: shown))
+    }
+
+    private struct RaisedElsewhere: ScriptError {
+        let scriptCode: String
+        let scriptMessage: String
+    }
+}
+
+extension ScriptContext {
+    /// Replaces `print` by a function that writes each call in one piece, because several threads share the output.
+    ///
+    /// If the script has a label, each line begins with the label. Lua's own `print` writes one value at a time.
+    package func usePrintInOnePiece() {
+        guard !printsInOnePiece else { return }
+        printsInOnePiece = true
+        let label = configuration.outputLabel.map { Array("[\($0)] ".utf8) } ?? []
+        let output = output?.standard
+        let print = state.makeFunction("print") { call in
+            var line: [UInt8] = label
+            if call.count > 0 {
+                for index in 1...call.count {
+                    if index > 1 { line.append(UInt8(ascii: "\t")) }
+                    for byte in try call.state.describe(call[index]).bytes {
+                        line.append(byte)
+                        if byte == UInt8(ascii: "\n") { line += label }
+                    }
+                }
+            }
+            line.append(UInt8(ascii: "\n"))
+            if let output {
+                output.write(line)
+            } else {
+                ProcessServices.print(line)
+            }
+            return .none
+        }
+        state.globals["print"] = .function(print)
+    }
+}
+
+/// The parent of a worker, for use on the worker's thread.
+struct ParentLink: Sendable {
+    /// The worker's name in the parent.
+    let worker: String
+    /// The number of the worker in its parent.
+    let number: Int
+    /// The parent script.
+    let script: ScriptLink
+
+    /// Runs a job on the parent's thread, between its callbacks.
+    ///
+    /// Returns false if the parent has ended.
+    @discardableResult  // because the parent may have ended
+    func post(_ job: @escaping @Sendable (ScriptContext) -> Void) -> Bool {
+        script.postToScript(job)
+    }
+}
+
+/// The handle of a script for other threads.
+package struct ScriptLink: RemoteScript {
+    let loop: EventLoop
+    let signals: ScriptSignals
+
+    /// Runs a job on the script's thread, between its callbacks; returns false if the script has ended.
+    @discardableResult  // because a job of an ended script is not needed
+    package func postToScript(_ job: @escaping @Sendable (ScriptContext) -> Void) -> Bool {
+        let signals = signals
+        return loop.post {
+            guard let context = signals.context else { return }
+            context.dispatch { job(context) }
+        }
+    }
+
+    package func post(_ job: @escaping @Sendable (StoreModule) -> Void) -> Bool {
+        postToScript { job($0.storeModule) }
+    }
+
+    /// Whether the script has ended.
+    package var hasEnded: Bool { signals.status != nil }
+}
+
+extension ScriptContext {
+    /// The script's handle for other threads.
+    package var link: ScriptLink { ScriptLink(loop: loop, signals: signals) }
 }

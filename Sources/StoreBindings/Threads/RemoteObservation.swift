@@ -170,3 +170,23 @@ extension StoreModule {
         }
     }
 }
+
+/// The observation behind a token: an observer of this thread, or of another one.
+protocol Observation: AnyObject {
+    var isValid: Bool { get }
+    var endHandler: (() -> Void)? { get set }
+    var dependencies: [String] { get }
+    var cost: String { get }
+    var statistics: ObserverStatistics { get }
+    var reason: DeliveryReason? { get }
+    func invalidate()
+}
+
+extension NotificationToken: Observation {}
+
+/// A script on another thread.
+package protocol RemoteScript: Sendable {
+    /// Runs a job on the script's thread, between its callbacks; returns false if the script has ended.
+    @discardableResult  // because a job of an ended script is not needed
+    func post(_ job: @escaping @Sendable (StoreModule) -> Void) -> Bool
+}

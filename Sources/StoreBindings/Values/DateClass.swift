@@ -1,3 +1,4 @@
+import Decimals
 import LuaHost
 import ObjectStore
 
@@ -203,4 +204,178 @@ final class DateClass: LuaLiveClass {
             minute: try field(["minute", "min"], 0), second: try field(["second", "sec"], 0),
             microsecond: try field(["microsecond"], 0))
     }
+}
+
+/// A decimal number in Lua.
+///
+/// Supports arithmetic with decimals and numbers. A number has the value of its shortest decimal form.
+final class DecimalBox: ValueBox {
+    let number: DecimalValue
+    init(_ number: DecimalValue) { self.number = number }
+    override var value: Value { .decimal(number) }
+
+    static let type: LuaClass<DecimalBox> = LuaClass(
+        name: "decimal",
+        methods: [
+            LuaMethod("round") { decimal, call in
+                let places = call.isNil(2) ? 0 : Int(clamping: try call.integer(2))
+                guard let rounded = decimal.number.rounded(places: places) else {
+                    throw call.argumentError(
+                        2, "\(decimal.number) with \(places) places needs more than 34 digits")
+                }
+                return call.answer(DecimalBox(rounded), type)
+            },
+            LuaMethod("abs") { decimal, call in
+                call.answer(DecimalBox(decimal.number.magnitude), type)
+            },
+            LuaMethod("to_number") { decimal, call in
+                call.answer(
+                    decimal.number.exactInt.map(LuaValue.integer) ?? .number(decimal.number.double))
+            },
+            LuaMethod("is_nan") { decimal, call in
+                call.answer(.boolean(decimal.number.isNotANumber))
+            },
+            LuaMethod("is_finite") { decimal, call in
+                call.answer(.boolean(decimal.number.isFinite))
+            },
+        ],
+        metamethods: [
+            LuaMethod("__tostring") { $1.answer(.text($0.number.description)) },
+            LuaMethod.equality(of: type) { DecimalValue.order($0.number, $1.number) == 0 },
+            LuaMethod("__lt", anyReceiver: { try compare($0) { $0 < 0 } }),
+            LuaMethod("__le", anyReceiver: { try compare($0) { $0 <= 0 } }),
+            LuaMethod("__add", anyReceiver: { try calculate($0, +) }),
+            LuaMethod("__sub", anyReceiver: { try calculate($0, -) }),
+            LuaMethod("__mul", anyReceiver: { try calculate($0, *) }),
+            LuaMethod("__div", anyReceiver: { try calculate($0, /) }),
+            LuaMethod("__mod", anyReceiver: { try calculate($0) { $0.modulo($1) } }),
+            LuaMethod("__idiv", anyReceiver: { try calculate($0) { $0.floorDivided(by: $1) } }),
+            LuaMethod("__unm") { $1.answer(DecimalBox(-$0.number), type) },
+            LuaMethod("__concat", anyReceiver: joinedTexts),
+        ])
+
+    private static func calculate(
+        _ call: borrowing LuaCall, _ operation: (DecimalValue, DecimalValue) -> DecimalValue
+    ) throws -> LuaAnswer {
+        call.answer(DecimalBox(operation(try operand(call, 1), try operand(call, 2))), type)
+    }
+
+    private static func compare(
+        _ call: borrowing LuaCall, _ test: (Int) -> Bool
+    ) throws -> LuaAnswer {
+        let order = DecimalValue.order(try operand(call, 1), try operand(call, 2))
+        return call.answer(.boolean(order.map(test) ?? false))
+    }
+
+    private static func operand(_ call: borrowing LuaCall, _ index: Int) throws -> DecimalValue {
+        switch call[index] {
+        case .integer(let number): return DecimalValue(number)
+        case .number(let number): return DecimalValue(number)
+        default: return try call.object(index, type).number
+        }
+    }
+
+    /// Implements `moonpool.decimal(text | number)`.
+    static func make(_ call: borrowing LuaCall) throws -> LuaAnswer {
+        switch call[1] {
+        case .string(let string):
+            try call.checkMemory(ofText: 1)
+            guard let text = string.text, let number = DecimalValue(text) else {
+                throw call.argumentError(
+                    1,
+                    "'\(string.description)' is not a valid decimal; expected \"12.30\", \"1e10\", \"NaN\" or "
+                        + "\"Infinity\" (at most 9.99…e6144)")
+            }
+            return call.answer(DecimalBox(number), type)
+        case .integer, .number: return call.answer(DecimalBox(try operand(call, 1)), type)
+        default:
+            guard let decimal = call.optionalObject(1, type) else {
+                throw call.typeError(1, "string or number")
+            }
+            return call.answer(decimal, type)
+        }
+    }
+}
+
+/// The function `moonpool.type_of`: returns the stored type of a value, because one Lua type represents several stored
+/// types.
+///
+/// Lua represents data and strings as strings, and floats and doubles as numbers. An empty list looks like an empty
+/// map.
+enum TypeFunctions {
+    private typealias Item = NestedCollection.Item
+
+    /// Implements `moonpool.type_of(object, property)` and `moonpool.type_of(collection, index or key)`.
+    static func typeOf(_ call: borrowing LuaCall) throws -> LuaAnswer {
+        let item: NestedCollection.Item?
+        switch call[1].userdata?.held?.value {
+        case .object(let object):
+            let property = try object.classSchema.requireProperty(call.text(2))
+            return call.answer(.text(try name(of: property, of: object)))
+        case .list(let list): item = try list.element(at: position(call)).map(Item.value)
+        case .set(let set): item = try set.element(at: position(call)).map(Item.value)
+        case .map(let map): item = try map.value(forKey: call.text(2)).map(Item.value)
+        case .nested(let nested) where nested.kind == .list:
+            item = try nested.item(at: position(call))
+        case .nested(let nested): item = try nested.item(forKey: call.text(2))
+        case .values(let values):
+            let (all, position) = (try values.values(), try position(call))
+            item = all.indices.contains(position) ? .value(all[position]) : nil
+        case .results, .store, nil: throw call.typeError(1, "object or collection")
+        }
+        guard let item else { return call.answer(.nil) }
+        return call.answer(.text(name(of: item)))
+    }
+
+    private static func position(_ call: borrowing LuaCall) throws -> Int {
+        ScriptIndex.position(try call.integer(2))
+    }
+
+    private static func name(of property: Property, of object: LiveObject) throws -> String {
+        if property.isBacklinks { return "backlinks" }
+        if let collection = property.collection {
+            _ = try object.value(property.name)
+            return collection.name
+        }
+        if property.type == .mixed {
+            return name(of: try NestedCollection.item(at: .property(object, property)))
+        }
+        return name(of: .value(try object.value(property.name)))
+    }
+
+    private static func name(of item: NestedCollection.Item) -> String {
+        switch item {
+        case .nested(let nested): nested.kind == .list ? "list" : "map"
+        case .value(.list): "list"
+        case .value(.dictionary): "map"
+        case .value(let value): value.typeName
+        }
+    }
+}
+
+/// A single-precision number in Lua, for storing a float in a mixed value, because a Lua number becomes a double.
+final class FloatBox: ValueBox {
+    let number: Float
+    init(_ number: Float) { self.number = number }
+    override var value: Value { .float(number) }
+
+    /// Implements `moonpool.float(number)`.
+    static func make(_ call: borrowing LuaCall) throws -> LuaAnswer {
+        let number = try call.number(1)
+        let float = Float(number)
+        guard float.isFinite || !number.isFinite else {
+            throw call.argumentError(1, "\(number) is out of the range of a float")
+        }
+        return call.answer(FloatBox(float), type)
+    }
+
+    static let type: LuaClass<FloatBox> = LuaClass(
+        name: "float",
+        methods: [
+            LuaMethod("to_number") { float, call in call.answer(.number(Double(float.number))) }
+        ],
+        metamethods: [
+            LuaMethod("__tostring") { $1.answer(.text($0.number.description)) },
+            LuaMethod.equality(of: type) { $0.number == $1.number },
+        ])
 }

@@ -228,3 +228,178 @@ private final class SQLiteRowReader: RelationalRowReader {
         }
     }
 }
+
+/// Infers the type of a property from the declared type of a column and its values.
+///
+/// SQLite accepts any value in any column, so only both together determine the type.
+struct ColumnEvidence {
+    /// The type for a column without values, by the declared type according to SQLite's rules (section 3.1 of its
+    /// documentation "Datatypes"), with additional types that SQLite does not have.
+    private let declared: PropertyType
+    private let dates: SQLiteDates?
+    private var kinds: Set<SQLiteStatement.Kind> = []
+    private var lastKind: SQLiteStatement.Kind?
+    /// Whether all values so far match the declared type, which is one of those that SQLite does not have.
+    private var isAsDeclared: Bool
+    /// The numbers of integers in a date column: those that must be milliseconds, and all others except 0.
+    private var milliseconds = 0
+    private var seconds = 0
+    /// Whether doubles represent all integers exactly.
+    private var areIntsExact = true
+
+    init(declared: String, dates: SQLiteDates?) {
+        self.declared = Self.type(declared.uppercased())
+        self.dates = dates
+        isAsDeclared = [.bool, .date, .uuid, .decimal].contains(self.declared)
+    }
+
+    private static func type(_ declared: String) -> PropertyType {
+        func has(_ words: String...) -> Bool { words.contains { declared.contains($0) } }
+        if has("BOOL") { return .bool }
+        if has("DATE", "TIMESTAMP") { return .date }
+        if has("UUID", "GUID") { return .uuid }
+        if has("DECIMAL") { return .decimal }
+        if has("INT") { return .int }
+        if has("CHAR", "CLOB", "TEXT") { return .string }
+        return declared.isEmpty || has("BLOB") ? .mixed : .double
+    }
+
+    /// Adds a value.
+    mutating func add(_ row: SQLiteStatement, _ column: Int) {
+        let kind = row.kind(column)
+        if kind != lastKind { kinds.insert(kind) }
+        lastKind = kind
+        if kind == .int {
+            let number = row.int(column)
+            if Int64(exactly: Double(number)) != number { areIntsExact = false }
+            if SQLiteDates.looksLikeMilliseconds(number) {
+                milliseconds += 1
+            } else if number != 0 {
+                seconds += 1
+            }
+        }
+        if isAsDeclared, kind != .null { isAsDeclared = matches(row, column, kind) }
+    }
+
+    private func matches(
+        _ row: SQLiteStatement, _ column: Int, _ kind: SQLiteStatement.Kind
+    ) -> Bool {
+        switch (kind, declared) {
+        case (.int, .bool): row.int(column) == 0 || row.int(column) == 1
+        case (.int, .date): (dates ?? .seconds).moment(row.int(column)) != nil
+        case (.real, .date): (dates ?? .julian).moment(row.double(column)) != nil
+        case (.int, .decimal), (.real, .decimal): true
+        case (.text, .date), (.text, .uuid), (.text, .decimal):
+            row.text(column).flatMap { ValueText.value($0, as: declared) } != nil
+        case (.blob, .uuid): row.bytes(column).count == 16
+        default: false
+        }
+    }
+
+    var hasNulls: Bool { kinds.contains(.null) }
+
+    /// Whether the column holds dates in milliseconds since 1970, if the options do not specify how to read them.
+    var holdsMilliseconds: Bool {
+        type == .date && dates == nil && milliseconds > 0 && seconds == 0 && !kinds.contains(.real)
+    }
+
+    /// The type of a property that can store all these values.
+    var type: PropertyType {
+        if isAsDeclared { return declared }
+        switch kinds.subtracting([.null]) {
+        case []: return declared
+        case [.int]: return .int
+        case [.real]: return .double
+        case [.int, .real]: return areIntsExact ? .double : .mixed
+        case [.text]: return .string
+        case [.blob]: return .data
+        default: return .mixed
+        }
+    }
+}
+
+/// The encoding of dates in SQLite, which has no type for dates.
+package enum SQLiteDates: String, CaseIterable, Sendable {
+    /// Text in ISO 8601, such as `2026-11-21T10:00:00Z`.
+    case text
+    /// Seconds since 1970; integers if they are whole.
+    case seconds
+    /// Milliseconds since 1970; integers if they are whole.
+    case milliseconds
+    /// Julian days as numbers, with a precision of about a tenth of a millisecond.
+    case julian
+
+    /// Creates the encoding with this name.
+    ///
+    /// Throws `invalid_argument` with the known names.
+    package init(name: String) throws {
+        guard let way = Self(rawValue: name.lowercased()) else {
+            let known = Self.allCases.map(\.rawValue)
+            throw StoreError(
+                .invalidArgument,
+                "unknown date encoding '\(name)'\(NearestName.hint(for: name, among: known)); use "
+                    + known.joined(separator: ", "))
+        }
+        self = way
+    }
+
+    private static let epochAsJulianDay = 2_440_587.5
+    private static let microsecondsOfDay = 86_400_000_000.0
+
+    /// Returns the date of a number; nil outside of the range of dates.
+    func moment(_ number: Double) -> Timestamp? {
+        switch self {
+        case .text, .seconds: Timestamp(seconds: number)
+        case .milliseconds: Timestamp(seconds: number / 1000)
+        case .julian:
+            Int64(
+                exactly: ((number - Self.epochAsJulianDay) * Self.microsecondsOfDay).rounded()
+            ).map(Timestamp.init(microseconds:))
+        }
+    }
+
+    /// Returns the exact date of an integer.
+    func moment(_ number: Int64) -> Timestamp? {
+        let factor: Int64
+        switch self {
+        case .text, .seconds: factor = 1_000_000
+        case .milliseconds: factor = 1000
+        case .julian: return moment(Double(number))
+        }
+        let (microseconds, overflow) = number.multipliedReportingOverflow(by: factor)
+        return overflow ? nil : Timestamp(microseconds: microseconds)
+    }
+
+    /// Returns whether a number of seconds is so large that it must be milliseconds.
+    ///
+    /// As seconds it is after the year 5138; as milliseconds it is after March 1973.
+    static func looksLikeMilliseconds(_ number: Int64) -> Bool {
+        number.magnitude >= 100_000_000_000
+    }
+
+    /// Returns whether a date converts back to the original number.
+    func isExact(_ number: Double, _ moment: Timestamp) -> Bool {
+        switch stored(moment) {
+        case .double(let stored): stored == number
+        case .int(let stored): Double(stored) == number
+        default: Self.seconds.isExact(number, moment)
+        }
+    }
+
+    /// Returns the stored value of a date.
+    func stored(_ moment: Timestamp) -> Value {
+        let microseconds = moment.microseconds
+        switch self {
+        case .text: return .string(moment.description)
+        case .seconds: return Self.quotient(microseconds, 1_000_000)
+        case .milliseconds: return Self.quotient(microseconds, 1000)
+        case .julian:
+            let days = Double(microseconds) / Self.microsecondsOfDay
+            return .double(days + Self.epochAsJulianDay)
+        }
+    }
+
+    private static func quotient(_ number: Int64, _ divisor: Int64) -> Value {
+        number % divisor == 0 ? .int(number / divisor) : .double(Double(number) / Double(divisor))
+    }
+}
