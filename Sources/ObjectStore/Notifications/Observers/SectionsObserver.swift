@@ -90,14 +90,16 @@ final class SectionsObserver: Observer {
         let movable = try rules.graph.touchedRows(in: step)
         let wanted = try filter.touchedRows(in: step)
         let positions = try rows.advance(along: step, modified: wanted.union(movable))
-        let change = try reportedChange(positions, movable: movable, wanted: wanted, along: step)
-        self.rows = rows
-        guard !change.isEmpty, let handler else { return nil }
-        makeReason = try RowCauses(
+        // The search for the reason can fail, so it precedes the changes of this observer's state.
+        let reason = try RowCauses(
             rules.ordered, values: filter.watched, schema: step.new.schema
         ).reason(
             moved: positions.deletedKeys + positions.insertedKeys,
             modified: positions.modifiedKeys, in: step)
+        let change = try reportedChange(positions, movable: movable, wanted: wanted, along: step)
+        self.rows = rows
+        guard !change.isEmpty, let handler else { return nil }
+        makeReason = reason
         return { try handler(change) }
     }
 
