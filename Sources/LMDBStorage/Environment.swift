@@ -117,9 +117,9 @@ package final class Environment: Sendable {
     let options: EnvironmentOptions
     let writerThread = Atomic<UInt>(0)
     /// The lock file; nil if no other process can write, or this one cannot.
-    private let lockRegion: LockRegion?
+    let lockRegion: LockRegion?
     /// The lock file before LMDB has opened it; nil if it has no name, or this process cannot write to it.
-    private let lockFile: EnvironmentRegistry.Identity?
+    let lockFile: EnvironmentRegistry.Identity?
     /// The verifier of the file's path; nil if the file has no name or cannot be written.
     let pathVerifier: PathVerifier?
     /// The descriptor that holds the lock on the data file; negative for none.

@@ -31,6 +31,7 @@ final class LockRegion: @unchecked Sendable {
     // The descriptor; negative after it was closed.
     private let descriptor: Atomic<Int32>
     private let process = UInt32(bitPattern: getpid())
+    private let marks = FileMarks()
 
     /// The number with which LMDB's lock files of this layout begin.
     private static let magic: UInt32 = 0xBEEF_C0DE
@@ -208,6 +209,29 @@ final class LockRegion: @unchecked Sendable {
             if other != 0, isWanted(other) { return true }
         }
         return false
+    }
+
+    /// Counts one more or one less use of the file with a number, which other processes can see.
+    func addMark(_ change: Int, to number: UInt64) {
+        marks.add(change, to: number, in: descriptor.load(ordering: .relaxed))
+    }
+
+    /// Returns the other processes with a reader slot, in the order of their numbers.
+    ///
+    /// `file` is the lock file; without it, no marks are known.
+    func otherUsers(of file: EnvironmentRegistry.Identity?) -> [FileUser] {
+        var others: Set<Int32> = []
+        if region != nil {
+            _ = anyReader { reader in
+                if reader != process { others.insert(Int32(bitPattern: reader)) }
+                return false
+            }
+        }
+        return others.sorted().map { other in
+            FileUser(
+                process: other, program: Platform.program(of: other),
+                marks: file.map { FileMarks.numbers(of: other, in: $0) } ?? [])
+        }
     }
 
     /// Notifies the processes that watch the lock file for accesses, by reading from it.

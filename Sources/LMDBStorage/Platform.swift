@@ -49,7 +49,7 @@ enum Platform {
     static func program(of process: Int32) -> String? { lines(of: "/proc/\(process)/comm").first }
 
     /// Returns the lines of a file in `/proc`; none if it cannot be read.
-    private static func lines(of path: String) -> [String] {
+    static func lines(of path: String) -> [String] {
         guard let file = fopen(path, "r") else { return [] }
         defer { fclose(file) }
         var buffer = [UInt8](repeating: 0, count: 4096)
@@ -67,6 +67,20 @@ enum Platform {
     /// Calls the system's `fcntl` for locks.
     static func controlLock(_ descriptor: Int32, _ command: Int32, _ range: inout flock) -> Int32 {
         withUnsafeMutablePointer(to: &range) { fcntl(descriptor, command, $0) }
+    }
+
+    /// Calls the system's `fcntl` for a lock that belongs to the open descriptor instead of the process, without waiting.
+    ///
+    /// Returns the system's error code, or 0.
+    static func lockDescriptor(_ descriptor: Int32, _ range: flock) -> Int32 {
+        #if canImport(Glibc)
+            // F_OFD_SETLK, which the module of the C library does not export.
+            let command: Int32 = 37
+        #else
+            let command = F_OFD_SETLK
+        #endif
+        var range = range
+        return controlLock(descriptor, command, &range) == 0 ? 0 : errno
     }
 
     /// Waits until all written data of a file is on the device.

@@ -297,6 +297,15 @@ package final class ColumnFile: Sendable {
     /// Whether this is the only handle of the file in this process.
     package var isOnlyUse: Bool { held.withLock { $0?.isOnlyOne ?? false } }
 
+    /// Shows other processes that this one uses the file with a number, such as the version of its schema, until the
+    /// result is released; nil after the file was closed.
+    package func mark(_ number: UInt64) -> FileMark? { (try? lease())?.mark(number) }
+
+    /// Returns the other processes that have the file open, in the order of their numbers.
+    package func otherUsers() throws(StorageError) -> [FileUser] {
+        try lease().environment.otherUsers()
+    }
+
     /// Returns the versions in use: by this process, and by other processes with their ids.
     package func heldVersions() throws(StorageError) -> (
         own: [UInt64], foreign: [(process: Int32, version: UInt64)]

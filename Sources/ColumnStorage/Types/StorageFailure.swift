@@ -13,6 +13,8 @@ package typealias DamagedEncoding = LMDBStorage.DamagedEncoding
 package typealias WriteLockTicket = LMDBStorage.WriteLockTicket
 /// A store as a writer of its file.
 package typealias LockUser = LMDBStorage.LockUser
+/// A number with which this process uses a file.
+package typealias FileMark = LMDBStorage.FileMark
 
 extension StorageError {
     /// The check of an index block's content.

@@ -65,6 +65,8 @@ public final class Store {
     private(set) var membership: UInt64 = 0
     private var wakeup: (any Wakeup)?
     private var announcedVersion: UInt64
+    /// The version of the store's schema, which other processes can see.
+    private var schemaMark: FileMark?
     /// The queued writes.
     var queue = WriteQueue()
     /// Whether a turn of the event loop was skipped because the store was busy.
@@ -140,6 +142,7 @@ public final class Store {
             end()
             throw error
         }
+        markSchema()
         pin.move(to: view.version)
         let wakeup = scheduler.makeWakeup { [link] in link.store?.runTurn() }
         self.wakeup = wakeup
@@ -179,6 +182,7 @@ public final class Store {
         wakeup?.cancel()
         wakeup = nil
         pin.move(to: .max)
+        schemaMark = nil
         view.snapshot.close()
         view.snapshot.file.close()
         abandonQueuedWrites()
@@ -387,7 +391,14 @@ extension Store {
         let event = try SchemaEvent(view, since: version)
         lastSchemaEvent = event
         notifications.owesSchema = true
+        markSchema()
         return event
+    }
+
+    /// Shows other processes the version of the committed schema.
+    private func markSchema() {
+        let number = committedSchema.version
+        if schemaMark?.number != number { schemaMark = view.snapshot.file.mark(number) }
     }
 
     /// Adopts a schema in its stored form; no bytes mean an empty schema.

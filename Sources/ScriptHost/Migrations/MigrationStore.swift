@@ -190,6 +190,10 @@ final class MigrationStore {
                 result.set(SchemaBox(schema.classes, stored: schema), SchemaBox.type)
             },
             LuaProperty("has_file") { $1.set($0.store.path != nil) },
+            // The number of other processes that have the file open.
+            LuaProperty("program_count") { store, result in
+                result.set(Int64(try store.store.otherPrograms().count))
+            },
             // The store for the functions of scripts.
             LuaProperty("value") { store, result in
                 result.set(store.host.module.value(of: store.handle))

@@ -361,6 +361,7 @@ local function up_one(args, store)
     is_shown = true
     host.write_output(table.concat(reports.lines_of(applied, "applied"), "\n") .. "\n")
   end
+  self.notice = function(line) host.write_error(line .. "\n") end
   local report = up(self, args.to, api.backup(args.backup))
   return { report = reports.up(report), lines = is_shown and {} or reports.up_lines(report) }
 end

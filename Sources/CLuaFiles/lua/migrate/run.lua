@@ -1,5 +1,5 @@
 -- What the commands of a store and a folder share. A run is a table with the path `store`, the folder `dir`, and the
--- options `lock_timeout`, `keep`, `continues_edited`, `is_trial` and `did_apply`.
+-- options `lock_timeout`, `keep`, `continues_edited`, `is_trial`, `did_apply` and `notice`, which gets a line to show.
 local text = require "migrate/text"
 local folder = require "migrate/folder"
 local history = require "migrate/history"

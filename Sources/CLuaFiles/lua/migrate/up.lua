@@ -70,7 +70,12 @@ local function apply(run, script, store, backup, earlier)
       log.backup_of_interrupted = attempt.backup and text.file_name(attempt.backup)
       write:record(log)
     end)
-    -- 4. Run the migration.
+    -- 4. Run the migration. Only a resumable loop commits before the end.
+    local count = script.up and run.notice and not string.find(file.source, "resumable", 1, true) and store.program_count
+    if count and count > 0 then
+      run.notice((count == 1 and "1 process has" or count .. " processes have") .. " the file open; "
+        .. (count == 1 and "its" or "their") .. " writes wait until the migration ends")
+    end
     folder.call(run.dir, write, script, script.up, run.is_trial)
     -- 5. Make a backup of the version before, if values were overwritten or removed.
     local is_due = backup == "always" or backup ~= "never" and write:needs_backup()

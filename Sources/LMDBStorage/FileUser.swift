@@ -1,0 +1,106 @@
+import Synchronization
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// A process that has a data file open.
+package struct FileUser: Hashable, Sendable {
+    /// The number of the process.
+    package let process: Int32
+    /// The name of its program; nil if it is not known.
+    package let program: String?
+    /// The numbers with which it has marked the file; empty also if the system does not show them to this process.
+    package let marks: Set<UInt64>
+}
+
+/// The numbers with which this process uses a data file, such as versions of its schema, for other processes to see.
+///
+/// A number is a shared lock on a byte of the lock file, beyond all bytes that LMDB locks. Such a lock belongs to an open
+/// descriptor: it ends when the process ends in any way, and no other descriptor of the file affects it.
+final class FileMarks: Sendable {
+    private let counts = Mutex<[UInt64: Int]>([:])
+
+    /// The numbers with which this process uses the file.
+    var numbers: Set<UInt64> { counts.withLock { Set($0.keys) } }
+
+    /// Counts one more or one less use with a number.
+    func add(_ change: Int, to number: UInt64, in descriptor: Int32) {
+        counts.withLock { counts in
+            let count = counts[number, default: 0] + change
+            counts[number] = count > 0 ? count : nil
+            guard descriptor >= 0, count == (change > 0 ? 1 : 0) else { return }
+            // Where the file system has no such locks, the number is only unknown to others.
+            _ = Platform.lockDescriptor(
+                descriptor, Self.byte(of: number, count > 0 ? F_RDLCK : F_UNLCK))
+        }
+    }
+
+    /// Returns the numbers with which another process uses a lock file; none if they cannot be read.
+    static func numbers(of process: Int32, in file: EnvironmentRegistry.Identity) -> Set<UInt64> {
+        var found: Set<UInt64> = []
+        for name in Platform.names(in: "/proc/\(process)/fd") {
+            var status = stat()
+            guard stat("/proc/\(process)/fd/\(name)", &status) == 0,
+                EnvironmentRegistry.Identity(status) == file
+            else { continue }
+            for line in Platform.lines(of: "/proc/\(process)/fdinfo/\(name)") {
+                let words = line.split(separator: " ")
+                guard words.contains("OFDLCK"),
+                    let start = words.dropLast().last.flatMap({ Int64($0) }),
+                    start >= first
+                else { continue }
+                found.insert(UInt64(start - first))
+            }
+        }
+        return found
+    }
+
+    private static func byte(of number: UInt64, _ kind: Int32) -> flock {
+        var range = FileLock.firstByte
+        range.l_type = Int16(kind)
+        range.l_start = off_t(first + Int64(min(number, last)))
+        return range
+    }
+
+    /// The byte of the number 0.
+    ///
+    /// LMDB locks the bytes whose offsets are numbers of processes.
+    private static let first: Int64 = 1 << 40
+    private static let last: UInt64 = 1 << 60
+}
+
+/// A number with which this process uses a data file, until the object is released.
+package final class FileMark: Sendable {
+    private let environment: Environment
+    /// The number.
+    package let number: UInt64
+
+    init(_ environment: Environment, _ number: UInt64) {
+        self.environment = environment
+        self.number = number
+        environment.addMark(1, to: number)
+    }
+
+    deinit { environment.addMark(-1, to: number) }
+}
+
+extension EnvironmentLease {
+    /// Shows other processes that this one uses the file with a number.
+    package func mark(_ number: UInt64) -> FileMark { FileMark(environment, number) }
+}
+
+extension Environment {
+    fileprivate func addMark(_ change: Int, to number: UInt64) {
+        lockRegion?.addMark(change, to: number)
+    }
+
+    /// Returns the other processes that have the file open, in the order of their numbers.
+    package func otherUsers() throws(StorageError) -> [FileUser] {
+        guard let lockRegion else { return [] }
+        try clearStaleReaders()
+        return lockRegion.otherUsers(of: lockFile)
+    }
+}
