@@ -40,6 +40,7 @@
     !__has_include("migrate/script.lua") || \
     !__has_include("migrate/session.lua") || \
     !__has_include("migrate/squash.lua") || \
+    !__has_include("migrate/started.lua") || \
     !__has_include("migrate/test.lua") || \
     !__has_include("migrate/text.lua") || \
     !__has_include("migrate/up.lua") || \
@@ -113,6 +114,7 @@ lua_files:
     FILE "migrate/script.lua"
     FILE "migrate/session.lua"
     FILE "migrate/squash.lua"
+    FILE "migrate/started.lua"
     FILE "migrate/test.lua"
     FILE "migrate/text.lua"
     FILE "migrate/up.lua"

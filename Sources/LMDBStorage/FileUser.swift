@@ -21,20 +21,51 @@ package struct FileUser: Hashable, Sendable {
 /// A number is a shared lock on a byte of the lock file, beyond all bytes that LMDB locks. Such a lock belongs to an open
 /// descriptor: it ends when the process ends in any way, and no other descriptor of the file affects it.
 final class FileMarks: Sendable {
-    private let counts = Mutex<[UInt64: Int]>([:])
+    private struct Uses {
+        var counts: [UInt64: Int] = [:]
+        var excluded: Set<UInt64> = []
+    }
 
-    /// The numbers with which this process uses the file.
-    var numbers: Set<UInt64> { counts.withLock { Set($0.keys) } }
+    private let uses = Mutex(Uses())
 
-    /// Counts one more or one less use with a number.
+    /// Prevents others from using a number; returns false if another process uses it, or this one more often than `own`
+    /// times.
+    func exclude(_ number: UInt64, except own: Int, in descriptor: Int32) -> Bool {
+        uses.withLock { uses in
+            guard uses.counts[number, default: 0] <= own,
+                Platform.lockDescriptor(descriptor, Self.byte(of: number, F_WRLCK)) == 0
+            else { return false }
+            return uses.excluded.insert(number).inserted
+        }
+    }
+
+    /// Allows others again to use a number.
+    func endExclusion(of number: UInt64, in descriptor: Int32) {
+        uses.withLock { uses in
+            uses.excluded.remove(number)
+            let kind = uses.counts[number] == nil ? F_UNLCK : F_RDLCK
+            _ = Platform.lockDescriptor(descriptor, Self.byte(of: number, kind))
+        }
+    }
+
+    /// Counts one more or one less use with a number; waits while it is excluded.
     func add(_ change: Int, to number: UInt64, in descriptor: Int32) {
-        counts.withLock { counts in
-            let count = counts[number, default: 0] + change
-            counts[number] = count > 0 ? count : nil
-            guard descriptor >= 0, count == (change > 0 ? 1 : 0) else { return }
-            // Where the file system has no such locks, the number is only unknown to others.
-            _ = Platform.lockDescriptor(
-                descriptor, Self.byte(of: number, count > 0 ? F_RDLCK : F_UNLCK))
+        while !tryAdd(change, to: number, in: descriptor) { usleep(Self.pause) }
+    }
+
+    /// Returns false while the number is excluded.
+    private func tryAdd(_ change: Int, to number: UInt64, in descriptor: Int32) -> Bool {
+        uses.withLock { uses in
+            let isExcluded = uses.excluded.contains(number)
+            guard change < 0 || !isExcluded else { return false }
+            let count = uses.counts[number, default: 0] + change
+            if descriptor >= 0, !isExcluded, count == (change > 0 ? 1 : 0) {
+                let range = Self.byte(of: number, count > 0 ? F_RDLCK : F_UNLCK)
+                // Where the file system has no such locks, the number is only unknown to others.
+                if Platform.lockDescriptor(descriptor, range) == EAGAIN { return false }
+            }
+            uses.counts[number] = count > 0 ? count : nil
+            return true
         }
     }
 
@@ -70,6 +101,7 @@ final class FileMarks: Sendable {
     /// LMDB locks the bytes whose offsets are numbers of processes.
     private static let first: Int64 = 1 << 40
     private static let last: UInt64 = 1 << 60
+    private static let pause: UInt32 = 1000
 }
 
 /// A number with which this process uses a data file, until the object is released.
@@ -93,6 +125,13 @@ extension EnvironmentLease {
 }
 
 extension Environment {
+    /// Prevents others from using a number; see ``FileMarks/exclude(_:except:in:)``.
+    package func exclude(_ number: UInt64, except own: Int) -> Bool {
+        lockRegion?.exclude(number, except: own) ?? true
+    }
+
+    package func endExclusion(of number: UInt64) { lockRegion?.endExclusion(of: number) }
+
     fileprivate func addMark(_ change: Int, to number: UInt64) {
         lockRegion?.addMark(change, to: number)
     }

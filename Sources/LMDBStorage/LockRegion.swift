@@ -100,7 +100,7 @@ final class LockRegion: @unchecked Sendable {
     ///
     /// Compares the values of LMDB's public functions with the values at the expected offsets.
     init(of path: String, _ environment: OpaquePointer? = nil) {
-        let descriptor = Platform.openDescriptor(path + "-lock", O_RDONLY | O_CLOEXEC)
+        let descriptor = Platform.openDescriptor(path + "-lock", O_RDWR | O_CLOEXEC)
         self.descriptor = Atomic(descriptor)
         var mapped: UnsafeMutableRawPointer?
         var size = 0
@@ -209,6 +209,14 @@ final class LockRegion: @unchecked Sendable {
             if other != 0, isWanted(other) { return true }
         }
         return false
+    }
+
+    func exclude(_ number: UInt64, except own: Int) -> Bool {
+        marks.exclude(number, except: own, in: descriptor.load(ordering: .relaxed))
+    }
+
+    func endExclusion(of number: UInt64) {
+        marks.endExclusion(of: number, in: descriptor.load(ordering: .relaxed))
     }
 
     /// Counts one more or one less use of the file with a number, which other processes can see.

@@ -58,6 +58,11 @@ extension StoreError {
         self.init(code, text, detail: .advice(program: program, script: script))
     }
 
+    /// An error with the same advice for both kinds of readers.
+    package init(_ code: Code, _ text: String, advice: String) {
+        self.init(code, text, program: advice, script: advice)
+    }
+
     /// Returns the error for a position outside a collection, counted from 0.
     ///
     /// With the text `the 5 results`, the message is `index 7 is outside the 5 results`.
@@ -136,6 +141,10 @@ extension StoreError.Code {
     public static let unknownClass = Self(rawValue: "unknown_class")
     /// The class has no property of this name.
     public static let unknownProperty = Self(rawValue: "unknown_property")
+    /// A started migration does not allow the change of the schema, or has not converted all objects yet.
+    public static let schemaInTransition = Self(rawValue: "schema_in_transition")
+    /// An object cannot be converted to the other schema of a started migration.
+    public static let conversionFailed = Self(rawValue: "conversion_failed")
     /// The schema has changed, and what the observer observes no longer exists.
     public static let schemaChanged = Self(rawValue: "schema_changed")
     /// The object was deleted, or belongs to another store.

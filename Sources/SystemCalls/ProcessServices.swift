@@ -10,6 +10,9 @@ import Synchronization
 ///
 /// The modules that use them are built without unsafe code.
 package enum ProcessServices {
+    /// Waits for a time of less than a second.
+    package static func pause(_ time: Duration) { usleep(UInt32(time / .microseconds(1))) }
+
     /// Returns an environment variable; nil if it is not set or not UTF-8.
     package static func environment(_ name: String) -> String? {
         getenv(name).flatMap { String(validatingCString: $0) }

@@ -2,19 +2,19 @@ import Glibc
 import ObjectStore
 import Testing
 
+/// The scheduler of a thread without turns.
+struct StillScheduler: Scheduler {
+    struct NoWakeup: Wakeup {
+        func wake() {}
+        func cancel() {}
+    }
+    func makeWakeup(_ handler: @escaping () -> Void) -> any Wakeup { NoWakeup() }
+    var isOnThread: Bool { true }
+    var canDeliver: Bool { true }
+}
+
 /// The programs that have a file open, as another program sees them.
 @Suite struct OtherProgramTests {
-    /// The scheduler of a thread without turns.
-    private struct StillScheduler: Scheduler {
-        struct NoWakeup: Wakeup {
-            func wake() {}
-            func cancel() {}
-        }
-        func makeWakeup(_ handler: @escaping () -> Void) -> any Wakeup { NoWakeup() }
-        var isOnThread: Bool { true }
-        var canDeliver: Bool { true }
-    }
-
     /// Opens the store, perhaps for reading only, and waits.
     private static let resident = """
         local store = moonpool.open { path = arg[1], read_only = arg[2] == "read" }

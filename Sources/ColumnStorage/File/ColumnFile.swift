@@ -301,6 +301,15 @@ package final class ColumnFile: Sendable {
     /// result is released; nil after the file was closed.
     package func mark(_ number: UInt64) -> FileMark? { (try? lease())?.mark(number) }
 
+    /// Prevents programs from beginning to use the file with a number, and returns true; false if another process uses it,
+    /// or this one more often than `own` times.
+    package func exclude(_ number: UInt64, except own: Int) -> Bool {
+        environment?.exclude(number, except: own) ?? false
+    }
+
+    /// Ends an exclusion.
+    package func endExclusion(of number: UInt64) { environment?.endExclusion(of: number) }
+
     /// Returns the other processes that have the file open, in the order of their numbers.
     package func otherUsers() throws(StorageError) -> [FileUser] {
         try lease().environment.otherUsers()

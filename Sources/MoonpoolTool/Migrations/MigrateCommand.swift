@@ -15,7 +15,8 @@ struct MigrateCommand: ParsableCommand {
         subcommands: [
             MigrateInitCommand.self, MigratePlanCommand.self, MigrateLintCommand.self,
             MigrateTestCommand.self, MigrateUpCommand.self, MigrateStatusCommand.self,
-            MigrateCheckCommand.self, MigrateDownCommand.self, MigrateUndoCommand.self,
+            MigrateCheckCommand.self, MigrateStartCommand.self, MigrateCompleteCommand.self,
+            MigrateAbortCommand.self, MigrateDownCommand.self, MigrateUndoCommand.self,
             MigrateBaselineCommand.self, MigrateMergeCommand.self, MigrateRepairCommand.self,
             MigrateSquashCommand.self,
         ])

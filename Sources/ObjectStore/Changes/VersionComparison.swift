@@ -6,7 +6,7 @@ import ColumnStorage
 /// except that a value that was set to an equal value does not count as changed. Reads every value of every object.
 enum VersionComparison {
     static func changes(from old: StoreView, to new: StoreView) throws -> ChangeSet {
-        var result = ChangeSet(schemaChanged: old.schema !== new.schema)
+        var result = ChangeSet(schemaChanged: !new.schema.isSame(as: old.schema))
         for classSchema in old.schema.classes {
             guard let latest = new.schema.find(table: classSchema.table) else {
                 result.tables[classSchema.table] = try TableChanges(

@@ -41,7 +41,7 @@ extension Store {
         if version == self.version { return try frozenView(for: holder) }
         if let known = pastViews[version] { return known }
         try checkKept(version)
-        let definitions = schema.tableDefinitions
+        let definitions = fileSchema.tableDefinitions
         let snapshot = try StoreError.wrapping(view.snapshot.file.copy(asOf: version, definitions))
         // Another process may have changed the schema, or removed the history, since this store last advanced.
         guard let snapshot else {

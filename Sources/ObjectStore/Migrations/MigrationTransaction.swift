@@ -15,7 +15,7 @@ import ColumnStorage
 package struct MigrationTransaction {
     /// The record of migrations in the file; no other process can change it before the transaction ends.
     package let log: MigrationLog
-    private let store: Store
+    let store: Store
 
     fileprivate init(_ store: Store) throws {
         self.store = store
@@ -34,12 +34,13 @@ package struct MigrationTransaction {
     /// Throws `invalid_schema`, `migration_needed` if another migration was interrupted, and the errors of a write.
     package func change(
         to classes: [ClassSchema], version: UInt64, dropping: Set<String> = [],
-        resumingAs key: String? = nil
+        renaming renames: [String: String] = [:], resumingAs key: String? = nil
     ) throws -> SchemaMigration {
+        try store.requireNoTransition()
         try SchemaValidation.check(classes)
         return try SchemaMigration(
             store, to: classes, version: version, allowing: .newVersion, isWhole: true,
-            losses: .declared(dropping, isStrict: true), resumeKey: key)
+            renaming: renames, losses: .declared(dropping, isStrict: true), resumeKey: key)
     }
 
     /// Writes the record of migrations; a batch of a resumable loop commits it before the end of the migration.

@@ -50,8 +50,8 @@ package final class SchemaMigration {
     /// migration was interrupted, and `not_in_write`.
     init(
         _ store: Store, to wanted: [ClassSchema], version: UInt64,
-        allowing: SchemaChange.Allowance, isWhole: Bool = false, losses: LossPolicy = .allowed,
-        resumeKey: String? = nil
+        allowing: SchemaChange.Allowance, isWhole: Bool = false, renaming: [String: String] = [:],
+        losses: LossPolicy = .allowed, resumeKey: String? = nil
     ) throws {
         self.store = store
         self.losses = losses
@@ -73,6 +73,7 @@ package final class SchemaMigration {
         } else {
             before = store.view.schema
         }
+        circumstances.renames = try SchemaRenames(renaming, from: before, to: wanted)
         old = try Self.view(of: store, before, hasNewColumns: found != nil)
         change = try SchemaChange(
             from: before, to: wanted, version: version, allowing: allowing, circumstances)
@@ -103,6 +104,7 @@ package final class SchemaMigration {
     /// Throws `invalid_schema`, `duplicate_key`, `missing_value`, `invalid_object` for problems found at the end, and
     /// the errors of the function and of a write.
     package func apply(running body: ((Migration) throws -> Void)? = nil) throws {
+        try store.requireNoTransition()
         guard body != nil || carriesValues else { return try finish() }
         try losses.checkDeclarations(before.classes, wanted)
         try define(keepingOldColumns: true)

@@ -67,7 +67,7 @@ package final class CommitReader {
                 versions = rewind.versions
             } else {
                 versions = try VersionRewind(
-                    held.snapshot.file, held.schema.tableDefinitions)
+                    held.snapshot.file, store.fileSchema.tableDefinitions)
                 rewind = (versions, held.schema)
             }
             return try versions.begin(at: held.version) ? versions : nil

@@ -8,16 +8,69 @@ enum SchemaCatalog {
     private static let format: UInt64 = 1
     /// The format of a schema with rules, which follow each property.
     private static let formatWithRules: UInt64 = 2
+    /// The format of two schemas, while a migration is started.
+    private static let formatOfTwo: UInt64 = 3
 
-    /// Returns the schema of a snapshot; an empty schema if none was stored yet.
-    static func read(_ snapshot: Snapshot) throws -> Schema {
-        guard let bytes = try bytes(snapshot) else { return .empty }
-        return try decode(bytes, of: snapshot.file)
+    /// Returns the schemas of a snapshot; an empty schema if none was stored yet.
+    static func read(_ snapshot: Snapshot) throws -> FileSchema {
+        guard let bytes = try bytes(snapshot) else { return FileSchema(.empty) }
+        return try decodeFile(bytes, of: snapshot.file)
     }
 
     /// Decodes the schema of a file; if the bytes are damaged, the error names the file.
     static func decode(_ bytes: [UInt8], of file: ColumnFile) throws -> Schema {
         try StoreError.decoding(bytes, "schema", of: file, decode)
+    }
+
+    /// Decodes the schemas of a file; no bytes are an empty schema.
+    static func decodeFile(_ bytes: [UInt8], of file: ColumnFile) throws -> FileSchema {
+        guard let first = bytes.first else { return FileSchema(.empty) }
+        guard UInt64(first) == formatOfTwo else { return FileSchema(try decode(bytes, of: file)) }
+        return try StoreError.decoding(bytes, "schema", of: file) { reader in
+            _ = try reader.number()
+            let (old, new) = (try reader.data(), try reader.data())
+            return FileSchema(
+                try decode(old, of: file),
+                try decodeTransition(&reader, to: decode(new, of: file)))
+        }
+    }
+
+    private static func decodeTransition(
+        _ reader: inout ByteReader, to new: Schema
+    ) throws -> SchemaTransition {
+        var transition = SchemaTransition(
+            new: new, isReady: try reader.number() == 1, number: try reader.number(as: Int.self),
+            name: try reader.text(), checksum: try reader.text(),
+            startedAt: Timestamp(microseconds: Int64(bitPattern: try reader.number())),
+            total: try reader.number(as: Int.self), pairs: [])
+        transition.pairs = try (0..<(try reader.count())).map { _ in
+            SchemaTransition.Pair(
+                table: TableID(rawValue: try reader.number(as: UInt32.self)),
+                old: ColumnID(rawValue: try reader.number(as: Int.self)),
+                new: ColumnID(rawValue: try reader.number(as: Int.self)))
+        }
+        return transition
+    }
+
+    static func encode(_ file: FileSchema) -> [UInt8] {
+        guard let transition = file.transition else { return encode(file.old) }
+        var writer = ByteWriter()
+        writer.number(formatOfTwo)
+        writer.data(encode(file.old))
+        writer.data(encode(transition.new))
+        writer.number(transition.isReady ? 1 : 0)
+        writer.number(UInt64(max(transition.number, 0)))
+        writer.text(transition.name)
+        writer.text(transition.checksum)
+        writer.number(UInt64(bitPattern: transition.startedAt.microseconds))
+        writer.number(UInt64(max(transition.total, 0)))
+        writer.number(UInt64(transition.pairs.count))
+        for pair in transition.pairs {
+            writer.number(UInt64(pair.table.rawValue))
+            writer.number(UInt64(pair.old.rawValue))
+            writer.number(UInt64(pair.new.rawValue))
+        }
+        return writer.bytes
     }
 
     /// Returns the blob of a snapshot; nil if no schema was stored yet.

@@ -18,6 +18,8 @@ struct SchemaChange {
         var renames = SchemaRenames()
         /// The old names of the removed classes.
         var removed: Set<String> = []
+        /// Whether both schemas will be in use, so that a property with other nil values needs a column of its own.
+        var isTransition = false
         /// The schema that the open migration has reached; its columns may already contain values.
         var interim: Schema?
     }

@@ -11,17 +11,47 @@ public struct SchemaEvent: Hashable, Sendable {
     public let number: Int?
     /// The name of the migration; nil without a number.
     public let name: String?
-    /// The schema version after the change.
+    /// The schema version of the program after the change.
     public let version: UInt64
+    /// What has happened.
+    public let kind: Kind
+
+    /// The kinds of changes of a schema.
+    public enum Kind: String, Sendable {
+        /// A migration has started; programs of the old version continue to work.
+        case started
+        /// All objects are converted, and programs of both versions can use the file.
+        case both
+        /// A started migration is complete, and the old version is gone.
+        case completed
+        /// A started migration was taken back, and the new version is gone.
+        case aborted
+        /// The schema has changed at once.
+        case changed
+    }
 
     /// Creates the event of the last change that a version received after the version `since`.
-    init(_ view: StoreView, since: UInt64) throws {
+    init(
+        _ view: StoreView, since: UInt64, from before: SchemaTransition?,
+        to after: SchemaTransition?
+    ) throws {
+        version = view.schema.version
+        if let started = after ?? before {
+            number = started.number
+            name = started.name
+            kind =
+                switch after {
+                case let after?: after.isReady ? .both : .started
+                case nil: started.new.version == version ? .completed : .aborted
+                }
+            return
+        }
+        kind = .changed
         let migration = try MigrationLog.read(view.snapshot).entries.last {
             $0.version > since && UInt64(max($0.number, 0)) == view.schema.version
         }
         number = migration?.number
         name = migration?.name
-        version = view.schema.version
     }
 
     /// The origin of a change, for messages.

@@ -23,8 +23,9 @@ struct SchemaOpening {
         do {
             try open()
         } catch let error as StoreError
-            where [.migrationNeeded, .duplicateKey, .missingValue, .versionTooLow].contains(
-                error.code)
+            where [
+                .migrationNeeded, .duplicateKey, .missingValue, .versionTooLow, .schemaInTransition,
+            ].contains(error.code)
         {
             throw error.at("'\(store.name)'")
         }
@@ -32,7 +33,7 @@ struct SchemaOpening {
 
     private func open() throws {
         try store.readCatalog()
-        guard store.configuration.schema != nil else { return }
+        guard store.configuration.schema != nil else { return try checkVersion() }
         guard !store.isReadOnly else { return try openReadOnly() }
         switch try course() {
         case .nothing: return
@@ -49,6 +50,15 @@ struct SchemaOpening {
             case .reset: try reset()
             }
         }
+    }
+
+    /// Throws if a program without a schema names a version that the file does not have.
+    private func checkVersion() throws {
+        let present = store.view.schema.version
+        guard version != 0, version != present else { return }
+        throw StoreError(
+            version < present ? .versionTooLow : .migrationNeeded,
+            "the file has schema version \(present); version \(version) was requested")
     }
 
     private func openReadOnly() throws {

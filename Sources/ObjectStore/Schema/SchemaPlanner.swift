@@ -152,7 +152,9 @@ struct SchemaPlanner {
         // checks that none is nil.
         let isKept =
             !old.isBacklinks && old.hasSameType(as: new, after: renames)
-            && (new.isOptional || !old.isOptional || new.collection == nil)
+            && (circumstances.isTransition
+                ? new.isOptional == old.isOptional
+                : new.isOptional || !old.isOptional || new.collection == nil)
         if isKept {
             if old.isOptional != new.isOptional {
                 aspects.append(new.isOptional ? .optional : .required)

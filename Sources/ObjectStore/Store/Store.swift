@@ -81,12 +81,26 @@ public final class Store {
     var operation: WriteOperation?
     /// The schema's bytes in the file, which show whether another process changed it.
     private(set) var catalog: [UInt8] = []
+    /// The schemas of the file.
+    private(set) var fileSchema: FileSchema {
+        didSet { conversions = ClassConversion.all(of: fileSchema, toNew: !isNewVersion) }
+    }
+    /// Whether the store uses the new schema of a started migration.
+    let isNewVersion: Bool
+    /// The conversions to the schema that the store does not use; none without a started migration.
+    private(set) var conversions: [ClassConversion] = []
     /// The schema before the open write transaction changed it; nil if it did not.
     private(set) var schemaBeforeWrite: Schema?
+    /// The started migration before the open write transaction changed it.
+    private var transitionBeforeWrite: SchemaTransition?
     /// The schema of the current version, without changes of an open write transaction.
     var committedSchema: Schema { schemaBeforeWrite ?? view.schema }
     /// The last change of the schema that the store has received since it was opened; nil if there was none.
     public private(set) var lastSchemaEvent: SchemaEvent?
+    /// Whether no other store may convert the objects of a started migration.
+    var convertsAlone = false
+    /// Whether the open write converts the objects of a started migration.
+    var isConverting = false
     /// Whether a migration's function is running, in a write transaction that ends with it.
     private(set) var isMigrating = false
     /// The function that migrates the file when the store is opened.
@@ -126,15 +140,24 @@ public final class Store {
         if let schema = configuration.schema { try SchemaValidation.check(schema) }
         let file = try FileOpening.open(configuration, shouldCompact)
         let snapshot = try StoreError.wrapping(Snapshot(file))
-        let schema = try SchemaCatalog.read(snapshot)
-        try snapshot.configure(schema.tableDefinitions)
-        view = StoreView(schema: schema, snapshot: snapshot, isFrozen: false)
+        let schemas = try SchemaCatalog.read(snapshot)
+        try snapshot.configure(schemas.tableDefinitions)
+        isNewVersion = try schemas.isNewVersion(for: configuration, snapshot)
+        fileSchema = schemas
+        conversions = ClassConversion.all(of: schemas, toNew: !isNewVersion)
+        view = StoreView(
+            schema: schemas.schema(isNew: isNewVersion), snapshot: snapshot, isFrozen: false)
         view.threads = configuration.scanThreads
         coordinator = StoreCoordinator.of(file)
         pin = coordinator.pins.add(.store, configuration.holder, version: snapshot.version)
         announcedVersion = snapshot.version
         link.store = self
         do {
+            // From here on, the version that the store uses cannot be removed without `force`.
+            markSchema()
+            if try StoreError.wrapping(snapshot.advance()) != nil {
+                try adopt(SchemaCatalog.bytes(snapshot) ?? [])
+            }
             try readRole()
             try SchemaOpening(self).prepare()
         } catch {
@@ -183,6 +206,7 @@ public final class Store {
         wakeup = nil
         pin.move(to: .max)
         schemaMark = nil
+        if convertsAlone { view.snapshot.file.endExclusion(of: Self.conversionMark) }
         view.snapshot.close()
         view.snapshot.file.close()
         abandonQueuedWrites()
@@ -330,8 +354,9 @@ extension Store {
         do {
             var schema = view.schema
             if let bytes = try SchemaCatalog.bytes(next), bytes != catalog {
-                schema = try SchemaCatalog.decode(bytes, of: next.file)
-                try next.configure(schema.tableDefinitions)
+                let schemas = try SchemaCatalog.decodeFile(bytes, of: next.file)
+                schema = schemas.schema(isNew: isNewVersion)
+                try next.configure(schemas.tableDefinitions)
             }
             try notifications.willMove(
                 from: view, to: StoreView(schema: schema, snapshot: next, isFrozen: true),
@@ -376,9 +401,9 @@ extension Store {
     private func reloadSchema(after version: UInt64) throws {
         guard view.snapshot.mayHaveNewSchema else { return }
         if let bytes = try SchemaCatalog.bytes(view.snapshot), bytes != catalog {
-            let left = view.schema
+            let (left, before) = (view.schema, fileSchema.transition)
             try adopt(bytes)
-            let event = try noteSchemaChange(after: version)
+            let event = try noteSchemaChange(after: version, before)
             view.schema = view.schema.following(left, event)
         }
         try readRole()
@@ -387,13 +412,19 @@ extension Store {
 
     /// Records a committed change of the schema for observers.
     @discardableResult  // because the store's own changes need no record of removed names
-    private func noteSchemaChange(after version: UInt64) throws -> SchemaEvent {
-        let event = try SchemaEvent(view, since: version)
+    private func noteSchemaChange(
+        after version: UInt64, _ transition: SchemaTransition?
+    ) throws -> SchemaEvent {
+        let event = try SchemaEvent(
+            view, since: version, from: transition, to: fileSchema.transition)
         lastSchemaEvent = event
         notifications.owesSchema = true
         markSchema()
         return event
     }
+
+    /// The schema version that other processes see.
+    var schemaMarkNumber: UInt64? { schemaMark?.number }
 
     /// Shows other processes the version of the committed schema.
     private func markSchema() {
@@ -403,18 +434,22 @@ extension Store {
 
     /// Adopts a schema in its stored form; no bytes mean an empty schema.
     func adopt(_ bytes: [UInt8]) throws {
-        var schema: Schema =
-            bytes.isEmpty ? .empty : try SchemaCatalog.decode(bytes, of: view.snapshot.file)
+        let schemas = try SchemaCatalog.decodeFile(bytes, of: view.snapshot.file)
+        var schema = schemas.schema(isNew: isNewVersion)
         if isReadOnly, let declared = configuration.schema {
             schema = ReadOnlySchema.schema(schema, with: declared)
         }
-        let removed = view.schema.classes.filter { schema.find(table: $0.table) == nil }
+        var tables = schemas.tableDefinitions
+        if schema !== schemas.schema(isNew: isNewVersion) { tables = schema.tableDefinitions }
+        let kept = Set(tables.map(\.id))
+        let known = Set(fileSchema.tableDefinitions.map(\.id) + view.schema.classes.map(\.table))
         catalog = bytes
+        fileSchema = schemas
         schemaBeforeWrite = nil
         inserterCache.didChangeSchema()
         view.schema = schema
         try view.snapshot.configure(
-            schema.tableDefinitions + removed.map { TableDefinition(id: $0.table, columns: []) })
+            tables + known.subtracting(kept).map { TableDefinition(id: $0, columns: []) })
         schemaHandler?()
     }
 
@@ -428,8 +463,14 @@ extension Store {
     }
 
     /// Adopts a schema whose tables the open write transaction has already created.
-    func adoptInWrite(_ schema: Schema) {
+    func adoptInWrite(_ schema: Schema) { adoptInWrite(FileSchema(schema)) }
+
+    /// Adopts the schemas of the file, whose tables the open write transaction has already created.
+    func adoptInWrite(_ schemas: FileSchema) {
+        if schemaBeforeWrite == nil { transitionBeforeWrite = fileSchema.transition }
         schemaBeforeWrite = schemaBeforeWrite ?? view.schema
+        let schema = schemas.schema(isNew: isNewVersion)
+        fileSchema = schemas
         inserterCache.didChangeSchema()
         view.schema = schema
         view.noteChange()
@@ -440,11 +481,13 @@ extension Store {
     struct SchemaState {
         fileprivate let schema: Schema
         fileprivate let schemaBeforeWrite: Schema?
+        fileprivate let fileSchema: FileSchema
         fileprivate let catalog: [UInt8]
 
         init(_ store: Store) {
             schema = store.view.schema
             schemaBeforeWrite = store.schemaBeforeWrite
+            fileSchema = store.fileSchema
             catalog = store.catalog
         }
     }
@@ -454,6 +497,7 @@ extension Store {
         guard catalog != state.catalog else { return }
         catalog = state.catalog
         schemaBeforeWrite = state.schemaBeforeWrite
+        fileSchema = state.fileSchema
         inserterCache.didChangeSchema()
         view.schema = state.schema
         schemaHandler?()
@@ -465,7 +509,9 @@ extension Store {
         schemaBeforeWrite = nil
         guard let version else { return }
         // because: the commit has succeeded, so its caller must not receive an error.
-        do { try noteSchemaChange(after: version) } catch { notifications.report(error) }
+        do { try noteSchemaChange(after: version, transitionBeforeWrite) } catch {
+            notifications.report(error)
+        }
     }
 
     /// Returns the outcome of the open write, for references to its objects.
@@ -483,6 +529,13 @@ extension Store {
         self.outcome = nil
     }
 
+    /// Returns the last committed version.
+    func committedView() throws -> StoreView {
+        StoreView(
+            schema: committedSchema,
+            snapshot: try StoreError.wrapping(view.snapshot.frozen()), isFrozen: true)
+    }
+
     /// Records that a migration's function begins, during which the write transaction cannot be ended.
     func didBeginMigration() { isMigrating = true }
 
@@ -498,6 +551,11 @@ extension Store {
         keepingLeft: Bool = false, silencing tokens: [NotificationToken] = []
     ) throws -> Snapshot? {
         do {
+            if !conversions.isEmpty, schemaBeforeWrite == nil, !isConverting,
+                let transition = fileSchema.transition, let session = view.snapshot.write
+            {
+                try Conversion(self, transition, session).run()
+            }
             if !view.schema.classesWithRules.isEmpty, let session = view.snapshot.write {
                 try RuleCheck(self, session).check()
             }

@@ -20,7 +20,32 @@ extension Store {
         try check()
         return try StoreError.wrapping(view.snapshot.file.otherUsers()).map {
             StoreProgram(
-                process: $0.process, command: $0.program, schemaVersions: $0.marks.sorted())
+                process: $0.process, command: $0.program,
+                schemaVersions: $0.marks.filter { $0 < Self.conversionMark }.sorted())
         }
+    }
+
+    /// The number that a process uses while it converts the objects of a started migration; greater than all versions.
+    static let conversionMark: UInt64 = 1 << 59
+
+    /// Returns the other process that converts the objects of a started migration; nil if there is none.
+    package func convertingProgram() throws -> StoreProgram? {
+        try check()
+        return try StoreError.wrapping(view.snapshot.file.otherUsers())
+            .first { $0.marks.contains(Self.conversionMark) }
+            .map { StoreProgram(process: $0.process, command: $0.program, schemaVersions: []) }
+    }
+
+    /// Reserves the conversion of a started migration for this store, until it is closed.
+    ///
+    /// Throws `invalid_argument` if another process converts.
+    package func beginConversion() throws {
+        convertsAlone = view.snapshot.file.exclude(Self.conversionMark, except: 0)
+        guard !convertsAlone else { return }
+        let other = try convertingProgram()
+        throw StoreError(
+            .invalidArgument,
+            "\(other.map { "process \($0.process)" } ?? "another thread of this process") already converts the "
+                + "objects of \(title)")
     }
 }

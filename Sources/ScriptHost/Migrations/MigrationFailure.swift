@@ -2,13 +2,6 @@ import LuaHost
 import ObjectStore
 import StoreBindings
 
-extension StoreError {
-    /// Creates an error about a folder or a store with the advice that ends its message.
-    init(_ code: Code, _ text: String, advice: String) {
-        self.init(code, text, program: advice, script: advice)
-    }
-}
-
 /// The error of a failed migration, which has been rolled back.
 package struct MigrationFailure: ScriptError {
     /// The original error.

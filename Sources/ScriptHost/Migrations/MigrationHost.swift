@@ -226,12 +226,15 @@ package final class MigrationHost {
             _ = try Schema.planned(call.schema(1).classes)
             return .nil
         }
-        // changed_schema(schema, changes, drops): the schema after a migration with `changes`.
+        // changed_schema(schema, changes, drops, renames): the schema after a migration with `changes`.
         add("changed_schema") { host, call in
             answer(
                 host,
                 SchemaDelta.schema(
-                    try call.schema(1).classes, changing: try call.schema(2).classes,
+                    SchemaDelta.renaming(
+                        try call.schema(1).classes,
+                        try call.isNil(4) ? [:] : call.table(4).texts),
+                    changing: try call.schema(2).classes,
                     dropping: Set(try call.texts(3))))
         }
         // rebase(before, after, onto): a schema with the differences between two others.
@@ -396,6 +399,20 @@ package final class MigrationHost {
 
     private func addCommands() {
         let start = ContinuousClock.now
+        // sleep(seconds): waits; an interrupt ends the wait.
+        add("sleep") { host, call in
+            let end = ContinuousClock.now + .seconds(try call.number(1))
+            while case let left = end - ContinuousClock.now, left > .zero {
+                try host.state.checkStopping()
+                ProcessServices.pause(min(left, .milliseconds(20)))
+            }
+            return .nil
+        }
+        // progress(done, total): shows how many objects are converted.
+        add("progress") { host, call in
+            host.progress?(Int(clamping: try call.integer(1)), Int(clamping: try call.integer(2)))
+            return .nil
+        }
         add("clock") { _, _ in .number((ContinuousClock.now - start) / .seconds(1)) }
         add("peak_memory") { _, _ in .count(ProcessServices.peakMemory) }
         add("unique_name") { _, call in .text("\(try call.text(1)) \(UUIDValue.random())") }

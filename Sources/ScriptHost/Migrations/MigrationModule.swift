@@ -10,7 +10,7 @@ import SystemCalls
 /// Their bodies are in `lua/migrate/api.lua`.
 enum MigrationModule {
     private enum Kind {
-        case count, flag, seconds
+        case count, flag, seconds, percentage
     }
 
     /// The functions of a store and a folder, and their options.
@@ -21,13 +21,15 @@ enum MigrationModule {
             "lock_timeout": .seconds, "continue": .flag,
         ], "down": ["to": .count, "backup": .flag, "lock_timeout": .seconds],
         "undo": ["discard_later_writes": .flag], "baseline": ["to": .count],
+        "start": ["pace": .percentage, "max_failures": .count],
+        "complete": ["wait": .seconds, "force": .flag, "backup": .flag], "abort": ["force": .flag],
         "repair": ["dry_run": .flag],
     ]
 
     /// Installs the table `moonpool.migrate` in a script.
     static func install(in context: ScriptContext) {
         let module = context.storeModule
-        let table = context.state.makeTable(fields: 12)
+        let table = context.state.makeTable(fields: 16)
         /// Adds a function of a store; one that changes nothing takes a store in memory too.
         func add(
             _ name: String, changes: @escaping (LuaTable?) -> Bool = { _ in false },
@@ -130,6 +132,9 @@ enum MigrationModule {
                 switch kind {
                 case .count:
                     value.integer.map { $0 >= 0 } == true ? nil : "a whole number, 0 or more"
+                case .percentage:
+                    value.integer.map { (1...100).contains($0) } == true
+                        ? nil : "a percentage from 1 to 100"
                 case .flag: value.boolean != nil ? nil : "true or false"
                 case .seconds:
                     value.number.map { $0 >= 0 } == true ? nil : "a number of seconds, 0 or more"

@@ -123,6 +123,20 @@ final class MigrationStore {
                         "checksum": .optional(found.checksum), "name": .optional(found.name),
                     ]))
             },
+            // The state of a started migration; nil if there is none.
+            LuaMethod("started") { store, call in
+                guard let started = try store.store.startedMigration() else { return .none }
+                return call.answer(try started.lua(store.store, call.state))
+            },
+            // Raises an error if another process converts the objects of the started migration.
+            LuaMethod("begin_conversion") { store, _ in
+                try store.store.beginConversion()
+                return .none
+            },
+            // Converts further objects of the started migration; returns whether all were visited.
+            LuaMethod("convert_batch") { store, call in
+                call.answer(.boolean(try store.store.convertBatch()))
+            },
             LuaMethod("object_count") { store, call in
                 call.answer(.count(try store.objectCount()))
             },
@@ -190,9 +204,19 @@ final class MigrationStore {
                 result.set(SchemaBox(schema.classes, stored: schema), SchemaBox.type)
             },
             LuaProperty("has_file") { $1.set($0.store.path != nil) },
-            // The number of other processes that have the file open.
-            LuaProperty("program_count") { store, result in
-                result.set(Int64(try store.store.otherPrograms().count))
+            // The other processes that have the file open: { process, command, versions }.
+            LuaProperty("programs") { store, result in
+                let state = store.host.state
+                result.set(
+                    state.list(
+                        try store.store.otherPrograms().map { program in
+                            state.record([
+                                "process": .count(Int(program.process)),
+                                "command": .optional(program.command),
+                                "versions": state.list(
+                                    program.schemaVersions.map { .integer(Int64(clamping: $0)) }),
+                            ])
+                        }))
             },
             // The store for the functions of scripts.
             LuaProperty("value") { store, result in
@@ -279,13 +303,40 @@ private final class MigrationWrite {
             LuaMethod("log") { write, call in
                 call.answer(write.transaction.log.lua(call.state))
             },
-            // change(schema, version [, drops [, key]]): begins a change to a schema.
+            // start(schema, number, drops, renames, name, checksum): starts a migration, and commits.
+            LuaMethod("start") { write, call in
+                let number = try call.integer(3)
+                try write.transaction.start(
+                    to: call.object(2, SchemaBox.type).classes, version: UInt64(clamping: number),
+                    renaming: call.table(5).texts, dropping: Set(call.texts(4)),
+                    number: Int(clamping: number), name: call.text(6), checksum: call.text(7))
+                return .none
+            },
+            // complete(log, is_forced, mark): ends the started migration, and commits with a new record.
+            LuaMethod("complete") { write, call in
+                try write.transaction.complete(
+                    recording: MigrationLog(call.table(2)), isForced: call[3].isTruthy)
+                call[4].table?["is_committed"] = .boolean(true)
+                return .none
+            },
+            // abort(is_forced): takes the started migration back, commits, and returns what is lost.
+            LuaMethod("abort") { write, call in
+                let state = call.state
+                return call.answer(
+                    state.list(
+                        try write.transaction.abort(isForced: call[2].isTruthy).map {
+                            state.record([
+                                "name": .text($0.qualifiedName), "count": .count($0.count),
+                            ])
+                        }))
+            },
+            // change(schema, version [, drops [, key [, renames]]]): begins a change to a schema.
             LuaMethod("change") { write, call in
                 let drops = try call.isNil(4) ? [] : call.texts(4)
                 write.change = try write.transaction.change(
                     to: call.object(2, SchemaBox.type).classes,
                     version: UInt64(clamping: call.integer(3)), dropping: Set(drops),
-                    resumingAs: call[5].text)
+                    renaming: call[6].table?.texts ?? [:], resumingAs: call[5].text)
                 return .none
             },
             // before_first_batch(f): calls f before a resumable loop commits.
@@ -351,6 +402,39 @@ private final class ContentsBox {
                             except: Set(try call.texts(3)))))
             }
         ])
+}
+
+extension LuaTable {
+    /// The texts with their names; other fields are ignored.
+    var texts: [String: String] {
+        Dictionary(
+            pairs.compactMap { name, value in
+                name.text.flatMap { name in value.text.map { (name, $0) } }
+            }, uniquingKeysWith: { first, _ in first })
+    }
+}
+
+extension StartedMigration {
+    /// Returns the state as a table.
+    fileprivate func lua(_ store: Store, _ state: LuaState) throws -> LuaValue {
+        let seconds = Double(Timestamp.now.microseconds - startedAt.microseconds) / 1e6
+        return state.record([
+            "number": .count(number), "name": .text(name), "checksum": .text(checksum),
+            "started_at": .text(startedAt.description), "is_ready": .boolean(isReady),
+            "old_version": .integer(Int64(clamping: versions.old)),
+            "new_version": .integer(Int64(clamping: versions.new)), "converted": .count(converted),
+            "total": .count(total),
+            "rate": .number((Double(converted) / max(seconds, 0.001)).rounded()),
+            "process": try store.convertingProgram().map { .count(Int($0.process)) } ?? .nil,
+            "failures": state.list(
+                failures.map {
+                    state.record([
+                        "class": .text($0.className), "key": .text($0.key),
+                        "message": .text($0.message),
+                    ])
+                }),
+        ])
+    }
 }
 
 extension MigrationLog {

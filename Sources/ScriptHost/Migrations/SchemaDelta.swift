@@ -126,6 +126,35 @@ struct SchemaDelta {
 }
 
 extension SchemaDelta {
+    /// Returns a schema in which classes and properties have the new names of `renames`, by `Class` and `Class.property`.
+    static func renaming(_ base: [ClassSchema], _ renames: [String: String]) -> [ClassSchema] {
+        guard !renames.isEmpty else { return base }
+        func name(_ property: String, of className: String) -> String {
+            renames["\(className).\(property)"] ?? property
+        }
+        return base.map { old in
+            let properties = old.properties.map { property in
+                var property = property
+                let newName = name(property.name, of: old.name)
+                if property.storedName == property.name { property.storedName = newName }
+                property.name = newName
+                if let origin = property.origin {
+                    property.origin = Property.Origin(
+                        className: renames[origin.className] ?? origin.className,
+                        property: name(origin.property, of: origin.className))
+                }
+                property.target = property.target.map { renames[$0] ?? $0 }
+                return property
+            }
+            return schema(
+                renames[old.name] ?? old.name, properties, old.isEmbedded,
+                old.indexes.map {
+                    CompositeIndex(
+                        $0.properties.map { name($0, of: old.name) }, isUnique: $0.isUnique)
+                })
+        }
+    }
+
     /// Returns the schema after `changes = { Person = { … } }`.
     ///
     /// The listed properties are added or replaced, declared losses are removed, and everything else remains unchanged.

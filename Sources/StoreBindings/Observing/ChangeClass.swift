@@ -70,7 +70,7 @@ extension SchemaEvent {
     /// Returns the table that observers receive for a change of the schema.
     func lua(_ state: LuaState) -> LuaValue {
         let table = state.makeTable(fields: 4)
-        table["event"] = "changed"
+        table["event"] = .text(kind.rawValue)
         table["number"] = number.map { .integer(Int64($0)) } ?? .nil
         table["name"] = name.map { .text($0) } ?? .nil
         table["version"] = .integer(Int64(clamping: version))

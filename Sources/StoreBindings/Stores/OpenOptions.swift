@@ -23,7 +23,7 @@ struct OpenOptions {
                 throw call.argumentError(1, "option 'schema' must be a table")
             }
             configuration.schema = try SchemaArguments(module.json).classes(schema)
-        } else if let name = ["schema_version", "migration", "drops"]
+        } else if let name = ["migration", "drops"]
             .first(where: { !options[$0].isNil })
         {
             throw call.argumentError(

@@ -117,7 +117,7 @@ package final class StoreHandle {
                 "'\(name)' is already open with other options; close it first, or open it with the same ones"
             )
         }
-        guard let schema = other.schema else { return }
+        guard other.schema != nil || other.schemaVersion != 0 else { return }
         try store.check()
         let (current, asked) = (store.schema.version, other.schemaVersion)
         guard asked == current else {
@@ -126,6 +126,7 @@ package final class StoreHandle {
                 "'\(name)' is open with schema version \(current); version \(asked) was requested; "
                     + "close it first to migrate it to a higher one")
         }
+        guard let schema = other.schema else { return }
         // The existing store is used: missing classes are added, and existing ones must match.
         do {
             try store.define(schema)

@@ -23,6 +23,8 @@
 ---| "invalid_value" # A value breaks a rule of its property; the write was rolled back.
 ---| "unknown_class" # The store has no class with this name.
 ---| "unknown_property" # The class has no property, or the value has no member, with this name.
+---| "schema_in_transition" # A migration is started and not complete; it does not allow the operation yet.
+---| "conversion_failed" # An object cannot be converted to the other version of a started migration; the write was rolled back.
 ---| "schema_changed" # The schema has changed, and the observed class or property no longer exists.
 ---| "invalid_object" # The object was deleted or belongs to another store.
 ---| "invalid_argument" # An argument or an option is not valid.

@@ -52,6 +52,66 @@ function moonpool.migrate.lint(store, schema) end
 ---@return table
 function moonpool.migrate.up(store, options) end
 
+---Starts the next pending migration while programs use the store: when it returns, programs of the old and of the new
+---schema version can use it at once, unless objects cannot be converted. `pace` is the percentage of the time for which
+---it may write; 50 by default. Called again, it continues a conversion that was interrupted.
+---
+---Errors: invalid_argument, invalid_schema, migration_needed, file_corrupt
+---
+---```lua
+---os.remove "farm.moonpool"
+---local file <close> = assert(io.open("0001_cows.lua", "w"))
+---file:write 'return { schema = { Cow = { name = "string" } } }'
+---file:close()
+---moonpool.open("farm.moonpool"):close()
+---local report = moonpool.migrate.start("farm.moonpool", { dir = "." })
+---print(report.started.state)  --> both
+---```
+---@param store string|moonpool.Store
+---@param options {dir: string, pace: integer?, max_failures: integer?}
+---@return table
+function moonpool.migrate.start(store, options) end
+
+---Ends a started migration: only programs of the new version can use the store. Refuses while a program has the old
+---version open, unless `force` is true; `wait` is the number of seconds to wait for such programs.
+---
+---Errors: invalid_argument, schema_in_transition, file_corrupt
+---
+---```lua
+---os.remove "farm.moonpool"
+---local file <close> = assert(io.open("0001_cows.lua", "w"))
+---file:write 'return { schema = { Cow = { name = "string" } } }'
+---file:close()
+---moonpool.open("farm.moonpool"):close()
+---moonpool.migrate.start("farm.moonpool", { dir = "." })
+---moonpool.migrate.complete("farm.moonpool", { dir = "." })
+---print(moonpool.migrate.check("farm.moonpool", { dir = "." }))  --> 0
+---```
+---@param store string|moonpool.Store
+---@param options {dir: string, wait: number?, force: boolean?, backup: boolean?}
+---@return table
+function moonpool.migrate.complete(store, options) end
+
+---Takes a started migration back: only programs of the old version can use the store. Returns the objects and values that
+---only the new version had, in `lost`. Refuses while a program has the new version open, unless `force` is true.
+---
+---Errors: invalid_argument, file_corrupt
+---
+---```lua
+---os.remove "farm.moonpool"
+---local file <close> = assert(io.open("0001_cows.lua", "w"))
+---file:write 'return { schema = { Cow = { name = "string" } } }'
+---file:close()
+---moonpool.open("farm.moonpool"):close()
+---moonpool.migrate.start("farm.moonpool", { dir = "." })
+---moonpool.migrate.abort("farm.moonpool", { dir = "." })
+---print(moonpool.migrate.check("farm.moonpool", { dir = "." }))  --> 1
+---```
+---@param store string|moonpool.Store
+---@param options {dir: string, force: boolean?}
+---@return table
+function moonpool.migrate.abort(store, options) end
+
 ---Reverts the last migration with its down function.
 ---
 ---Errors: invalid_argument, invalid_schema, migration_needed, file_corrupt

@@ -223,7 +223,7 @@ function Token:dispose() end
 ---```
 ---@class moonpool.SchemaEvent
 ---@help schema event
----@field event "changed" The kind of change.
+---@field event "started"|"both"|"completed"|"aborted"|"changed" The kind of change: of a migration that programs of two versions outlast, or at once.
 ---@field number integer? The number of the migration; nil for other changes.
 ---@field name string? The name of the migration.
 ---@field version integer The schema version after the change.

@@ -9,6 +9,7 @@ local repair = require "migrate/repair"
 local edits = require "migrate/edits"
 local reports = require "migrate/reports"
 local test = require "migrate/test"
+local started = require "migrate/started"
 
 local api = { migration_since = require "migrate/session" }
 
@@ -41,6 +42,17 @@ function api.down(store, options)
 end
 
 function api.undo(store, options) return reports.undo(back.undo(run(store, options), options.discard_later_writes)) end
+
+function api.start(store, options)
+  return reports.start(started.start(run(store, options), options.pace or 50, options.max_failures or 100))
+end
+
+function api.complete(store, options)
+  options.backup = backup(options.backup)
+  return reports.complete(started.complete(run(store, options), options))
+end
+
+function api.abort(store, options) return reports.abort(started.abort(run(store, options), options)) end
 
 function api.baseline(store, options) return reports.baseline(check.baseline(run(store, options), options.to)) end
 

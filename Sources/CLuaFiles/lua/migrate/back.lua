@@ -41,6 +41,7 @@ end
 function back.down(run, target, backup)
   local start = host.clock()
   local store <close> = runs.open_existing(run)
+  runs.require_one_version(store)
   local compared = history.compare(run, store)
   history.require_sound(compared.problems)
   local applied = text.map(compared.applied, function(item) return item.file end)
@@ -78,6 +79,7 @@ end
 -- Writes the future content of the store to a file, and returns the plan of an undo.
 local function prepare(run, candidate, is_discarding)
   local store <close> = runs.open_existing(run, true)
+  runs.require_one_version(store)
   local log, interrupted = store:log(), store:interrupted()
   local last, entry = log.entries[#log.entries], nil
   for _, item in ipairs(log.entries) do entry = item.backup and item or entry end

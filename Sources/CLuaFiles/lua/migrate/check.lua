@@ -22,7 +22,7 @@ local function state_of(compared)
     applied = text.map(compared.applied, function(item) return item.entry end), pending = compared.pending,
     resumable = compared.resumable, has_drift = #compared.problems > 0,
     problems = text.map(compared.problems, function(problem) return problem.message end), notes = notes,
-    schema_version = compared.schema_version,
+    schema_version = compared.schema_version, started = compared.started,
   }
 end
 
@@ -92,7 +92,7 @@ function check.check(run)
     }
     state.problems[#state.problems + 1] = message
   end
-  if #compared.problems > 0 or #compared.pending == 0 then return state, found end
+  if #compared.problems > 0 or #compared.pending == 0 or state.started then return state, found end
   local is_done, rehearsal = text.try(check.rehearse, run)
   if not is_done then
     local finding = findings.of_error(rehearsal, compared.pending)

@@ -15,6 +15,7 @@ local reports = require "migrate/reports"
 local findings = require "migrate/findings"
 local fleet = require "migrate/fleet"
 local test = require "migrate/test"
+local started = require "migrate/started"
 local api = require "migrate/api"
 local fail, object = text.fail, text.object
 
@@ -404,6 +405,28 @@ end
 function commands.undo(args)
   local plan_of_undo = back.undo(run(args), args.discard_later_writes)
   return { report = reports.undo(plan_of_undo), lines = reports.undo_lines(plan_of_undo) }
+end
+
+-- Migrations during which programs of both versions use the store.
+
+function commands.start(args)
+  local report = started.start(run(args), args.pace, args.most_failures)
+  return {
+    report = reports.start(report), lines = reports.started_lines(report.state),
+    exit_code = report.state.is_ready and 0 or 1,
+  }
+end
+
+function commands.complete(args)
+  local report = started.complete(run(args), {
+    wait = args.wait, force = args.force, backup = api.backup(args.backup),
+  })
+  return { report = reports.complete(report), lines = reports.complete_lines(report) }
+end
+
+function commands.abort(args)
+  local report = started.abort(run(args), { force = args.force })
+  return { report = reports.abort(report), lines = reports.abort_lines(report) }
 end
 
 -- Writes a result, and returns the exit code.

@@ -9,7 +9,7 @@ local fail = text.fail
 local folder = {}
 local form = "{ schema = { … }, up = function(m) … end, down = … }"
 local keys = {
-  "schema", "changes", "drops", "down_drops", "up", "down", "parent", "merged_from", "squashes", "adopts",
+  "schema", "changes", "renames", "drops", "down_drops", "up", "down", "parent", "merged_from", "squashes", "adopts",
 }
 
 -- Checksums of code: that of the compiled code, and that of the tokens, which an earlier build or another release of
@@ -340,7 +340,21 @@ local function qualified_names(result, name, invalid)
   return text.copy(list)
 end
 
-local function schema_of(self, file, result, drops)
+-- Returns the new names of classes and of `Class.property` by the old ones.
+local function renames_of(result, invalid)
+  local renames = rawget(result, "renames")
+  if renames == nil then return {} end
+  local copy = {}
+  for old, new in next, type(renames) == "table" and renames or { false } do
+    if type(old) ~= "string" or type(new) ~= "string" then
+      invalid "expected 'renames' to be a table of names such as { [\"Dog.born\"] = \"birthday\", Owner = \"Person\" }"
+    end
+    copy[old] = new
+  end
+  return copy
+end
+
+local function schema_of(self, file, result, drops, renames)
   local whole, changes = rawget(result, "schema"), rawget(result, "changes")
   whole, changes = type(whole) == "table" and whole, type(changes) == "table" and changes
   if (whole and changes) or not (whole or changes) then
@@ -353,7 +367,7 @@ local function schema_of(self, file, result, drops)
     schema = host.schema(whole)
   else
     local _, previous = folder.before(self, file.number)
-    schema = host.changed_schema(folder.schema_after(self, previous), host.schema(changes), drops)
+    schema = host.changed_schema(folder.schema_after(self, previous), host.schema(changes), drops, renames)
   end
   for _, name in ipairs(drops) do
     if schema:has_class(name) then
@@ -388,7 +402,8 @@ function folder.script(self, file)
   end
   script.drops = qualified_names(result, "drops", invalid)
   script.down_drops = qualified_names(result, "down_drops", invalid)
-  local is_valid, schema, declared = text.try(schema_of, self, file, result, script.drops)
+  script.renames = renames_of(result, invalid)
+  local is_valid, schema, declared = text.try(schema_of, self, file, result, script.drops, script.renames)
   if not is_valid then error(host.at(schema, "'" .. file.path .. "'"), 0) end
   script.schema, script.declared = schema, declared
   self.scripts[file.number] = script
@@ -416,7 +431,7 @@ end
 -- Applies a migration to a store without adding it to the store's record.
 function folder.apply(self, script, store)
   local write <close> = store:begin()
-  write:change(script.schema, script.file.number, script.drops)
+  write:change(script.schema, script.file.number, script.drops, nil, script.renames)
   folder.call(self, write, script, script.up)
   return write:commit()
 end

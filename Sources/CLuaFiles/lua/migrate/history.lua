@@ -236,7 +236,8 @@ function history.compare(run, store)
   elseif #self.problems == 0 and not interrupted then
     self.problems = drift(run, store, self)
   end
-  self.schema_version = store.schema_version
+  self.schema_version, self.started = store.schema_version, store:started()
+  if self.started then self.started.programs = store.programs end
   self.last_number = self.last and self.last.number or 0
   return self
 end

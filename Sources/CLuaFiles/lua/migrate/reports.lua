@@ -244,6 +244,73 @@ function reports.code(state)
   return #state.problems > 0 and 2 or #state.pending == 0 and #state.notes == 0 and 0 or 1
 end
 
+-- A started migration: { number, name, is_ready, converted, total, failures, … }.
+
+local function failed(state, limit)
+  return text.map(table.move(state.failures, 1, math.min(limit, #state.failures), 1, {}), function(failure)
+    return object("class", failure.class, "key", failure.key, "direction", "up", "message", failure.message)
+  end)
+end
+
+-- Returns the report of a started migration, which has a rate only while a process converts.
+function reports.started(state)
+  return object(
+    "number", state.number, "name", state.name, "state", state.is_ready and "both" or "converting",
+    "started_at", state.started_at, "converted", state.converted, "remaining", state.total - state.converted,
+    "rate", state.process and state.rate, "process", state.process, "failed_count", #state.failures,
+    "failed", failed(state, 10),
+    "programs", text.map(state.programs or {}, function(program)
+      return object("process", program.process, "command", program.command, "schema_version", program.versions[1],
+        "converts", true)
+    end))
+end
+
+function reports.started_lines(state)
+  local title = line(state, state.is_ready and "started; programs of both versions can use the store"
+    or "started; " .. state.converted .. " of " .. text.count(state.total, "objects") .. " converted")
+  local lines = { title }
+  if #state.failures > 0 then
+    lines[#lines + 1] = "  not converted: " .. text.count(#state.failures, "objects")
+    for index = 1, math.min(10, #state.failures) do
+      local failure = state.failures[index]
+      lines[#lines + 1] = host.escape("    " .. failure.class .. " " .. failure.key .. ": " .. failure.message)
+    end
+  end
+  for _, program in ipairs(state.programs or {}) do
+    lines[#lines + 1] = "  schema version " .. table.concat(program.versions, ", ") .. ": process " .. program.process
+      .. (program.command and " (" .. program.command .. ")" or "")
+  end
+  return lines
+end
+
+function reports.start(report)
+  return object("store", report.store, "started", reports.started(report.state), "seconds", report.seconds)
+end
+
+function reports.complete(report)
+  return object("store", report.store, "completed", reports.files({ report.file })[1], "backup", report.backup,
+    "seconds", report.seconds)
+end
+
+function reports.complete_lines(report)
+  return { line(report.file, "complete; only programs of its version can use the store"),
+    report.backup and "  backup: " .. report.backup or nil }
+end
+
+function reports.abort(report)
+  return object("store", report.store, "aborted", reports.files({ report.state })[1],
+    "lost", text.map(report.lost, function(item) return object("name", item.name, "count", item.count) end))
+end
+
+function reports.abort_lines(report)
+  local lines = { line(report.state, "aborted; only programs of the earlier version can use the store") }
+  for _, item in ipairs(report.lost) do
+    local noun = string.find(item.name, ".", 1, true) and "values" or "objects"
+    lines[#lines + 1] = "  lost: " .. text.count(item.count, noun) .. " of " .. item.name
+  end
+  return lines
+end
+
 function reports.state(state)
   local resumable = state.resumable
   return object(
@@ -254,6 +321,7 @@ function reports.state(state)
     end),
     "pending", reports.files(state.pending),
     "resumable", resumable and object("done", resumable.done, "total", resumable.total),
+    "started", state.started and reports.started(state.started),
     "problems", state.problems, "notes", state.notes, "code", reports.code(state))
 end
 
@@ -271,10 +339,13 @@ function reports.state_lines(state)
   local lines = text.map(state.applied, function(entry)
     return line(entry, "applied " .. entry.applied_at .. (entry.backup and ", backup " .. entry.backup or ""))
   end)
+  if state.started then text.append(lines, reports.started_lines(state.started)) end
   for index, file in ipairs(state.pending) do
+    if state.started and file.number == state.started.number then goto continue end
     local progress = index == 1 and state.resumable
     lines[#lines + 1] = line(file, "pending" .. (progress and ", interrupted after " .. progress.done .. " of "
       .. progress.total .. " objects" or ""))
+    ::continue::
   end
   for _, note in ipairs(state.notes) do lines[#lines + 1] = "note: " .. note end
   for _, problem in ipairs(state.problems) do lines[#lines + 1] = "problem: " .. problem end

@@ -43,6 +43,14 @@ function runs.check_version(run, version, file)
       .. "migrate baseline")
 end
 
+-- Raises schema_in_transition while a migration is started.
+function runs.require_one_version(store)
+  local state = store:started()
+  if not state then return end
+  fail("schema_in_transition", "migration " .. state.number .. " (" .. state.name .. ") is started and not complete",
+    "complete or abort it first")
+end
+
 -- Raises the error of a record that has changed during the wait for the write lock.
 function runs.migrated_meanwhile(run)
   fail("invalid_argument", "another process has migrated '" .. run.store .. "'; run moonpool migrate status")

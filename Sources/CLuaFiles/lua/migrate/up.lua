@@ -64,14 +64,14 @@ local function apply(run, script, store, backup, earlier)
       attempt.backup = name and runs.beside(run, name) or nil
     end
     -- 3. Change the schema; what batches do before the end is not known when they are committed.
-    write:change(schema, version, script.drops, attempt.key)
+    write:change(schema, version, script.drops, attempt.key, script.renames)
     write:before_first_batch(function()
       if backup ~= "never" then runs.make_backup(run, store, log, attempt) end
       log.backup_of_interrupted = attempt.backup and text.file_name(attempt.backup)
       write:record(log)
     end)
     -- 4. Run the migration. Only a resumable loop commits before the end.
-    local count = script.up and run.notice and not string.find(file.source, "resumable", 1, true) and store.program_count
+    local count = script.up and run.notice and not string.find(file.source, "resumable", 1, true) and #store.programs
     if count and count > 0 then
       run.notice((count == 1 and "1 process has" or count .. " processes have") .. " the file open; "
         .. (count == 1 and "its" or "their") .. " writes wait until the migration ends")
@@ -99,6 +99,7 @@ return function(run, target, backup)
   local start, applied = host.clock(), {}
   -- 1. Open the store, and compare its record with the folder.
   local store <close> = runs.open(run)
+  runs.require_one_version(store)
   local compared = history.compare(run, store)
   history.require_sound(compared.problems)
   if target then check_target(run, target, compared) end

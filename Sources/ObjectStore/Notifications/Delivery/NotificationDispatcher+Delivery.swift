@@ -109,7 +109,7 @@ extension NotificationDispatcher {
             move(observer)
             return call
         }
-        if step.old.schema !== step.new.schema { deliveredSchema = store.lastSchemaEvent }
+        if step.changes.schemaChanged { deliveredSchema = store.lastSchemaEvent }
         let watch = Stopwatch()
         let call = try observer.advance(along: step)
         observer.statistics.finding.add(watch.microseconds)

@@ -73,7 +73,7 @@ extension NotificationDispatcher {
             tracked.insert(observer)
             pending.enter(base)
         }
-        if let changes = recorded(from: left.version), !changes.schemaChanged {
+        if let changes = recorded(from: left), !changes.schemaChanged {
             index.forEachConcerned(by: changes, track)
         } else {
             observers.values.forEach(track)
@@ -118,18 +118,48 @@ extension NotificationDispatcher {
         let new = try presentView()
         // The cached step may end in a view that a handler has changed since.
         if let known = pending.step(from: base), known.new === new { return known }
-        let changes = try recorded(from: base) ?? VersionComparison.changes(from: old, to: new)
+        let changes = try recorded(from: old) ?? VersionComparison.changes(from: old, to: new)
         let step = VersionStep(from: old, to: new, changes: changes)
         pending.keep(step)
         return step
     }
 
+    /// Returns whether only columns and classes have changed since a version that the store's schema does not have.
+    func isInvisible(_ left: StoreView) -> Bool {
+        store.fileSchema.transition != nil && !owesSchema && recorded(from: left)?.isEmpty == true
+    }
+
+    /// Returns the changes of the store's own classes and properties.
+    ///
+    /// While a migration is started, the file also has those of another schema.
+    func visible(_ changes: ChangeSet, from old: Schema, to new: Schema) -> ChangeSet {
+        guard store.fileSchema.transition != nil || changes.schemaChanged else { return changes }
+        var result = changes
+        if result.schemaChanged {
+            guard new.isSame(as: old) else { return changes }
+            result.schemaChanged = false
+        }
+        for (table, changed) in changes.tables {
+            guard let classSchema = new.find(table: table) else {
+                result.tables.removeValue(forKey: table)
+                continue
+            }
+            func isOwn(_ column: ColumnID) -> Bool { classSchema.property(in: column) != nil }
+            var own = changed
+            own.modified = changed.modified.filter { isOwn($0.key) }
+            own.edits = changed.edits.filter { isOwn($0.key) }
+            result.tables[table] = own.isEmpty ? nil : own
+        }
+        return result
+    }
+
     /// Returns the recorded changes since a version; nil if the history does not reach back.
-    private func recorded(from base: UInt64) -> ChangeSet? {
-        let version = store.view.version
+    private func recorded(from old: StoreView) -> ChangeSet? {
+        let (base, version) = (old.version, store.view.version)
         if let lastRead, lastRead.from == base, lastRead.to == version { return lastRead.changes }
         // because: if the history cannot be read, a comparison of the versions finds the same changes.
-        let read = (try? store.view.snapshot.changes(from: base, to: version)) ?? nil
+        let found = (try? store.view.snapshot.changes(from: base, to: version)) ?? nil
+        let read = found.map { visible($0, from: old.schema, to: store.committedSchema) }
         lastRead = read.map { (base, version, $0) }
         return read
     }

@@ -111,7 +111,8 @@ extension NotificationDispatcher {
     ) throws {
         let step = try VersionStep(
             from: old, to: new,
-            changes: changes ?? VersionComparison.changes(from: old, to: new))
+            changes: changes.map { visible($0, from: old.schema, to: new.schema) }
+                ?? VersionComparison.changes(from: old, to: new))
         for observer in earlyObservers
         where observer.isActive && !observer.isAnnounced
             && !tokens.contains(where: { $0.observer === observer })
@@ -131,7 +132,7 @@ extension NotificationDispatcher {
     /// Records that the store has moved to another version; `left` still shows the previous one.
     func didAdvance(leaving left: StoreView) {
         keep(left)
-        owesDidChange = true
+        if !isInvisible(left) { owesDidChange = true }
         pendingRound = 0
         participants = []
         store.moveHandler?()

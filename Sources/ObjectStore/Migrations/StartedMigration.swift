@@ -1,0 +1,287 @@
+import ColumnStorage
+
+/// The state of a migration that is started and not complete, for reports.
+package struct StartedMigration: Sendable {
+    /// An object that cannot be converted yet.
+    package struct Failure: Hashable, Sendable {
+        /// The class of the object in the old schema.
+        package let className: String
+        /// The primary key of the object, or its number.
+        package let key: String
+        /// The reason.
+        package let message: String
+    }
+
+    /// The number of the migration, its name, and the checksum of its file.
+    package let number: Int
+    package let name: String
+    package let checksum: String
+    /// The time at which it was started.
+    package let startedAt: Timestamp
+    /// Whether all objects are converted, so that programs of both versions can use the file.
+    package let isReady: Bool
+    /// The schema versions of the old and of the new programs.
+    package let versions: (old: UInt64, new: UInt64)
+    /// The number of visited objects, and of all that had to be visited at the start.
+    package let converted: Int
+    package let total: Int
+    /// The objects that cannot be converted.
+    package let failures: [Failure]
+}
+
+/// Data that only the new schema of a migration had.
+package struct AbandonedData: Hashable, Sendable {
+    /// The name of a class, or `Class.property`.
+    package let qualifiedName: String
+    /// The number of objects or values.
+    package let count: Int
+}
+
+extension Store {
+    /// Returns the state of the started migration; nil if there is none.
+    ///
+    /// Throws `closed`, `wrong_thread`, `file_corrupt`.
+    package func startedMigration() throws -> StartedMigration? {
+        try check()
+        guard let transition = fileSchema.transition else { return nil }
+        let progress = try MigrationProgress.read(view.snapshot)
+        return StartedMigration(
+            number: transition.number, name: transition.name, checksum: transition.checksum,
+            startedAt: transition.startedAt, isReady: transition.isReady,
+            versions: (fileSchema.old.version, transition.new.version),
+            converted: transition.isReady ? transition.total : progress.converted,
+            total: max(transition.total, progress.converted),
+            failures: progress.failures.map { failure in
+                StartedMigration.Failure(
+                    className: fileSchema.old.find(table: failure.table)?.name ?? "",
+                    key: view.name(of: ObjectReference(table: failure.table, key: failure.key)),
+                    message: failure.message)
+            })
+    }
+
+    /// Throws `schema_in_transition` while a migration is started.
+    func requireNoTransition() throws {
+        guard let transition = fileSchema.transition else { return }
+        throw StoreError(
+            .schemaInTransition, "\(transition.title) is started and not complete",
+            program: "complete or abort it first",
+            script: "complete or abort it first with moonpool migrate")
+    }
+
+    private func requireTransition() throws -> SchemaTransition {
+        if let transition = fileSchema.transition { return transition }
+        throw StoreError(.invalidArgument, "no migration of \(title) is started")
+    }
+
+    /// Converts further objects of the started migration in a write transaction of its own, for about 10 milliseconds and
+    /// at most `limit` objects.
+    ///
+    /// Returns whether all objects were visited. The transaction that visits the last one opens the file to programs of
+    /// the new version, unless there are objects that cannot be converted. No observer receives the transaction, and undo
+    /// skips it. Throws the errors of a write.
+    package func convertBatch(atMost limit: Int = 1000) throws -> Bool {
+        try beginWrite()
+        isConverting = true
+        defer { isConverting = false }
+        do {
+            var transition = try requireTransition()
+            guard let session = view.snapshot.write, !transition.isReady else {
+                try cancelWrite()
+                return true
+            }
+            let history = try VersionHistory(snapshot: view.snapshot).state(of: view.version)
+            view.noteChange()
+            inserterCache.didChangeObjects()
+            var progress = try MigrationProgress.read(view.snapshot)
+            let writer = ObjectWriter(self, session)
+            let isFinished = try convertNext(&progress, writer, limit)
+            if isFinished { try convertFailed(&progress, writer) }
+            try progress.write(session)
+            if isFinished, progress.failures.isEmpty {
+                transition.isReady = true
+                try adopt(FileSchema(fileSchema.old, transition), session)
+            } else {
+                session.restoration = history
+            }
+            try commitWrite()
+            return isFinished
+        } catch {
+            if !isClosed, isInWrite { try cancelWrite() }
+            throw error
+        }
+    }
+
+    /// The time after which a batch ends.
+    private static let batchTime = Duration.milliseconds(10)
+
+    /// Returns whether no object is left.
+    private func convertNext(
+        _ progress: inout MigrationProgress, _ writer: ObjectWriter, _ limit: Int
+    ) throws -> Bool {
+        let end = ContinuousClock.now + Self.batchTime
+        var count = 0
+        for conversion in conversions.sorted(by: { $0.source.table < $1.source.table })
+        where conversion.source.table >= progress.table {
+            let table = conversion.source.table
+            let rows = try view.table(table)
+            let first = table == progress.table ? Int(progress.key.rawValue) + 1 : 0
+            for cluster in (first / Cluster.rows)..<max(first / Cluster.rows, rows.clusterCount) {
+                var keys: [ObjectKey] = []
+                try rows.presence(cluster).forEachRow { row in
+                    let key = cluster * Cluster.rows + row
+                    if key >= first { keys.append(ObjectKey(rawValue: Int64(key))) }
+                }
+                for key in keys {
+                    try StoreError.step()
+                    guard count < limit, count % 64 < 63 || ContinuousClock.now < end else {
+                        return false
+                    }
+                    let failure = try conversion.convert(key, view, writer)
+                    _ = progress.note(failure, key, in: table)
+                    (progress.table, progress.key) = (table, key)
+                    progress.converted += 1
+                    count += 1
+                }
+            }
+        }
+        return true
+    }
+
+    /// Tries again to convert the objects that could not be converted.
+    private func convertFailed(
+        _ progress: inout MigrationProgress, _ writer: ObjectWriter
+    ) throws {
+        for failure in progress.failures {
+            let conversion = conversions.first { $0.source.table == failure.table }
+            let isPresent = try view.table(failure.table).isPresent(failure.key)
+            let message =
+                isPresent ? try conversion?.convert(failure.key, view, writer) : nil
+            _ = progress.note(message, failure.key, in: failure.table)
+        }
+    }
+
+    /// Changes the schemas of the file in the open write transaction: defines the tables, and removes those that no schema
+    /// has.
+    fileprivate func adopt(_ schemas: FileSchema, _ session: WriteSession) throws {
+        let before = Set(fileSchema.tableDefinitions.map(\.id))
+        let tables = schemas.tableDefinitions
+        for table in tables where view.snapshot.definition(of: table.id) != table {
+            try StoreError.wrapping(session.define(table))
+        }
+        adoptInWrite(schemas)
+        for table in before.subtracting(tables.map(\.id)).sorted() {
+            try StoreError.wrapping(session.removeTable(table))
+        }
+        try writeCatalog(SchemaCatalog.encode(schemas), session)
+    }
+
+    /// Returns the programs that use the file with a version of the schema, for messages; empty if there are none.
+    fileprivate func users(of version: UInt64) throws -> String {
+        let others = try otherPrograms().filter { $0.schemaVersions.contains(version) }
+        guard !others.isEmpty else { return "another thread of this process" }
+        return others.map { "process \($0.process)" + ($0.command.map { " (\($0))" } ?? "") }
+            .joined(separator: ", ")
+    }
+
+    /// Runs `body` while no program can open the file with a version of the schema.
+    ///
+    /// Throws `invalid_argument` with the programs that use the version.
+    fileprivate func excluding<Result>(
+        _ version: UInt64, isForced: Bool, _ body: () throws -> Result
+    ) throws -> Result {
+        let file = view.snapshot.file
+        let isOwn = schemaMarkNumber == version
+        guard file.exclude(version, except: isOwn ? 1 : 0) else {
+            guard isForced else {
+                throw StoreError(
+                    .invalidArgument,
+                    "schema version \(version) of \(title) is in use by \(try users(of: version))",
+                    program: "end the programs first",
+                    script: "end the programs first, wait for them with --wait, or pass --force")
+            }
+            return try body()
+        }
+        defer { file.endExclusion(of: version) }
+        return try body()
+    }
+}
+
+extension MigrationTransaction {
+    /// Starts a migration without a function: from now on, the file also has the columns and classes of its schema.
+    ///
+    /// `renames` has the new names of classes and of `Class.property` by the old ones. Throws `invalid_schema`,
+    /// `invalid_argument` for a change that both versions cannot use at once, and `schema_in_transition`.
+    package func start(
+        to classes: [ClassSchema], version: UInt64, renaming renames: [String: String],
+        dropping: Set<String>, number: Int, name: String, checksum: String
+    ) throws {
+        try store.requireNoTransition()
+        try SchemaValidation.check(classes)
+        let before = store.view.schema
+        let planned = try TransitionPlan(
+            store, before, to: classes, version: version, renaming: renames, dropping: dropping)
+        var transition = SchemaTransition(
+            new: planned.new, number: number, name: name, checksum: checksum, startedAt: .now,
+            pairs: planned.pairs)
+        let session = try store.writer(changing: "the schema").session
+        let needed = ClassConversion.all(
+            of: FileSchema(before, transition), toNew: true)
+        transition.total = try needed.reduce(0) { try $0 + store.view.count(of: $1.source) }
+        transition.isReady = transition.total == 0
+        try store.adopt(FileSchema(before.counting(planned.new), transition), session)
+        try MigrationProgress().write(session)
+        try store.commitWrite()
+    }
+
+    /// Ends the started migration: the old schema is removed, with all that only it has.
+    ///
+    /// Throws `schema_in_transition` if objects are not converted yet, and `invalid_argument` if a program uses the old
+    /// version and the end is not forced.
+    package func complete(recording log: MigrationLog, isForced: Bool) throws {
+        guard let transition = store.fileSchema.transition, transition.isReady else {
+            throw StoreError(
+                .schemaInTransition, "\(store.title) has objects that are not converted yet",
+                advice: "end the conversion first with moonpool migrate start")
+        }
+        let old = store.fileSchema.old
+        try store.excluding(old.version, isForced: isForced) {
+            let session = try store.writer(changing: "the schema").session
+            try store.adopt(FileSchema(transition.new.counting(old)), session)
+            try MigrationProgress.remove(session)
+            try log.write(session)
+            try store.commitWrite()
+        }
+    }
+
+    /// Takes the started migration back: the new schema is removed, with all that only it has, which is returned.
+    ///
+    /// Throws `invalid_argument` if a program uses the new version and the end is not forced.
+    package func abort(isForced: Bool) throws -> [AbandonedData] {
+        guard let transition = store.fileSchema.transition else {
+            throw StoreError(.invalidArgument, "no migration of \(store.title) is started")
+        }
+        let (old, new) = (store.fileSchema.old, transition.new)
+        return try store.excluding(new.version, isForced: isForced) {
+            let paired = Set(transition.pairs)
+            let lost = new.classes.flatMap { classSchema -> [SchemaDifference] in
+                guard let known = old.find(table: classSchema.table) else {
+                    return [.classRemoved(classSchema.name)]
+                }
+                return classSchema.properties.filter { property in
+                    !property.isBacklinks && known.property(in: property.column) == nil
+                        && !paired.contains { $0.table == known.table && $0.new == property.column }
+                }.map { .propertyRemoved(class: classSchema.name, $0) }
+            }
+            let view = StoreView(
+                schema: new, snapshot: try store.committedView().snapshot, isFrozen: true)
+            let found = try SchemaLoss.losses(lost, in: view).map {
+                AbandonedData(qualifiedName: $0.qualifiedName, count: $0.count)
+            }
+            let session = try store.writer(changing: "the schema").session
+            try store.adopt(FileSchema(old), session)
+            try MigrationProgress.remove(session)
+            try store.commitWrite()
+            return found
+        }
+    }
+}

@@ -1,0 +1,193 @@
+import Glibc
+import ObjectStore
+import Testing
+
+/// Processes of two schema versions that use one store while it is migrated.
+@Suite struct TwoVersionProgramTests {
+    private static let first = """
+        return {
+          schema = {
+            Dog = { id = "int primary", born = "string", age = "string", tag = "string" },
+            Owner = { name = "string" },
+          },
+          up = function(m)
+            for id = 1, 3000 do
+              m:create("Dog", { id = id, born = "b" .. id, age = tostring(id), tag = "t" .. id })
+            end
+            m:create("Owner", { name = "Ann" })
+          end,
+        }
+        """
+    private static let second = """
+        return {
+          changes = { Dog = { age = "int", size = "double = 1.5" }, Walk = { dog = "Dog" } },
+          renames = { ["Dog.born"] = "birthday", Owner = "Person" },
+          drops = { "Dog.tag" },
+        }
+        """
+    /// Observes the dogs, and prints those that change.
+    private static let observer = """
+        local store = moonpool.open { path = arg[1], schema_version = tonumber(arg[2]) }
+        local dogs = store:objects "Dog"
+        tokens = {
+          dogs:observe(function(change)
+            if change.type == "initial" then print "ready" io.flush() return end
+            for _, index in ipairs(change.modifications) do
+              print("dog", dogs[index].id, math.type(dogs[index].age) or "string", dogs[index].age)
+            end
+            io.flush()
+          end),
+          store:observe(function(kind, _, schema)
+            if kind == "schema" then print("schema", schema.event, schema.version) io.flush() end
+          end),
+        }
+        moonpool.after(3600, print)
+        """
+
+    private func shop() throws -> MigrationShop {
+        let shop = try MigrationShop([Self.first, Self.second])
+        let up = try shop.migrate("up", "--to", "1")
+        #expect(up.exitCode == 0, "\(up.error)")
+        return shop
+    }
+
+    private func observing(_ shop: MigrationShop, _ version: Int) throws -> Subprocess {
+        let script = try shop.folder.write(Self.observer, to: "observer.lua")
+        let process = try Subprocess(Tool.path, [script, shop.store, "\(version)"])
+        try process.wait(within: 20) { process.output.contains("ready") }
+        return process
+    }
+
+    private func run(_ shop: MigrationShop, version: Int, _ code: String) throws -> Tool.Outcome {
+        try Tool.run([
+            "-e",
+            "local store = moonpool.open { path = arg[1], schema_version = \(version) } \(code)",
+            "-", shop.store,
+        ])
+    }
+
+    private func export(_ store: String) throws -> String {
+        let outcome = try Tool.run(["export", store])
+        #expect(outcome.exitCode == 0, "\(outcome.error)")
+        return outcome.output
+    }
+
+    @Test func `programs of two versions use a store, and complete waits for the old ones`() throws
+    {
+        let shop = try shop()
+        let old = try observing(shop, 1)
+        let start = try shop.migrate("start", "--pace", "100")
+        #expect(start.exitCode == 0, "\(start.error)")
+        #expect(start.output.contains("programs of both versions"), "\(start.output)")
+        try old.wait(within: 20) { old.output.contains("schema\tboth\t1") }
+        let new = try observing(shop, 2)
+        let write = try run(
+            shop, version: 2,
+            "store:write(function() local d = store:object('Dog', 3) d.age = 33 d.size = 2 end)")
+        #expect(write.exitCode == 0, "\(write.error)")
+        let reply = try run(
+            shop, version: 1,
+            "store:write(function() store:object('Dog', 4).age = '44' store:object('Dog', 5).tag = 'x' end)"
+        )
+        #expect(reply.exitCode == 0, "\(reply.error)")
+        try old.wait(within: 20) { old.output.contains("dog\t5") }
+        try new.wait(within: 20) { new.output.contains("dog\t4") }
+        #expect(
+            old.output.hasSuffix("dog\t3\tstring\t33\ndog\t4\tstring\t44\ndog\t5\tstring\t5\n"),
+            "\(old.output)")
+        #expect(new.output == "ready\ndog\t3\tinteger\t33\ndog\t4\tinteger\t44\n")
+
+        let status = try shop.migrate("status", "--json")
+        #expect(try MigrationShop.json(status, "started.state") == "both")
+        let refused = try shop.migrate("complete")
+        #expect(refused.exitCode == 1)
+        #expect(refused.error.contains("schema version 1 of"), "\(refused.error)")
+        #expect(refused.error.contains("(moonpool)"), "\(refused.error)")
+        let up = try shop.migrate("up")
+        #expect(up.exitCode == 1)
+        #expect(up.error.contains("migration 2 (names) is started"), "\(up.error)")
+
+        let completing = try Subprocess(
+            Tool.path,
+            ["migrate", "complete", shop.store, "--dir", "migrations", "--wait", "30"],
+            in: shop.folder.path)
+        old.send(SIGKILL)
+        _ = try old.finish()
+        let complete = try completing.finish(within: 30)
+        #expect(complete.exitCode == 0, "\(complete.error)")
+        #expect(complete.output.contains("backup: "), "\(complete.output)")
+        try new.wait(within: 20) { new.output.contains("schema\tcompleted\t2") }
+        #expect(try shop.migrate("check").exitCode == 0)
+        #expect(try Tool.run(["check", shop.store]).exitCode == 0)
+        #expect(
+            try shop.value("store:object('Dog', 3).age + store:object('Dog', 3).size") == "35.0")
+    }
+
+    @Test func `a killed conversion continues, and the result is that of an offline migration`()
+        throws
+    {
+        let shop = try shop()
+        let (original, offline) = (try export(shop.store), shop.folder.path + "/offline.moonpool")
+        #expect(try Tool.run(["backup", shop.store, offline]).exitCode == 0)
+        let up = try Tool.run(
+            ["migrate", "up", offline, "--dir", "migrations"], in: shop.folder.path)
+        #expect(up.exitCode == 0, "\(up.error)")
+
+        let store = try Store(
+            StoreConfiguration(.file(shop.store)), scheduler: StillScheduler())
+        for target in [0, 700, 1500] {
+            let process = try Subprocess(
+                Tool.path, ["migrate", "start", shop.store, "--dir", "migrations", "--pace", "30"],
+                in: shop.folder.path)
+            let deadline = ContinuousClock.now + .seconds(20)
+            var converted = -1
+            while converted <= target, ContinuousClock.now < deadline {
+                try store.refresh()
+                converted = try store.startedMigration()?.converted ?? -1
+            }
+            process.send(SIGKILL)
+            _ = try process.finish(within: 20)
+            #expect(converted > target)
+        }
+        try store.refresh()
+        #expect(try store.verify() == [])
+        store.close()
+        let start = try shop.migrate("start", "--pace", "100")
+        #expect(start.exitCode == 0, "\(start.error)")
+        #expect(try export(shop.store) == original)
+
+        // A complete that is killed has happened or not.
+        for polls in [0, 1, 2] {
+            let process = try Subprocess(
+                Tool.path,
+                ["migrate", "complete", shop.store, "--dir", "migrations", "--no-backup"],
+                in: shop.folder.path)
+            for _ in 0..<polls { _ = try Tool.run(["-e", ""]) }
+            process.send(SIGKILL)
+            _ = try process.finish(within: 20)
+        }
+        let complete = try shop.migrate("complete")
+        #expect(
+            complete.exitCode == 0 || complete.error.contains("no migration"), "\(complete.error)")
+        #expect(try export(shop.store) == export(offline))
+        #expect(try shop.migrate("check").exitCode == 0)
+        #expect(try Tool.run(["check", shop.store]).exitCode == 0)
+    }
+
+    @Test func `an abort leaves the old version, and start refuses a function`() throws {
+        let shop = try shop()
+        #expect(try shop.migrate("start").exitCode == 0)
+        _ = try run(shop, version: 2, "store:write(function() store:create('Walk', {}) end)")
+        let abort = try shop.migrate("abort")
+        #expect(abort.exitCode == 0, "\(abort.error)")
+        #expect(abort.output.contains("lost: 1 object of Walk"), "\(abort.output)")
+        #expect(try shop.value("store.schema_version") == "1")
+        #expect(try shop.migrate("abort").error.contains("no migration of"))
+        try shop.write(
+            "return { changes = { Dog = { size = 'double' } }, up = function(m) end }",
+            to: "0002_names.lua")
+        let refused = try shop.migrate("start")
+        #expect(refused.exitCode == 1)
+        #expect(refused.error.contains("has a function 'up'"), "\(refused.error)")
+    }
+}
