@@ -20,7 +20,7 @@ import Testing
         """
     private static let second = """
         return {
-          changes = { Dog = { age = "int", size = "double = 1.5" }, Walk = { dog = "Dog" } },
+          changes = { Dog = { age = "int", size = { type = "double", default = 1.5 } }, Walk = { dog = "Dog" } },
           renames = { ["Dog.born"] = "birthday", Owner = "Person" },
           drops = { "Dog.tag" },
         }
@@ -67,7 +67,7 @@ import Testing
     }
 
     private func export(_ store: String) throws -> String {
-        let outcome = try Tool.run(["export", store])
+        let outcome = try Tool.run(["export", store, "-"])
         #expect(outcome.exitCode == 0, "\(outcome.error)")
         return outcome.output
     }

@@ -81,14 +81,14 @@ extension Store {
     /// skips it. Throws the errors of a write.
     package func convertBatch(atMost limit: Int = 1000) throws -> Bool {
         try beginWrite()
-        isConverting = true
-        defer { isConverting = false }
         do {
             var transition = try requireTransition()
             guard let session = view.snapshot.write, !transition.isReady else {
                 try cancelWrite()
                 return true
             }
+            // An observer may have made changes in the transaction, which undo must not skip.
+            let isAlone = session.isUntouched
             let history = try VersionHistory(snapshot: view.snapshot).state(of: view.version)
             view.noteChange()
             inserterCache.didChangeObjects()
@@ -100,7 +100,7 @@ extension Store {
             if isFinished, progress.failures.isEmpty {
                 transition.isReady = true
                 try adopt(FileSchema(fileSchema.old, transition), session)
-            } else {
+            } else if isAlone {
                 session.restoration = history
             }
             try commitWrite()

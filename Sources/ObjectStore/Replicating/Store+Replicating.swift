@@ -36,6 +36,7 @@ extension Store {
     package func setReplicationRecord(
         _ bytes: [UInt8], isFollower: Bool, changesRole: Bool
     ) throws {
+        try requireNoTransition()
         let session = try writer(changing: "the replication record").session
         try StoreError.wrapping { () throws(StorageError) in
             try session.setMetadata(Self.recordName, bytes, changesSchema: changesRole)

@@ -99,8 +99,6 @@ public final class Store {
     public private(set) var lastSchemaEvent: SchemaEvent?
     /// Whether no other store may convert the objects of a started migration.
     var convertsAlone = false
-    /// Whether the open write converts the objects of a started migration.
-    var isConverting = false
     /// Whether a migration's function is running, in a write transaction that ends with it.
     private(set) var isMigrating = false
     /// The function that migrates the file when the store is opened.
@@ -439,8 +437,11 @@ extension Store {
         if isReadOnly, let declared = configuration.schema {
             schema = ReadOnlySchema.schema(schema, with: declared)
         }
-        var tables = schemas.tableDefinitions
-        if schema !== schemas.schema(isNew: isNewVersion) { tables = schema.tableDefinitions }
+        let stored = schemas.schema(isNew: isNewVersion)
+        let tables =
+            schemas.tableDefinitions
+            + schema.classes.filter { stored.find(table: $0.table) == nil }
+            .map(schema.tableDefinition)
         let kept = Set(tables.map(\.id))
         let known = Set(fileSchema.tableDefinitions.map(\.id) + view.schema.classes.map(\.table))
         catalog = bytes
@@ -551,8 +552,8 @@ extension Store {
         keepingLeft: Bool = false, silencing tokens: [NotificationToken] = []
     ) throws -> Snapshot? {
         do {
-            if !conversions.isEmpty, schemaBeforeWrite == nil, !isConverting,
-                let transition = fileSchema.transition, let session = view.snapshot.write
+            if !conversions.isEmpty, let transition = fileSchema.transition,
+                let session = view.snapshot.write
             {
                 try Conversion(self, transition, session).run()
             }

@@ -67,6 +67,7 @@ function api.test(dir) return test.report(test.run(folder.open(dir))) end
 -- Applies the migrations of a folder to a store before it is opened, up to a schema version.
 function api.on_opening(store, dir, version)
   local self = runs.new(store, dir)
+  self.is_opening = true
   up(self, version and version < folder.last_number(self.dir) and version or nil, "when_losing")
 end
 

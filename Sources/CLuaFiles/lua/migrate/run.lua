@@ -1,5 +1,6 @@
 -- What the commands of a store and a folder share. A run is a table with the path `store`, the folder `dir`, and the
--- options `lock_timeout`, `keep`, `continues_edited`, `is_trial`, `did_apply` and `notice`, which gets a line to show.
+-- options `lock_timeout`, `keep`, `continues_edited`, `is_trial`, `did_apply`, `notice`, which gets a line to show,
+-- and `is_opening`.
 local text = require "migrate/text"
 local folder = require "migrate/folder"
 local history = require "migrate/history"

@@ -99,6 +99,8 @@ return function(run, target, backup)
   local start, applied = host.clock(), {}
   -- 1. Open the store, and compare its record with the folder.
   local store <close> = runs.open(run)
+  -- A program of either version opens the store as it is.
+  if run.is_opening and store:started() then return end
   runs.require_one_version(store)
   local compared = history.compare(run, store)
   history.require_sound(compared.problems)
