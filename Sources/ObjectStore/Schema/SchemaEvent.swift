@@ -24,7 +24,7 @@ public struct SchemaEvent: Hashable, Sendable {
         case both
         /// A started migration is complete, and the old version is gone.
         case completed
-        /// A started migration was taken back, and the new version is gone.
+        /// A started migration was aborted, and the new version is gone.
         case aborted
         /// The schema has changed at once.
         case changed

@@ -319,7 +319,7 @@ private final class MigrationWrite {
                 call[4].table?["is_committed"] = .boolean(true)
                 return .none
             },
-            // abort(is_forced): takes the started migration back, commits, and returns what is lost.
+            // abort(is_forced): takes the started migration back, commits, and returns the lost data.
             LuaMethod("abort") { write, call in
                 let state = call.state
                 return call.answer(

@@ -139,7 +139,9 @@ extension NotificationDispatcher {
     }
 
     /// Whether the current version may have to stay readable for some observer when a write is committed.
-    var needsPresentVersion: Bool { !observers.isEmpty }
+    var needsPresentVersion: Bool {
+        !observers.isEmpty || (!storeObservers.isEmpty && store.fileSchema.transition != nil)
+    }
 
     /// Notifies observers after a commit of the store; `left` still shows the previous version, if that is needed.
     ///
@@ -174,7 +176,7 @@ extension NotificationDispatcher {
         owesDidChange = false
         // A handler does not receive its own commits.
         if isCallingStoreObservers { owesSchema = false }
-        callStoreObservers(.didChange, except: silenced)
+        if left.map(isInvisible) != true { callStoreObservers(.didChange, except: silenced) }
         pending.forgetSteps()
         store.moveHandler?()
     }
