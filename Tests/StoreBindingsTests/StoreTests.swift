@@ -130,8 +130,9 @@ import Testing
             assert(code(moonpool.open, { path = "a", in_memory = "b" }) == "invalid_argument")
             assert(code(moonpool.open, { in_memory = "a", durability = "never" }) == "invalid_argument")
             assert(code(moonpool.open, { in_memory = "a", schema = {}, schema_version = -1 }) == "invalid_argument")
+            -- Without a schema, the file must have the version.
+            assert(code(moonpool.open, { in_memory = "a", schema_version = 1 }) == "migration_needed")
             -- A migration would do nothing, silently.
-            assert(code(moonpool.open, { in_memory = "a", schema_version = 1 }) == "invalid_argument")
             assert(code(moonpool.open, { in_memory = "a", migration = print }) == "invalid_argument")
             assert(code(moonpool.open, { in_memory = "a", read_only = 1 }) == "invalid_argument")
             assert(code(moonpool.open, "") == "invalid_argument" and code(moonpool.open, { in_memory = "" }) == "invalid_argument")

@@ -30,7 +30,9 @@ public struct StoreConfiguration: Sendable {
     public var location: Location
     /// The classes that the program declares; nil uses those stored in the file.
     public var schema: [ClassSchema]?
-    /// The schema version; used only if `schema` is set.
+    /// The schema version.
+    ///
+    /// Without `schema`, a version other than 0 must be that of the file, or the newer one of a started migration.
     public var schemaVersion: UInt64
     /// Migrates a file with a lower schema version, in one write transaction, when a store is opened.
     ///

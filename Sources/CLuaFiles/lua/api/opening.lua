@@ -17,7 +17,7 @@
 ---@field path? string The path of the store's file. Pass either path or in_memory.
 ---@field in_memory? string The name of an in-memory store, shared by name within the process.
 ---@field schema? table<string, table> The classes to create, or to check against the file.
----@field schema_version? integer The version of the schema (default 0). Raise it to run the migration.
+---@field schema_version? integer The version of the schema (default 0). Raise it to run the migration. Without `schema`, the version that the file must have; a file with a started migration can have two.
 ---@field migration? fun(m: moonpool.Migration) Migrates a file that has a lower schema version.
 ---@field drops? string[] Data that the migration can lose: properties as Class.property, and names of classes.
 ---@field migrations? string The folder of numbered migrations that are applied before the store is opened.
