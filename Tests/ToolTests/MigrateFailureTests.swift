@@ -311,7 +311,7 @@ import Testing
         #expect(outcome.exitCode == 0, "\(outcome.error)")
         #expect(
             outcome.error.hasPrefix("moonpool: hint: waiting for process ")
-                && outcome.error.hasSuffix("), which is writing to '\(shop.store)'\n"),
+                && outcome.error.contains("), which is writing to '\(shop.store)'\n"),
             "\(outcome.error)")
         #expect(try shop.value("store.schema_version") == "3")
     }
