@@ -63,17 +63,20 @@ extension Environment {
             mdb_txn_begin(pointer, nil, UInt32(MDB_RDONLY), &transaction), "mdb_txn_begin", path)
         defer { mdb_txn_abort(transaction) }
         var opened: OpaquePointer?
-        // The list of free pages is the table with the number 0: its keys are versions, and its values are lists of the
-        // pages that these versions freed.
+        // The list of free pages is the table with the number 0: its keys are the numbers of transactions, and its
+        // values are lists of the pages that these transactions freed.
         try check(mdb_cursor_open(transaction, 0, &opened), "mdb_cursor_open", path)
         // because: mdb_cursor_open succeeded.
         let cursor = Cursor(opened!, Unmanaged.passUnretained(self), 0)
+        let newest = FileVersion.newestNumber(pointer)
+        let offset = newest - FileVersion.of(number: newest)
+        let limits = versions.map { $0 == 0 ? 0 : offset + $0 }
         var pages = [Int](repeating: 0, count: versions.count)
         var entry = try cursor.first()
         while let found = entry {
             if found.value.count >= 8 {
                 let count = Int(clamping: found.value.loadUnaligned(as: UInt64.self))
-                for (index, version) in versions.enumerated() where found.integerKey > version {
+                for (index, limit) in limits.enumerated() where found.integerKey > limit {
                     pages[index] = pages[index].addingReportingOverflow(count).partialValue
                 }
             }
@@ -103,10 +106,10 @@ extension Environment {
         var pins = log?.pinnedVersions() ?? []
         return text.text.split(separator: "\n").compactMap { line in
             let words = line.split(separator: " ")
-            guard words.count == 3, let process = Int32(words[0]), let version = UInt64(words[2]),
+            guard words.count == 3, let process = Int32(words[0]), let number = UInt64(words[2]),
                 process != getpid()
             else { return nil }
-            let reader = ForeignReader(process: process, version: version)
+            let reader = ForeignReader(process: process, version: FileVersion.of(number: number))
             return pins.remove(reader) == nil ? reader : nil
         }
     }

@@ -158,7 +158,7 @@ package final class Environment: Sendable {
     /// Only the registry calls this, while it holds its lock. `isVerified` is true if all pages were verified.
     init(
         _ location: FileLocation, options: EnvironmentOptions, tables names: [TableName],
-        entries: [InitialEntry] = [], isVerified: Bool = true
+        isVerified: Bool = true
     ) throws(StorageError) {
         self.location = location
         let path = location.path
@@ -187,10 +187,7 @@ package final class Environment: Sendable {
         var claimed: Int32 = -1
         do throws(StorageError) {
             if let region { claimed = try DataFileClaim.take(path, region) }
-            tables =
-                isPrivate && sizeBefore == 0
-                ? try FileCreation.createTables(names, entries, in: pointer, path: path)
-                : try Self.openTables(pointer, names, path, isReadOnly: options.readOnly)
+            tables = try Self.openTables(pointer, names, path, isReadOnly: options.readOnly)
             pathVerifier = isPrivate || options.readOnly ? nil : try PathVerifier(pointer, path)
             // A process that was killed still holds the version that it read: while others have the file open, no write
             // would reuse pages that were freed since then.
@@ -317,11 +314,7 @@ package final class Environment: Sendable {
     /// Returns the version of the newest commit of any process.
     ///
     /// Takes a few memory reads.
-    package func latestVersion() -> UInt64 {
-        var info = MDB_envinfo()
-        mdb_env_info(pointer, &info)
-        return UInt64(info.me_last_txnid)
-    }
+    package func latestVersion() -> UInt64 { FileVersion.newest(pointer) }
 
     /// Whether a thread of this process or another process probably holds the write lock.
     ///
@@ -555,7 +548,7 @@ package final class Environment: Sendable {
         var begun: OpaquePointer?
         guard mdb_txn_begin(pointer, nil, 0, &begun) == 0 else { return }
         defer { mdb_txn_abort(begun) }
-        guard PathVerifier.isNewest(UInt64(mdb_txn_id(begun)) - 1, in: pointer) else { return }
+        guard PathVerifier.isNewest(FileVersion.of(begun) - 1, in: pointer) else { return }
         let isFlushed = !isUnflushed.load(ordering: .relaxed)
         // because: without the seal, a verification is only less thorough.
         _ = FileSeal.compute(descriptor, isFlushed: isFlushed)?.write(descriptor)

@@ -101,9 +101,14 @@ package enum EnvironmentRegistry {
             (path) throws(StorageError) in
             let location = FileLocation(anonymous: name, path: path)
             do throws(StorageError) {
+                if FileHeader.isEmpty(file.descriptor) {
+                    try FileCreation(
+                        path: path, tables: request.tables, entries: request.initial,
+                        isFlushed: false
+                    ).write(to: file.descriptor, path)
+                }
                 return try Environment(
-                    location, options: options, tables: request.tables,
-                    entries: request.initial, isVerified: isVerified)
+                    location, options: options, tables: request.tables, isVerified: isVerified)
             } catch {
                 throw error.named(location)
             }

@@ -27,7 +27,8 @@ package struct VersionLocation: Sendable {
 
 /// Creates compact copies of files, which have their final names only when they are complete and on the device.
 ///
-/// A copy has the same content and the same version as the original; LMDB alone would number its version 1.
+/// A copy has the same content and the same version as the original; LMDB alone would number its version 1, and leave its
+/// list of free pages empty (``FileCreation/freePage(_:_:)``).
 struct FileCopy {
     /// The name of the original in errors.
     let original: String
@@ -112,7 +113,17 @@ struct FileCopy {
         code = Platform.cause(of: code, writing: path)
         try check(code, "mdb_env_copyfd2", destination)
         try PageVerifier.requireWhole(descriptor, path: destination)
-        if let version = try newestVersion(path) { try number(descriptor, version) }
+        // The last commit of the copy has the version of the original.
+        try number(descriptor, max(2, try newestVersion(path) ?? 2) - 1)
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { throw failure("fstat") }
+        let copy = try RawEnvironment(
+            path, named: destination, flags: MDB_NOLOCK | MDB_NOSYNC,
+            mapSize: Int(status.st_size) + 1 << 20)
+        defer { copy.close() }
+        try FileCreation.commit(copy.pointer, destination) { (transaction) throws(StorageError) in
+            try FileCreation.freePage(transaction, destination)
+        }
     }
 
     /// Throws `damaged` unless every page is valid: copying a file in which a page refers to itself would never end.
@@ -125,7 +136,7 @@ struct FileCopy {
             mdb_txn_begin(environment, nil, UInt32(MDB_RDONLY), &begun), "mdb_txn_begin",
             destination)
         defer { mdb_txn_abort(begun) }
-        let version = UInt64(mdb_txn_id(begun))
+        let version = FileVersion.of(begun)
         guard let (meta, index) = FileHeader.newest(descriptor), meta.version == version else {
             // Another process has committed, so the pages that it could read are valid.
             return
@@ -189,7 +200,7 @@ struct FileCopy {
     /// Sets the version of the copy: the meta page for the version's parity describes it, and the other one describes
     /// the previous version with the same content.
     private func number(_ descriptor: Int32, _ version: UInt64) throws(StorageError) {
-        guard version > 1, let meta = FileHeader.meta(descriptor, at: 0) else { return }
+        guard let meta = FileHeader.meta(descriptor, at: 0) else { return }
         // The second header describes the content of the copy.
         guard FileHeader.number(descriptor, pageSize: meta.pageSize, from: 1, as: version) else {
             throw failure("pwrite")

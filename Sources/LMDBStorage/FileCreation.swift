@@ -67,7 +67,8 @@ struct FileCreation {
         if [ENOSPC, EDQUOT, EFBIG].contains(code) {
             throw StorageError(rawCode: code, call: "fallocate", file: path)
         }
-        try write(draft)
+        try write(to: draft.descriptor, draft.path)
+        _ = FileSeal.compute(draft.descriptor, isFlushed: isFlushed)?.write(draft.descriptor)
         // Without this truncation, the reserved space after the end would remain.
         var status = stat()
         guard fstat(draft.descriptor, &status) == 0,
@@ -82,34 +83,49 @@ struct FileCreation {
     /// The map size of a new file, which is more than it needs.
     private static let usualSize = 64 << 10
 
-    private func write(_ draft: DraftCopy) throws(StorageError) {
+    /// Writes the tables and the first entries into an empty open file, which LMDB opens by `target`.
+    func write(to descriptor: Int32, _ target: String) throws(StorageError) {
         let environment = try RawEnvironment(
-            draft.path, named: path, flags: MDB_NOLOCK | MDB_NOSYNC, tableCount: tables.count,
+            target, named: path, flags: MDB_NOLOCK | MDB_NOSYNC, tableCount: tables.count,
             mode: 0o600)
         defer { environment.close() }
-        defer {
-            _ = FileSeal.compute(draft.descriptor, isFlushed: isFlushed)?.write(draft.descriptor)
-        }
-        try Self.createTables(tables, entries, in: environment.pointer, path: path)
-    }
-
-    /// Creates the tables and the first entries of an empty file, and returns the tables.
-    @discardableResult  // because: a new file is closed and opened again
-    static func createTables(
-        _ names: [TableName], _ entries: [InitialEntry], in environment: OpaquePointer, path: String
-    ) throws(StorageError) -> [Table] {
-        var tables: [Table] = []
+        var created: [Table] = []
         // There are two commits, because files of earlier builds also have their first data in the third version.
-        try commit(environment, path) { (transaction) throws(StorageError) in
-            tables = try open(names, flags: MDB_CREATE, in: transaction, path: path)
+        try Self.commit(environment.pointer, path) { (transaction) throws(StorageError) in
+            created = try Self.open(tables, flags: MDB_CREATE, in: transaction, path: path)
         }
-        try commit(environment, path) { (transaction) throws(StorageError) in
-            try put(entries, into: tables, names: names, in: transaction, path: path)
+        if LMDBFormat.isKnownRelease {
+            guard let (meta, index) = FileHeader.newest(descriptor),
+                FileHeader.number(
+                    descriptor, pageSize: meta.pageSize, from: index, as: meta.version)
+            else { throw StorageError(rawCode: errno, call: "pwrite", file: path) }
         }
-        return tables
+        try Self.commit(environment.pointer, path) { (transaction) throws(StorageError) in
+            try Self.put(entries, into: created, names: tables, in: transaction, path: path)
+            try Self.freePage(transaction, path)
+        }
     }
 
-    private static func commit(
+    /// Replaces the page with the names of the tables, so that the list of free pages has a record.
+    ///
+    /// If the list is empty, and a commit puts a record that is longer than half a page, LMDB searches the new root of
+    /// the list before it has an entry. It takes old bytes of that page for a record if they are a number less than that
+    /// of the transaction, and the pages of other data for free ones. No later commit leaves the list empty.
+    static func freePage(_ transaction: OpaquePointer?, _ path: String) throws(StorageError) {
+        var names: UInt32 = 0
+        try check(mdb_dbi_open(transaction, nil, 0, &names), "mdb_dbi_open", path)
+        var byte: UInt8 = 0
+        let code = withUnsafeMutablePointer(to: &byte) { byte in
+            var key = MDB_val(mv_size: 1, mv_data: byte)
+            var value = key
+            let code = mdb_put(transaction, names, &key, &value, 0)
+            return code == 0 ? mdb_del(transaction, names, &key, nil) : code
+        }
+        try check(code, "mdb_put", path)
+    }
+
+    /// Commits the changes of `body`.
+    static func commit(
         _ environment: OpaquePointer, _ path: String,
         _ body: (OpaquePointer?) throws(StorageError) -> Void
     ) throws(StorageError) {

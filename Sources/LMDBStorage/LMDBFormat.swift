@@ -40,12 +40,48 @@ enum LMDBFormat {
             mdb_env_info(environment, &after)
             // Other processes may commit in the meantime.
             guard info.me_last_txnid == after.me_last_txnid else { continue }
-            return newest.version == UInt64(info.me_last_txnid)
+            return newest.number == UInt64(info.me_last_txnid)
                 && newest.lastPage == UInt64(info.me_last_pgno)
                 && newest.pageSize == Int(statistics.ms_psize)
                 && newest.magic == FileHeader.magic
         }
         return false
+    }
+}
+
+/// The versions of a store, which are derived from the numbers of LMDB's transactions.
+///
+/// A commit returns free pages that it has not used to LMDB's list, as records with the numbers of earlier transactions.
+/// With many free pages and few earlier transactions, each record takes many pages. Each later commit then searches the
+/// whole list for consecutive pages, and writes it again: several megabytes, after the first 100 transactions have
+/// inserted 100 million objects. The transactions of new files and of copies therefore begin with a great number, so that
+/// each record takes one page. Other files, of earlier builds, begin with 1.
+enum FileVersion {
+    /// The number that is added to the versions of a file; even, because the parity of a version selects its header.
+    static let offset: UInt64 = 1 << 40
+
+    /// Returns the version of a transaction's number.
+    @inline(__always)
+    static func of(number: UInt64) -> UInt64 { number & (offset - 1) }
+
+    /// Returns the version that a transaction reads or creates.
+    @inline(__always)
+    static func of(_ transaction: OpaquePointer?) -> UInt64 {
+        of(number: UInt64(mdb_txn_id(transaction)))
+    }
+
+    /// Returns the newest version in an open data file.
+    @inline(__always)
+    static func newest(_ environment: OpaquePointer) -> UInt64 {
+        of(number: newestNumber(environment))
+    }
+
+    /// Returns the number of the newest transaction in an open data file.
+    @inline(__always)
+    static func newestNumber(_ environment: OpaquePointer) -> UInt64 {
+        var info = MDB_envinfo()
+        mdb_env_info(environment, &info)
+        return UInt64(info.me_last_txnid)
     }
 }
 
@@ -79,7 +115,9 @@ enum FileHeader {
         var pageSize: Int
         var roots: [UInt64]
         var lastPage: UInt64
-        var version: UInt64
+        /// The number of the transaction.
+        var number: UInt64
+        var version: UInt64 { FileVersion.of(number: number) }
 
         /// Decodes the header on a page; the rest of the page may be missing.
         init(_ image: PageImage) {
@@ -92,7 +130,7 @@ enum FileHeader {
             pageSize = Int(image.load(start + 24, UInt32.self))
             roots = [24, 72].map { image.load(start + $0 + 40, UInt64.self) }
             lastPage = image.load(start + 120, UInt64.self)
-            version = image.load(start + 128, UInt64.self)
+            number = image.load(start + 128, UInt64.self)
         }
 
         /// Whether the page size is one that LMDB supports.
@@ -101,13 +139,13 @@ enum FileHeader {
         /// Returns whether LMDB can write this header to a page.
         func isPlausible(at index: UInt64) -> Bool {
             page == index && flags == PageImage.Flags.meta && format == formatVersion
-                && version < 1 << 62 && lastPage > 0 && lastPage < 1 << 47
+                && number < 2 * FileVersion.offset && lastPage > 0 && lastPage < 1 << 47
         }
 
         /// Returns whether two headers can belong to one file: each commit overwrites the older one with the next
         /// version.
         func isNeighbor(of other: Meta) -> Bool {
-            max(version, other.version) - min(version, other.version) <= 1
+            max(number, other.number) - min(number, other.number) <= 1
         }
     }
 
@@ -124,7 +162,7 @@ enum FileHeader {
         guard let first = meta(descriptor, at: 0), first.hasPageSize,
             let second = meta(descriptor, at: first.pageSize), second.pageSize == first.pageSize
         else { return nil }
-        return second.version > first.version ? (second, 1) : (first, 0)
+        return second.number > first.number ? (second, 1) : (first, 0)
     }
 
     /// Returns whether a file begins with LMDB's first header.
@@ -178,7 +216,8 @@ enum FileHeader {
         for parity in 0...1 {
             let number = version & 1 == UInt64(parity) ? version : version - 1
             content.withUnsafeMutableBytes { bytes in
-                bytes.storeBytes(of: number, toByteOffset: metaSize - 8, as: UInt64.self)
+                bytes.storeBytes(
+                    of: number | FileVersion.offset, toByteOffset: metaSize - 8, as: UInt64.self)
             }
             let offset = off_t(parity * pageSize + pageHeaderSize)
             guard pwrite(descriptor, content, metaSize, offset) == metaSize else { return false }
@@ -223,10 +262,10 @@ package struct MappedHeaders {
     @inline(__always)
     func layout(of version: UInt64) -> Layout? {
         let index = version & 1
-        guard load(index, 128) == version else { return nil }
+        guard FileVersion.of(number: load(index, 128)) == version else { return nil }
         let layout = Layout(root: load(index, 112), lastPage: load(index, 120))
         atomicMemoryFence(ordering: .acquiring)
-        return load(index ^ 1, 128) < version ? layout : nil
+        return FileVersion.of(number: load(index ^ 1, 128)) < version ? layout : nil
     }
 }
 

@@ -142,7 +142,7 @@ package enum PageVerifier {
         guard let first = metas[0], let second = metas[1], first.isPlausible(at: 0),
             second.isPlausible(at: 1), first.isNeighbor(of: second)
         else { return (versions, "its header") }
-        let index = second.version > first.version ? 1 : 0
+        let index = second.number > first.number ? 1 : 0
         let newest = index == 1 ? second : first
         // The size is read after the headers, because no file becomes shorter than the content that they describe.
         let size = Int(lseek(descriptor, 0, SEEK_END))
@@ -233,7 +233,7 @@ private struct HeaderFaults {
         }
         self.pages = pages
         metas = pages.map { $0.withUnsafeBytes { FileHeader.Meta(PageImage($0)) } }
-        newest = metas[1].version > metas[0].version ? 1 : 0
+        newest = metas[1].number > metas[0].number ? 1 : 0
     }
 
     /// Returns the errors in the headers of an open file.
@@ -392,7 +392,8 @@ private struct HeaderFaults {
                     let node = image.node(image.nodeCount - 1, isLeaf: isLeaf)
                 else { return nil }
                 if !isLeaf { return node.child }
-                return node.key.count == 8 ? node.key.loadUnaligned(as: UInt64.self) : nil
+                guard node.key.count == 8 else { return nil }
+                return FileVersion.of(number: node.key.loadUnaligned(as: UInt64.self))
             }
             guard let last else { return .unknown }
             number = last
@@ -601,7 +602,7 @@ extension PageGuard {
         var value = MDB_val()
         var opened: OpaquePointer?
         guard let (meta, _) = FileHeader.newest(descriptor),
-            meta.version == UInt64(mdb_txn_id(begun)),
+            meta.version == FileVersion.of(begun),
             mdb_cursor_open(begun, Table.names.dbi, &opened) == 0
         else { return nil }
         defer { mdb_cursor_close(opened) }

@@ -142,29 +142,22 @@ final class PathVerifier: Sendable {
     /// Returns whether a version is the newest one in the data file.
     @inline(__always)
     static func isNewest(_ version: UInt64, in environment: OpaquePointer) -> Bool {
-        var info = MDB_envinfo()
-        mdb_env_info(environment, &info)
-        return UInt64(info.me_last_txnid) == version
+        FileVersion.newest(environment) == version
     }
 
     /// Returns whether the data file and the lock file have the same newest version.
     private static func agree(
         _ environment: OpaquePointer, _ path: String
     ) throws(StorageError) -> Bool {
-        func inFile() -> UInt64 {
-            var info = MDB_envinfo()
-            mdb_env_info(environment, &info)
-            return UInt64(info.me_last_txnid)
-        }
-        let before = inFile()
+        let before = FileVersion.newest(environment)
         var begun: OpaquePointer?
         let code = mdb_txn_begin(environment, nil, UInt32(MDB_RDONLY), &begun)
         // because: without a free reader slot the versions cannot be compared.
         if code == MDB_READERS_FULL { return true }
         try check(code, "mdb_txn_begin", path)
-        let inLock = UInt64(mdb_txn_id(begun))
+        let inLock = FileVersion.of(begun)
         mdb_txn_abort(begun)
-        return before <= inLock && inLock <= inFile()
+        return before <= inLock && inLock <= FileVersion.newest(environment)
     }
 }
 

@@ -65,7 +65,7 @@ package final class ReadTransaction {
         environment = lease.environment
         let begun = try Self.begin(environment)
         pointer = begun
-        let version = UInt64(mdb_txn_id(begun))
+        let version = FileVersion.of(begun)
         pinned = version
         environment.readers.withLock { $0.hold(version) }
     }
@@ -129,7 +129,7 @@ package final class ReadTransaction {
         var last: (version: UInt64, newest: UInt64)?
         var isSame = 0
         while true {
-            let version = UInt64(mdb_txn_id(pointer))
+            let version = FileVersion.of(pointer)
             atomicMemoryFence(ordering: .acquiring)
             let newest = environment.latestVersion()
             if newest == version {
@@ -173,7 +173,7 @@ package final class ReadTransaction {
             if old != 0 { environment.readers.withLock { $0.letGo(old) } }
             throw StorageError(rawCode: code, call: "mdb_txn_renew", file: environment.name)
         }
-        let new = UInt64(mdb_txn_id(pointer))
+        let new = FileVersion.of(pointer)
         pinned = new
         environment.readers.withLock { readers in
             if old != 0 { readers.letGo(old) }

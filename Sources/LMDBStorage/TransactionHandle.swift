@@ -32,7 +32,7 @@ package struct TransactionHandle {
     package var file: String { environment._withUnsafeGuaranteedRef { $0.name } }
 
     /// The version that is read, or that a write will create.
-    package var version: UInt64 { UInt64(mdb_txn_id(pointer)) }
+    package var version: UInt64 { FileVersion.of(pointer) }
 
     /// Returns the value of an integer key.
     @inline(__always)

@@ -75,7 +75,7 @@ package final class WriteTransaction {
             if code != 0 { environment.writeQueue.leave() }
             try check(code, "mdb_txn_begin", environment.name)
         }
-        let newest = UInt64(mdb_txn_id(begun)) - 1
+        let newest = FileVersion.of(begun) - 1
         do throws(StorageError) {
             var extent = FileExtent.unknown
             if let verifier = environment.pathVerifier { extent = try verifier.verify(newest) }
@@ -138,8 +138,8 @@ package final class WriteTransaction {
         do throws(StorageError) {
             // The record is flushed before the commit becomes visible, so no reader sees a commit that may still be lost.
             switch mode {
-            case .logged: try log?.write(UInt64(mdb_txn_id(ended)))
-            case .checkpointed: log?.skip(UInt64(mdb_txn_id(ended)))
+            case .logged: try log?.write(FileVersion.of(ended))
+            case .checkpointed: log?.skip(FileVersion.of(ended))
             case .direct, .unflushed: break
             }
         } catch {

@@ -355,7 +355,7 @@ import Testing
         defer { umask(before) }
         let lease = try open(path)
         #expect(mode(path) == 0o660 && mode(path + "-lock") == 0o660)
-        #expect(lease.environment.latestVersion() == 1)
+        #expect(lease.environment.latestVersion() == 2)
         #expect(
             Platform.names(in: folder + "/real").sorted() == [".", "..", "store", "store-lock"])
     }

@@ -264,7 +264,7 @@ extension RedoLog {
         // Another process has written in the meantime.
         guard !checkpointer.isUnderWay else { return false }
         // The file now belongs to another program.
-        guard PathVerifier.isNewest(UInt64(mdb_txn_id(begun)) - 1, in: environment) else {
+        guard PathVerifier.isNewest(FileVersion.of(begun) - 1, in: environment) else {
             detach()
             return true
         }

@@ -389,7 +389,7 @@ struct LogPin {
         }
         try check(code, "mdb_txn_begin", path)
         // because: mdb_txn_begin succeeded.
-        return LogPin(pointer: begun!, version: UInt64(mdb_txn_id(begun)))
+        return LogPin(pointer: begun!, version: FileVersion.of(begun))
     }
 
     func release() { mdb_txn_abort(pointer) }

@@ -269,7 +269,7 @@ struct LogReplay {
         var transaction: OpaquePointer?
         try check(mdb_txn_begin(environment, nil, 0, &transaction), "mdb_txn_begin", path)
         do throws(StorageError) {
-            guard UInt64(mdb_txn_id(transaction)) == header.version + 1 else {
+            guard FileVersion.of(transaction) == header.version + 1 else {
                 throw StorageError(.damaged, call: "the log's version", file: path)
             }
             let tables = try tables(transaction)

@@ -380,7 +380,7 @@ final class RedoLog: @unchecked Sendable {
         let marker = LogMarker.read(data)
         guard id != 0, marker.id == id else { return }
         do throws(StorageError) {
-            try attach(marker, UInt64(mdb_txn_id(begun)) - 1)
+            try attach(marker, FileVersion.of(begun) - 1)
             try file?.flush()
         } catch { fail(error) }
         disable()
