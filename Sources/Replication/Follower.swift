@@ -55,7 +55,7 @@ package final class Follower {
         self.status = status
         streamName = stream
         _ = try NatsLibrary.functions()
-        if options.rebuilds { try Self.remove(path, servers, stream) }
+        if options.rebuilds { try Self.rebuild(path, servers, stream, options, status, report) }
         // If a power failure removes a commit, the follower applies it again, because the commit contains its own
         // sequence number.
         store = try Store(
@@ -79,14 +79,29 @@ package final class Follower {
         }
     }
 
-    /// Removes a store that the options allow the follower to replace, after checking that the stream has a snapshot.
-    private static func remove(_ path: String, _ servers: NatsOptions, _ name: String) throws {
-        let stream = JetStream(try NatsConnection(servers), name)
-        guard try stream.lastMessage(of: stream.completions) != nil else {
-            throw ReplicationError.fatal(
-                "the stream '\(name)' has no snapshot to rebuild the store from")
+    /// Replaces a store by a new one, which contains all commits of the stream before the old one is removed.
+    private static func rebuild(
+        _ path: String, _ servers: NatsOptions, _ stream: String, _ options: Options,
+        _ status: ReplicationStatus, _ report: @escaping (String) -> Void
+    ) throws {
+        var building = options
+        building.rebuilds = false
+        building.stopsAtEnd = true
+        try StoreFiles.withWorkFolder(beside: path) { folder in
+            let new = folder + "/new.moonpool"
+            let follower = try Follower(
+                new, servers, stream: stream, options: building, status: status, report: report)
+            do {
+                defer { follower.close() }
+                try follower.run()
+            }
+            guard !status.isStopping else {
+                throw ReplicationError.fatal(
+                    "the store is not rebuilt, because the follower was stopped; '\(path)' is unchanged"
+                )
+            }
+            try StoreFiles.backup(new, to: path, isReplacing: true)
         }
-        for suffix in ["", "-lock", "-log", StatusFile.suffix] { FileOrigin.remove(path + suffix) }
     }
 
     /// Turns a follower into an ordinary store.
@@ -98,7 +113,7 @@ package final class Follower {
         }
         store.isReplicating = true
         try store.write { try ReplicationRecord.remove(from: store) }
-        FileOrigin.remove(path + StatusFile.suffix)
+        StatusFile.remove(path)
     }
 
     /// Releases the store.
@@ -236,15 +251,15 @@ package final class Follower {
     private func hasPosition(_ record: ReplicationRecord, _ stream: JetStream) throws -> Bool {
         guard let last = try stream.message(record.sequence) else { return true }
         try checkIdentity(last.headers[MessageHeader.store])
-        return last.headers[MessageHeader.lineage] == record.lineage
-            && last.headers[MessageHeader.version] == String(record.version)
+        return record.isAt(
+            last.headers[MessageHeader.version].flatMap { UInt64($0) },
+            last.headers[MessageHeader.commit])
     }
 
     /// Checks a stream that ends before the last message that the store has applied.
     ///
     /// A cluster that loses several servers at once can lose messages or the whole stream. The publisher then sends its
-    /// commits again, and a follower with the same history can apply them. Throws a temporary error while they are
-    /// missing, and a fatal one for a stream of another history.
+    /// commits again. Throws a temporary error while the stream ends with a commit that the store has.
     private func checkContinuation(
         of record: ReplicationRecord, _ stream: JetStream, _ state: JetStream.State
     ) throws {
@@ -253,15 +268,12 @@ package final class Follower {
                 "the stream '\(streamName)' is empty; waiting for its publisher")
         }
         try checkIdentity(last.headers[MessageHeader.store])
-        guard last.headers[MessageHeader.lineage] == record.lineage,
-            let version = last.headers[MessageHeader.version].flatMap({ UInt64($0) })
-        else {
-            throw ReplicationError.fatal(
-                "the stream '\(streamName)' ends at \(state.last), before the store's position "
-                    + "\(record.sequence): it was created again; add --rebuild to replace the store"
-            )
-        }
-        guard version > record.version else {
+        let version = last.headers[MessageHeader.version].flatMap { UInt64($0) }
+        let commit = last.headers[MessageHeader.commit] ?? ""
+        let isKnown =
+            try commit.isEmpty
+            ? version ?? 0 <= record.version : store.version(ofCommit: commit) != nil
+        guard !isKnown else {
             throw ReplicationError.temporary(
                 "the stream '\(streamName)' has lost messages that the store has applied; waiting for its publisher"
             )
@@ -281,7 +293,6 @@ package final class Follower {
         throws
     {
         guard let identity = message.headers(MessageHeader.store),
-            let lineage = message.headers(MessageHeader.lineage),
             let version = message.headers(MessageHeader.version).flatMap({ UInt64($0) }),
             let part = message.headers(MessageHeader.part).flatMap({ UInt64($0) })
         else {
@@ -291,7 +302,7 @@ package final class Follower {
         let since = message.headers(MessageHeader.since).flatMap { UInt64($0) }
         if part == 1 {
             try abandon()
-            try checkOrder(lineage, since)
+            try checkOrder(since, message.headers(MessageHeader.sinceCommit))
             try store.beginWrite()
             reader = ReplicationReader(store)
         } else if part != nextPart || reader == nil {
@@ -306,9 +317,10 @@ package final class Follower {
         nextPart = 1
         let isNew = record?.role != .follower
         let next = ReplicationRecord(
-            role: .follower, identity: identity, lineage: lineage, origin: "", stream: streamName,
-            sequence: position.sequence, version: version)
+            role: .follower, identity: identity, stream: streamName, sequence: position.sequence,
+            version: version, commit: message.headers(MessageHeader.commit) ?? "")
         try next.write(to: store, changesRole: isNew)
+        try store.setCommitIdentity(next.commit)
         try store.commitWrite()
         record = next
         if since != nil {
@@ -328,9 +340,9 @@ package final class Follower {
 
     /// Throws if a commit does not directly follow the last applied one: `MissingCommits` the first time, because the
     /// commits after the newest snapshot of the same store continue it.
-    private func checkOrder(_ lineage: String, _ since: UInt64?) throws {
+    private func checkOrder(_ since: UInt64?, _ commit: String?) throws {
         guard let since else { return }
-        guard let record, record.lineage == lineage, record.version == since else {
+        guard let record, record.isAt(since, commit) else {
             guard !needsSnapshot else {
                 let reason =
                     "a commit of the stream '\(streamName)' follows version \(since) of another history than the "

@@ -418,14 +418,15 @@ enum MessageHeader {
     static let stalled = "Nats-Consumer-Stalled"
     /// The identity of the store.
     static let store = "Moonpool-Store"
-    /// The lineage of the file.
-    static let lineage = "Moonpool-Lineage"
     /// The publishing process.
     static let publisher = "Moonpool-Publisher"
     /// The version after the commit or snapshot.
     static let version = "Moonpool-Version"
     /// The version before a commit; absent for a snapshot.
     static let since = "Moonpool-Since"
+    /// The identities of the publisher's commits of these two versions.
+    static let commit = "Moonpool-Commit"
+    static let sinceCommit = "Moonpool-Since-Commit"
     /// The number of a part, from 1.
     static let part = "Moonpool-Part"
     /// `1` for the last part.
@@ -437,7 +438,7 @@ enum MessageHeader {
     static let serviceErrorCode = "Nats-Service-Error-Code"
 
     static let all = [
-        status, stalled, store, lineage, publisher, version, since, part, last, first,
+        status, stalled, store, publisher, version, since, commit, sinceCommit, part, last, first,
         serviceError, serviceErrorCode,
     ]
 }

@@ -16,6 +16,8 @@ package final class PostgresPublisher {
         package var schema = "public"
         /// Replace tables that already exist before the first step.
         package var replaces = false
+        /// Write all objects again if the database has commits that the store does not have.
+        package var adopts = false
         /// Stop if the database cannot be reached, instead of trying again.
         package var failsFast = false
         /// Stop after all commits have been published.
@@ -32,8 +34,8 @@ package final class PostgresPublisher {
     private let record: ReplicationRecord
     private var progress: ReplicationProgress
     private var mirror: PostgresMirror?
-    /// The version in the database.
-    private var position: UInt64?
+    /// The version in the database, and the identity of its commit.
+    private var position: (version: UInt64, commit: String)?
     /// The store at that version, if this process still has it open.
     private var older: StoreView?
 
@@ -100,7 +102,7 @@ package final class PostgresPublisher {
 
     private func connect() throws -> PostgresMirror {
         let mirror = try PostgresMirror(
-            address, schema: options.schema, identity: record.identity, lineage: record.lineage)
+            address, schema: options.schema, identity: record.identity)
         self.mirror = mirror
         position = nil
         if let found = try mirror.position() {
@@ -122,22 +124,15 @@ package final class PostgresPublisher {
             }
             return try fill(mirror, existing: .replace)
         }
-        guard found.lineage == record.lineage else {
-            guard found.lineage == record.previousLineage || options.replaces else {
-                throw ReplicationError.fatal(
-                    "another copy of this store publishes to \(target) of the database; only one copy can"
-                )
+        guard let version = try store.version(ofCommit: found.commit) else {
+            guard options.replaces || options.adopts else {
+                throw ReplicationRecord.secondHistory(
+                    "\(target) of the database", found.version, found.commit)
             }
             return try fill(mirror, existing: .refill)
         }
-        guard found.version <= store.version else {
-            throw ReplicationError.fatal(
-                "\(target) of the database is at version \(found.version), and the store is at \(store.version): "
-                    + "it was restored from an older backup; begin a new lineage with --new-lineage"
-            )
-        }
-        position = found.version
-        if older?.version != found.version { older = nil }
+        position = (version, found.commit)
+        if older?.version != version { older = nil }
     }
 
     private func fill(
@@ -145,12 +140,12 @@ package final class PostgresPublisher {
     ) throws {
         let view = try store.frozenView()
         try mirror.fill(view, existing: existing)
-        moved(to: view)
+        try moved(to: view)
         progress.report("wrote all objects of version \(view.version)")
     }
 
-    private func moved(to view: StoreView) {
-        position = view.version
+    private func moved(to view: StoreView) throws {
+        position = (view.version, try view.commitIdentity(of: view.version))
         older = view
         status.update {
             $0.version = view.version
@@ -165,7 +160,8 @@ package final class PostgresPublisher {
     private func publishNext(_ mirror: PostgresMirror) throws -> Bool {
         store.fileMayHaveChanged()
         try store.refresh()
-        let since = position ?? 0
+        guard let position else { return false }
+        let since = position.version
         status.update {
             $0.version = since
             $0.lag = store.version - min(store.version, since)
@@ -176,7 +172,7 @@ package final class PostgresPublisher {
             return true
         }
         do {
-            try mirror.apply(change, since: since) {
+            try mirror.apply(change, since: position.commit) {
                 if let older, older.version == since { return older }
                 return try store.at(since)
             }
@@ -185,7 +181,7 @@ package final class PostgresPublisher {
             try fill(mirror, existing: .refill)
             return true
         }
-        moved(to: change.newer)
+        try moved(to: change.newer)
         return true
     }
 }

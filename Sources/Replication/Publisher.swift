@@ -13,6 +13,16 @@ import Transfer
 package final class Publisher {
     /// The options of a publisher.
     package struct Options: Sendable {
+        /// How a store that is not the stream's publisher becomes it.
+        package enum Takeover: Sendable {
+            /// The store follows the stream, and has its last commit.
+            case promotion
+            /// The stream loses its commits that the store does not have.
+            case adoption
+        }
+
+        /// Make the store the stream's publisher; nil if it is.
+        package var takeover: Takeover?
         /// The number of servers that store the stream, if the publisher creates it.
         package var replicas = 1
         /// Stop if no server can be reached, instead of trying again.
@@ -33,6 +43,8 @@ package final class Publisher {
     private let streamName: String
     private let identifier = UUIDValue.random().description
     private var record: ReplicationRecord
+    /// Whether the stream has accepted the store as its publisher.
+    private var isPublisher: Bool
     /// The schema of the followers; nil if unknown.
     private var knownSchema: Schema?
 
@@ -47,6 +59,10 @@ package final class Publisher {
     private var stored: UInt64 = 0
     /// The version of the store after the sent messages; nil if followers need a snapshot.
     private var position: UInt64?
+    /// The identity of the commit of the last message that was sent.
+    private var sentCommit = ""
+    /// The commit with which the store becomes the publisher, and the version before it.
+    private var takeover: (commit: String, after: UInt64)?
     /// The store at that version.
     ///
     /// While it is open, the file keeps the history after it.
@@ -80,7 +96,13 @@ package final class Publisher {
         _ = try NatsLibrary.functions()
         store = try Store(
             StoreConfiguration(.file(path)), scheduler: ReplicationThread(status))
-        record = try ReplicationRecord.publisher(store, path, stream)
+        if options.takeover != nil, let known = try ReplicationRecord.read(store) {
+            record = known
+            store.isReplicating = true
+        } else {
+            record = try ReplicationRecord.publisher(store, path, stream)
+        }
+        isPublisher = options.takeover == nil
         commits = CommitReader(store)
         let file = StatusFile(
             path, .publisher, stream: stream, servers: NatsConnection.display(servers.servers))
@@ -93,20 +115,6 @@ package final class Publisher {
         held = nil
         store.close()
         progress.end()
-    }
-
-    /// Begins a new lineage for a copied or promoted store.
-    package static func beginLineage(_ path: String, _ stream: String) throws {
-        let store = try Store(StoreConfiguration(.file(path)), scheduler: ReplicationThread())
-        defer { store.close() }
-        guard var record = try ReplicationRecord.read(store) else { return }
-        store.isReplicating = true
-        record.role = .publisher
-        record.previousLineage = record.lineage
-        record.lineage = UUIDValue.random().description
-        record.origin = FileOrigin.of(path)
-        record.stream = stream
-        try store.write { try record.write(to: store, changesRole: true) }
     }
 
     /// Publishes commits until the status requests a stop.
@@ -149,9 +157,9 @@ package final class Publisher {
             try stream.create(replicas: options.replicas)
             progress.report("created the stream '\(streamName)'")
         }
-        try takePosition(of: stream)
-        self.stream = stream
         lastAnswer = .now
+        self.stream = stream
+        if isPublisher { try takePosition(of: stream) } else { try takeOver(stream) }
         status.noteConnection()
     }
 
@@ -164,6 +172,7 @@ package final class Publisher {
         stored = state.last
         unstored = []
         storedVersion = 0
+        sentCommit = ""
         knownSchema = nil
         position = nil
         guard state.last > 0, let message = try stream.message(state.last) else { return }
@@ -176,28 +185,78 @@ package final class Publisher {
                 "the stream '\(streamName)' contains the commits of another store; use another stream"
             )
         }
-        guard headers[MessageHeader.lineage] == record.lineage else {
-            guard headers[MessageHeader.lineage] == record.previousLineage else {
+        // If the publisher ended between two parts, followers drop the incomplete commit.
+        let isComplete = headers[MessageHeader.last] == "1"
+        sentCommit = headers[isComplete ? MessageHeader.commit : MessageHeader.sinceCommit] ?? ""
+        if !isComplete, sentCommit.isEmpty, headers[MessageHeader.commit] != nil { return }
+        let version = try store.version(ofCommit: sentCommit)
+        guard version != nil || options.takeover != nil && !isPublisher else {
+            throw ReplicationRecord.secondHistory(
+                "the stream '\(streamName)'",
+                headers[MessageHeader.version].flatMap { UInt64($0) } ?? 0, sentCommit)
+        }
+        position = version
+        storedVersion = isComplete ? version ?? 0 : 0
+    }
+
+    /// Makes the store the stream's publisher: first a message, which the stream only accepts directly after its last one,
+    /// and then, in a commit with the same identity, the store.
+    ///
+    /// If the process ends between the two, the store is unchanged, and does not have the stream's last commit. The write
+    /// transaction is open meanwhile.
+    private func takeOver(_ stream: JetStream) throws {
+        try store.beginWrite()
+        defer { if store.isInWrite { cancelTakeover() } }
+        try takePosition(of: stream)
+        let before = store.version
+        if takeover?.after != before || takeover?.commit != sentCommit {
+            let isAtEnd =
+                position == before
+                || record.role == .follower && record.sequence == sent && record.commit.isEmpty
+            guard isAtEnd || options.takeover == .adoption else {
                 throw ReplicationError.fatal(
-                    "another copy of this store publishes to the stream '\(streamName)'; "
-                        + "only one copy can: let this copy follow the stream, or publish to another stream"
+                    "the stream '\(streamName)' has other commits than the store; follow it to its end first"
                 )
             }
-            return
+            let commit = Store.newCommitIdentity()
+            takeover = (commit, before)
+            try publishTakeover(commit, after: before, isEmpty: position == before, stream)
         }
-        let version = headers[MessageHeader.version].flatMap { UInt64($0) } ?? 0
-        guard version <= store.version else {
-            throw ReplicationError.fatal(
-                "the stream '\(streamName)' is at version \(version), and the store is at \(store.version): it "
-                    + "was restored from an older backup; begin a new lineage with --new-lineage")
+        record.role = .publisher
+        record.stream = streamName
+        try record.write(to: store, changesRole: true)
+        try store.setCommitIdentity(sentCommit)
+        try store.commitWrite()
+        isPublisher = true
+        store.isReplicating = false
+        position = store.version
+        storedVersion = store.version
+        held = try store.frozenView()
+        progress.report("became the publisher of the stream '\(streamName)' at message \(sent)")
+    }
+
+    private func publishTakeover(
+        _ commit: String, after version: UInt64, isEmpty: Bool, _ stream: JetStream
+    ) throws {
+        var parts = Parts(
+            self, stream, subject: isEmpty ? stream.commits : stream.snapshots,
+            version: version + 1, since: isEmpty ? version : nil, commit)
+        var lines = ReplicationLines(partSize: partSize(stream)) { try parts.add($0) }
+        let last =
+            try isEmpty
+            ? lines.emptyCommit(version + 1, since: version)
+            : lines.snapshot(store.frozenView(), catalog: store.schemaCatalog())
+        try parts.finish(last)
+        while sent > stored {
+            guard try takeAnswers(within: 10_000) else {
+                throw ReplicationError.temporary("the NATS server does not respond")
+            }
         }
-        if headers[MessageHeader.last] == "1" {
-            position = version
-            storedVersion = version
-        } else {
-            // The publisher ended between two parts; followers drop the incomplete commit.
-            position = headers[MessageHeader.since].flatMap { UInt64($0) }
-        }
+    }
+
+    private func cancelTakeover() {
+        // because: the error that ended the takeover is thrown, and closing the store also ends the write.
+        try? store.cancelWrite()
     }
 
     // MARK: Publishing
@@ -279,9 +338,9 @@ package final class Publisher {
         guard isRead else { return false }
         try prepared.forEachOldestFirst { commit, isLast in
             moreFollows = !isLast
-            var parts = Parts(
-                self, stream, subject: stream.commits, version: commit.version, since: commit.since
-            )
+            var parts = try Parts(
+                self, stream, subject: stream.commits, version: commit.version, since: commit.since,
+                store.view.commitIdentity(of: commit.version))
             for part in commit.parts.dropLast() { try parts.add(part) }
             try parts.finish(commit.parts.last ?? [])
             moved(to: commit.version)
@@ -295,7 +354,9 @@ package final class Publisher {
 
     private func publish(_ change: VersionChange, _ since: UInt64, _ stream: JetStream) throws {
         let version = change.newer.version
-        var parts = Parts(self, stream, subject: stream.commits, version: version, since: since)
+        var parts = try Parts(
+            self, stream, subject: stream.commits, version: version, since: since,
+            store.view.commitIdentity(of: version))
         var lines = ReplicationLines(partSize: partSize(stream)) { try parts.add($0) }
         let last = try lines.commit(
             change, since: since, catalog: store.schemaCatalog(), known: knownSchema)
@@ -313,8 +374,9 @@ package final class Publisher {
     private func publishSnapshot(_ stream: JetStream) throws {
         let before = try stream.lastMessage(of: stream.completions)
         let view = try store.frozenView()
-        var parts = Parts(
-            self, stream, subject: stream.snapshots, version: view.version, since: nil)
+        var parts = try Parts(
+            self, stream, subject: stream.snapshots, version: view.version, since: nil,
+            view.commitIdentity(of: view.version))
         var lines = ReplicationLines(partSize: partSize(stream)) { try parts.add($0) }
         let last = try lines.snapshot(view, catalog: store.schemaCatalog())
         try parts.finish(last)
@@ -344,14 +406,19 @@ package final class Publisher {
         private let subject: String
         private let version: UInt64
         private let since: UInt64?
+        /// The identities of the commits of both versions.
+        private let commit: String
+        private let sinceCommit: String
         private var count = 0
         private var first: UInt64 = 0
 
         init(
             _ publisher: Publisher, _ stream: JetStream, subject: String, version: UInt64,
-            since: UInt64?
+            since: UInt64?, _ commit: String
         ) {
             self.publisher = publisher
+            self.commit = commit
+            sinceCommit = publisher.sentCommit
             self.stream = stream
             self.subject = subject
             self.version = version
@@ -379,16 +446,17 @@ package final class Publisher {
             count += 1
             if count == 1 { first = publisher.sent + 1 }
             let record = publisher.record
-            var identifier = "\(record.identity)-\(record.lineage)-\(version)"
+            var identifier = "\(record.identity)-\(commit)"
             if count > 1 || !isLast || since == nil { identifier += "-\(publisher.sent)" }
             var headers = [
                 (MessageHeader.identifier, identifier),
                 (MessageHeader.expectedSequence, String(publisher.sent)),
-                (MessageHeader.store, record.identity), (MessageHeader.lineage, record.lineage),
-                (MessageHeader.publisher, publisher.identifier),
+                (MessageHeader.store, record.identity),
+                (MessageHeader.publisher, publisher.identifier), (MessageHeader.commit, commit),
                 (MessageHeader.version, String(version)), (MessageHeader.part, String(count)),
                 (MessageHeader.first, String(first)),
             ]
+            if !sinceCommit.isEmpty { headers.append((MessageHeader.sinceCommit, sinceCommit)) }
             if let since { headers.append((MessageHeader.since, String(since))) }
             if isLast { headers.append((MessageHeader.last, "1")) }
             // A confirmation of one message also confirms the messages before it, because the server refuses a message
@@ -399,7 +467,9 @@ package final class Publisher {
             try stream.connection.publish(
                 subject, reply: isAnswered ? publisher.inbox : nil, headers: headers, part)
             publisher.sent += 1
-            if isLast { publisher.unstored.append((publisher.sent, version)) }
+            guard isLast else { return }
+            publisher.sentCommit = commit
+            publisher.unstored.append((publisher.sent, version))
         }
     }
 

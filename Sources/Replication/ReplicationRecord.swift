@@ -11,16 +11,13 @@ struct ReplicationRecord: Equatable {
     var role: ReplicationRole
     /// The identity of the data; all copies have the same one.
     var identity: String
-    /// The identity of the sequence of versions that one file publishes; each promotion begins a new one.
-    var lineage: String
-    /// The location of the file when it began its lineage; a copy has another location.
-    var origin: String
     var stream: String
-    /// For a follower: the last message that it has applied, and the publisher's version after it.
+    /// For a follower: the last message that it has applied, and the publisher's version and commit after it.
+    ///
+    /// The commit is empty if the message has none, because an older build has published it.
     var sequence: UInt64 = 0
     var version: UInt64 = 0
-    /// For a publisher that was promoted: the lineage that it followed before.
-    var previousLineage = ""
+    var commit = ""
 
     /// Reads the record of a store; nil for a store that has never been replicated.
     static func read(_ store: Store) throws -> ReplicationRecord? {
@@ -28,37 +25,57 @@ struct ReplicationRecord: Equatable {
         let answer = try JetStream.Answer(bytes)
         guard let role = ReplicationRole(rawValue: answer.text("role")) else { return nil }
         return ReplicationRecord(
-            role: role, identity: answer.text("identity"), lineage: answer.text("lineage"),
-            origin: answer.text("origin"), stream: answer.text("stream"),
+            role: role, identity: answer.text("identity"), stream: answer.text("stream"),
             sequence: answer.number("sequence"), version: answer.number("version"),
-            previousLineage: answer.text("previous"))
+            commit: answer.text("commit"))
     }
 
     /// Returns the record of a publishing store, and creates the record if it does not exist.
     ///
-    /// Throws `ReplicationError.fatal` for a follower, and for a copy of a publishing store.
+    /// Afterward, the newest commit has an identity. Throws `ReplicationError.fatal` for a follower.
     static func publisher(
         _ store: Store, _ path: String, _ stream: String
     ) throws -> ReplicationRecord {
-        let origin = FileOrigin.of(path)
-        if let record = try read(store) {
-            guard record.role == .publisher else {
-                throw ReplicationError.fatal(
-                    "'\(path)' follows the stream '\(record.stream)'; make it the publisher with "
-                        + "moonpool follow … --promote")
-            }
-            guard record.origin == origin else {
-                throw ReplicationError.fatal(
-                    "'\(path)' is a copy of a store that publishes, and may differ from it; use "
-                        + "moonpool publish … --new-lineage if the original no longer publishes")
-            }
-            return record
+        let known = try read(store)
+        guard known?.role != .follower else {
+            throw ReplicationError.fatal(
+                "'\(path)' follows the stream '\(known?.stream ?? "")'; make it the publisher with "
+                    + "moonpool follow … --promote")
         }
-        let record = ReplicationRecord(
-            role: .publisher, identity: UUIDValue.random().description,
-            lineage: UUIDValue.random().description, origin: origin, stream: stream)
-        try store.write { try record.write(to: store, changesRole: true) }
+        let record =
+            known
+            ?? ReplicationRecord(
+                role: .publisher, identity: UUIDValue.random().description, stream: stream)
+        if try known == nil || store.view.commitIdentity(of: store.version).isEmpty {
+            try store.write { try record.write(to: store, changesRole: true) }
+        }
         return record
+    }
+
+    /// The error for a target whose last commit the store does not have.
+    ///
+    /// The commit is empty if an older build has published it.
+    static func secondHistory(
+        _ target: String, _ version: UInt64, _ commit: String
+    ) -> ReplicationError {
+        guard !commit.isEmpty else {
+            return .fatal(
+                "an older build of Moonpool has published to \(target), without the identities of commits; if this store "
+                    + "is its publisher, continue with all objects of the store: moonpool publish … --adopt"
+            )
+        }
+        return .fatal(
+            "\(target) has commits up to version \(version) that the store does not have: another copy of the store has "
+                + "published them, or the store was restored from an older copy. Replace the store by a follower with moonpool "
+                + "follow … --rebuild, or drop these commits with moonpool publish … --adopt")
+    }
+
+    /// Returns whether a follower has applied a version of the publisher with a commit.
+    func isAt(_ version: UInt64?, _ commit: String?) -> Bool {
+        guard let commit, !commit.isEmpty, !self.commit.isEmpty else {
+            return self.version == version
+        }
+        return self.commit == commit
     }
 
     /// Sets the record in the open write transaction.
@@ -66,8 +83,7 @@ struct ReplicationRecord: Equatable {
         var json = JSONWriter()
         json.beginObject()
         for (name, text) in [
-            ("role", role.rawValue), ("identity", identity), ("lineage", lineage),
-            ("origin", origin), ("stream", stream), ("previous", previousLineage),
+            ("role", role.rawValue), ("identity", identity), ("stream", stream), ("commit", commit),
         ] {
             json.key(name)
             json.string(text)

@@ -28,6 +28,9 @@ struct StatusFile {
         self.servers = servers
     }
 
+    /// Removes the file of a store.
+    static func remove(_ store: String) { unlink(store + suffix) }
+
     /// Writes the file if it was last written at least a second ago.
     mutating func writeEachSecond(_ status: ReplicationStatus) {
         if let lastWrite, ContinuousClock.now - lastWrite < .seconds(1) { return }

@@ -78,29 +78,141 @@ struct ReplicationTests {
         try world.publish("a", server.address)
         try world.follow("b", server.address)
         try world.follow("c", server.address)
-        try Publisher.beginLineage(world.path("b"), "zoo")
-        try world.publish("b", server.address)
+        try world.publish("b", server.address) { $0.takeover = .promotion }
+        #expect(message { try world.publish("a", server.address) }.contains(Self.refused))
         try add(50..<53, "b", world)
         try world.publish("b", server.address)
         try add(60..<61, "a", world)
-        #expect(
-            message { try world.publish("a", server.address) }.contains(
-                "another copy of this store publishes"))
-        try world.follow("c", server.address)
+        #expect(message { try world.publish("a", server.address) }.contains(Self.refused))
+        let snapshot = try world.follow("c", server.address)
+        #expect(snapshot.commits == 4)
         #expect(try world.export("c") == world.export("b"))
+        // The copies have the same commits, with different version numbers.
+        let (b, c) = (try world.open("b"), try world.open("c"))
+        defer { for store in [b, c] { store.close() } }
+        let common = try #require(try b.lastCommonVersion(with: c))
+        #expect(common.own == b.version && common.other == c.version)
     }
 
-    @Test func `a copied file and another store are refused`() throws {
+    private static let refused = "that the store does not have"
+
+    @Test func `a store that went back is refused, and can be adopted`() throws {
         let server = try NatsServer()
         let world = ReplicationWorld()
         try make(world, 2)
         try world.publish("a", server.address)
+        try world.follow("b", server.address)
         let store = try world.open("a")
         try store.backup(to: world.path("copy"))
         store.close()
+        // A copy with the last commit of the stream continues it.
+        try add(10..<12, "copy", world)
+        try world.publish("copy", server.address)
+        try world.follow("b", server.address)
+        #expect(try world.export("b") == world.export("copy"))
+        // The original lacks these commits, with a lower, the same and a higher version.
+        for id in 20..<24 {
+            #expect(message { try world.publish("a", server.address) }.contains(Self.refused))
+            try add(id..<id + 1, "a", world)
+        }
+        // The history is no longer long enough to contain the commits of the stream.
+        try add(1000..<1300, "a", world)
+        #expect(message { try world.publish("a", server.address) }.contains(Self.refused))
+        let before = try world.export("b")
+        try world.follow("b", server.address)
+        #expect(try world.export("b") == before)
+        try world.publish("a", server.address) { $0.takeover = .adoption }
+        try add(30..<31, "a", world)
+        try world.publish("a", server.address)
+        #expect(message { try world.publish("copy", server.address) }.contains(Self.refused))
+        try world.follow("b", server.address)
+        #expect(try world.export("b") == world.export("a"))
+    }
+
+    @Test func `a promotion that the stream has not accepted changes nothing`() throws {
+        let server = try NatsServer()
+        let world = ReplicationWorld()
+        try make(world, 2)
+        try world.publish("a", server.address)
+        try world.follow("b", server.address)
+        try add(10..<12, "a", world)
+        try world.publish("a", server.address)
+        let isLate = message {
+            try world.publish("b", server.address) { $0.takeover = .promotion }
+        }
+        #expect(isLate.contains("follow it to its end first"))
+        #expect(message { try add(7..<8, "b", world) }.contains("follows a stream"))
+        try world.follow("b", server.address)
+        server.stop()
+        let isCutOff = message {
+            try world.publish("b", server.address) { $0.takeover = .promotion }
+        }
+        #expect(isCutOff.contains("cannot connect"))
+        #expect(message { try add(7..<8, "b", world) }.contains("follows a stream"))
+        try server.start()
+        // The process ends after the stream has accepted the promotion: the copy has lost the commit that follows.
+        let store = try world.open("b")
+        try store.backup(to: world.path("copy"))
+        store.close()
+        try world.publish("b", server.address) { $0.takeover = .promotion }
+        let isBehind = message {
+            try world.publish("copy", server.address) { $0.takeover = .promotion }
+        }
+        #expect(isBehind.contains("follow it to its end first"))
+        try world.follow("copy", server.address)
+        try world.publish("copy", server.address) { $0.takeover = .promotion }
+        try add(20..<22, "copy", world)
+        try world.publish("copy", server.address)
+        #expect(message { try world.publish("b", server.address) }.contains(Self.refused))
+        try world.follow("c", server.address)
+        #expect(try world.export("c") == world.export("copy"))
+    }
+
+    @Test func `a compacted store continues to publish`() throws {
+        let server = try NatsServer()
+        let world = ReplicationWorld()
+        try make(world, 5)
+        try world.publish("a", server.address)
+        try world.follow("b", server.address)
+        _ = try StoreFiles.compact(world.path("a"))
+        try add(10..<12, "a", world)
+        try world.publish("a", server.address)
+        #expect(try world.follow("b", server.address).commits == 2)
+        #expect(try world.export("b") == world.export("a"))
+    }
+
+    @Test func `a failed rebuild keeps the old store`() throws {
+        let server = try NatsServer()
+        let world = ReplicationWorld()
+        try make(world, 2)
+        try world.publish("a", server.address)
+        let other = try world.open("b", ReplicationWorld.schema(["Cat": ["n": "int"]]))
+        try other.write { try other.create("Cat", .dictionary(["n": .int(1)])) }
+        other.close()
+        let before = try world.export("b")
+        server.stop()
+        let reason = message {
+            try world.follow("b", server.address) { $0.rebuilds = true }
+        }
+        #expect(reason.contains("cannot connect"))
+        #expect(try world.export("b") == before)
+        try server.start()
+        // A process that has the store open keeps it, and nothing is left of the new one.
+        let open = try world.open("b")
         #expect(
-            message { try world.publish("copy", server.address) }.contains(
-                "is a copy of a store that publishes"))
+            message { try world.follow("b", server.address) { $0.rebuilds = true } }.contains(
+                "open"))
+        open.close()
+        #expect(try world.export("b") == before)
+        try world.follow("b", server.address) { $0.rebuilds = true }
+        #expect(try world.export("b") == world.export("a"))
+    }
+
+    @Test func `another store is refused`() throws {
+        let server = try NatsServer()
+        let world = ReplicationWorld()
+        try make(world, 2)
+        try world.publish("a", server.address)
         let other = try world.open("other", ReplicationWorld.schema(["Cat": ["n": "int"]]))
         other.close()
         #expect(
@@ -155,8 +267,8 @@ struct ReplicationTests {
         try make(world, 2)
         try world.publish("a", server.address)
         try world.follow("b", server.address)
-        // More commits than the history contains.
-        try add(100..<400, "a", world)
+        // More commits than the history contains; the file keeps their identities.
+        try add(100..<700, "a", world)
         try world.publish("a", server.address)
         try world.follow("b", server.address)
         #expect(try world.export("b") == world.export("a"))

@@ -30,6 +30,34 @@ import Testing
         #expect(outcome.exitCode == 0, "\(outcome.error)")
     }
 
+    @Test func `an idle process distinguishes long histories from other files`() throws {
+        let folder = try TemporaryFolder()
+        let writer = try folder.write(
+            """
+            local store = moonpool.open { path = arg[1] }
+            for i = 1, 300 do store:write(function() store:create("Dog", { name = arg[2], age = i }) end) end
+            """, to: "writer.lua")
+        let outcome = try Tool.run(
+            script: Self.beginning + """
+                local function commit(path, name)
+                  assert(os.execute(string.format("'%s' '%s' '%s' %s", arg[2], arg[3], path, name)))
+                end
+                store:backup(arg[1] .. "/copy.moonpool")
+                -- The history of the other process no longer contains the version of this one.
+                commit(path, "other")
+                print(code(store.refresh, store), #store:objects "Dog")
+                -- The history of the copy contains neither this version nor the commits before it.
+                commit(arg[1] .. "/copy.moonpool", "second")
+                commit(arg[1] .. "/copy.moonpool", "second")
+                local copy = io.open(arg[1] .. "/copy.moonpool", "rb")
+                local file = io.open(path, "r+b")
+                file:write(copy:read("a"))
+                file:close()
+                print(code(store.refresh, store))
+                """, arguments: [folder.path, Tool.path, writer])
+        #expect(outcome.output == "no error\t20300\nfile_replaced\n", "\(outcome.error)")
+    }
+
     @Test func `a truncated lock file does not end the process`() throws {
         let folder = try TemporaryFolder()
         defer { withExtendedLifetime(folder) {} }

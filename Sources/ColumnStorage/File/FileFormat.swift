@@ -102,4 +102,12 @@ enum Metadata {
             }
         }
     }
+
+    static func remove(
+        _ name: String, in transaction: TransactionHandle, _ table: Table
+    ) throws(StorageError) {
+        try Array(name.utf8).withBytes { key throws(StorageError) in
+            _ = try transaction.delete(table, key)
+        }
+    }
 }

@@ -4,8 +4,8 @@ import Synchronization
 /// The identity of a commit: all copies of a store that contain the commit have the same one, and no other commit has it.
 ///
 /// It is a hash of the identity before it, of the commit's entry in the history, and of a number
-/// that no other commit has: a process begins with a random one and counts.
-/// Two files that have an identity in common have the same history up to that commit.
+/// that no other commit has: a process begins with a random one and counts. The commit of a follower has the identity of
+/// the publisher's commit. Two files that have an identity in common have the same data at that commit.
 package struct CommitIdentity: Hashable, Sendable {
     private let high: UInt64
     private let low: UInt64
@@ -25,6 +25,16 @@ package struct CommitIdentity: Hashable, Sendable {
         (high, low) = ValueSeal.hash128(
             entry, seed: Self.seed.wrappingAdd(1, ordering: .relaxed).newValue)
     }
+
+    /// Returns an identity for a commit whose entry is not known yet.
+    package static func random() -> CommitIdentity {
+        var generator = SystemRandomNumberGenerator()
+        let words = [generator.next(), generator.next()]
+        return words.withUnsafeBytes { CommitIdentity(at: $0.baseAddress!) }
+    }
+
+    /// Whether this is the value for no identity.
+    var isZero: Bool { high == 0 && low == 0 }
 
     /// Appends the identity, or zeros for none.
     static func append(_ identity: CommitIdentity?, to writer: inout ByteWriter) {

@@ -23,9 +23,9 @@ package enum HistoryLog {
         CommitIdentity.append(previous, to: &entry)
     }
 
-    /// Replaces the previous identity in a complete entry by that of its commit.
-    static func end(_ entry: inout ByteWriter) -> CommitIdentity {
-        let identity = entry.bytes.withUnsafeBytes { CommitIdentity(of: $0) }
+    /// Replaces the previous identity in a complete entry by that of its commit: the given one, or a new one.
+    static func end(_ entry: inout ByteWriter, _ given: CommitIdentity?) -> CommitIdentity {
+        let identity = given ?? entry.bytes.withUnsafeBytes { CommitIdentity(of: $0) }
         identity.replace(in: &entry, at: shardBytes)
         return identity
     }
@@ -36,6 +36,11 @@ package enum HistoryLog {
             base.loadUnaligned(as: UInt32.self) & identityBit != 0
         else { return nil }
         return base + shardBytes
+    }
+
+    /// Returns the identity in an entry; nil for an entry of an older file.
+    static func identity(_ entry: UnsafeRawBufferPointer) -> CommitIdentity? {
+        identityPlace(entry).map { CommitIdentity(at: $0) }
     }
 
     /// Returns an entry without the shards and the identity; nil if it is too short.
@@ -149,35 +154,33 @@ package enum HistoryLog {
     /// Removes old entries so that about `limit` remain, but no entry after version `needed`, the oldest one in use.
     ///
     /// Entries beyond `limit` are removed several at a time, because removing one in each commit would dirty another
-    /// page each time.
-    package static func trim(
-        _ table: Table, limit: Int, needed: UInt64, in transaction: TransactionHandle
+    /// page each time. The `archive` receives their identities.
+    static func trim(
+        _ table: Table, limit: Int, needed: UInt64, in transaction: TransactionHandle,
+        archive: IdentityArchive? = nil
     ) throws(StorageError) {
         let statistics = try transaction.statistics(table)
-        if statistics.pages * 4096 > sizeLimit { try trimToSize(table, needed, transaction) }
-        guard statistics.entries > limit + Swift.max(16, limit / 4) else { return }
+        let isLarge = statistics.pages * 4096 > sizeLimit
+        let isLong = statistics.entries > limit + Swift.max(16, limit / 4)
+        guard isLarge || isLong else { return }
         let newest = transaction.version
-        let bound = Swift.min(needed, newest - Swift.min(newest, UInt64(Swift.max(0, limit))))
+        let excess = newest - Swift.min(newest, UInt64(Swift.max(0, limit)))
+        let archive = try archive?.isKept == true ? archive : nil
+        var removed: [(version: UInt64, identity: CommitIdentity)] = []
         let cursor = try transaction.cursor(table)
         var entry = try cursor.first()
-        while let found = entry, found.integerKey <= bound {
+        while let found = entry, found.integerKey <= needed {
+            if !isLong || found.integerKey > excess {
+                guard isLarge, try transaction.statistics(table).pages * 4096 > sizeLimit
+                else { break }
+            }
+            if archive != nil, let identity = identity(found.value) {
+                removed.append((found.integerKey, identity))
+            }
             try cursor.delete()
             entry = try cursor.next()
         }
-    }
-
-    /// Removes the oldest entries until the remaining ones are small enough.
-    private static func trimToSize(
-        _ table: Table, _ needed: UInt64, _ transaction: TransactionHandle
-    ) throws(StorageError) {
-        let cursor = try transaction.cursor(table)
-        var entry = try cursor.first()
-        while let found = entry, found.integerKey <= needed,
-            try transaction.statistics(table).pages * 4096 > sizeLimit
-        {
-            try cursor.delete()
-            entry = try cursor.next()
-        }
+        try archive?.add(removed)
     }
 
     private static func decode(

@@ -39,10 +39,23 @@ extension Snapshot {
     /// Returns the identity of the commit of a version up to that of this snapshot; nil if it is no longer kept, or was
     /// committed by a build without identities.
     package func identity(of version: UInt64) throws(StorageError) -> CommitIdentity? {
-        guard let entry = try source.historyEntry(version),
-            let place = HistoryLog.identityPlace(entry)
-        else { return nil }
-        return CommitIdentity(at: place)
+        try source.historyEntry(version).flatMap(HistoryLog.identity)
+    }
+
+    /// Calls `body` with the identities of the commits up to the version of this snapshot, the newest first, until it
+    /// returns false.
+    ///
+    /// In the file of a publisher, they reach back further than the history.
+    package func forEachIdentity(
+        _ body: (_ version: UInt64, CommitIdentity) -> Bool
+    ) throws(StorageError) {
+        guard let reader = source.reader else { return }
+        var version = version
+        while let entry = try source.historyEntry(version) {
+            if let identity = HistoryLog.identity(entry), !body(version, identity) { return }
+            version -= 1
+        }
+        try IdentityArchive(reader.handle, file.tables.meta).forEach(before: version + 1, body)
     }
 
     /// Returns a reader of an entry after its shards; nil if there is no entry.

@@ -229,15 +229,16 @@ package final class SnapshotSource {
     }
 
     /// Throws `replaced` unless the file still contains the version, and a newer version continues it.
+    ///
+    /// If the newer version has trimmed the entry, the page with the identity is the proof: this transaction pins it, so
+    /// only a file that has had this commit can have it in the same place.
     func requireSuccessor(_ next: ReadTransaction) throws(StorageError) {
         guard isUnchanged, next.version > version else { throw replaced }
         guard let watched,
             let entry = try HistoryLog.find(
                 version, in: file.tables.history, DeltaBuffer.read(next.handle), next.handle)
         else { return }
-        guard let place = HistoryLog.identityPlace(entry),
-            CommitIdentity(at: place) == watched.identity
-        else { throw replaced }
+        guard HistoryLog.identity(entry) == watched.identity else { throw replaced }
     }
 
     private var replaced: StorageError {

@@ -51,6 +51,8 @@ package final class WriteSession {
     /// The number of open savepoints.
     @exclusivity(unchecked) package private(set) var savepointCount = 0
 
+    /// The identity that the commit gets instead of a new one: that of the commit which it repeats.
+    @exclusivity(unchecked) package var givenIdentity: CommitIdentity?
     /// The identity of the commit; nil before it is prepared.
     @exclusivity(unchecked) private(set) var identity: CommitIdentity?
     /// The size in bytes of a buffer from which its changes are stored before the commit; each kind of changes has
@@ -154,6 +156,11 @@ package final class WriteSession {
     ) throws(StorageError) {
         try Metadata.write("user." + name, value, in: transaction.handle, file.tables.meta)
         if changesSchema { isSchemaChanged = true }
+    }
+
+    /// Makes this and all later writes keep the identities of the commits that leave the history.
+    package func keepIdentities() throws(StorageError) {
+        try IdentityArchive(transaction.handle, file.tables.meta).begin()
     }
 
     func metadata(_ name: String) throws(StorageError) -> [UInt8]? {
@@ -335,7 +342,7 @@ package final class WriteSession {
         changes.encode(into: &entry)
         let options = file.options
         if options.historyLimit > 0, options.keepsHistory { appendTrailer(to: &entry, changes) }
-        identity = HistoryLog.end(&entry)
+        identity = HistoryLog.end(&entry, givenIdentity)
         let space = try deltaBuffer.reserve(
             .history, handle.version, count: entry.bytes.count, file.tables, in: handle)
         space.copyBytes(from: entry.bytes)
@@ -344,7 +351,8 @@ package final class WriteSession {
         if handle.version % 16 == 0 || isLarge, options.keepsHistory {
             try HistoryLog.trim(
                 file.tables.history, limit: options.historyLimit,
-                needed: file.oldestVersion() ?? snapshot.version, in: handle)
+                needed: file.oldestVersion() ?? snapshot.version, in: handle,
+                archive: IdentityArchive(handle, file.tables.meta))
         }
     }
 

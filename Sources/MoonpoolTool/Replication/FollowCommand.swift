@@ -76,9 +76,8 @@ struct FollowCommand: ParsableCommand {
                 return ProcessServices.writeOutput(
                     "followed up to version \(end.version), message \(end.sequence)\n")
             }
-            try Publisher.beginLineage(store, stream)
-            ReplicationCommand.report("promoted at message \(end.sequence)")
             var publishing = Publisher.Options()
+            publishing.takeover = .promotion
             publishing.failsFast = nats.failFast
             publishing.stopsAtEnd = once
             try Publisher(

@@ -58,8 +58,9 @@ struct PublishCommand: ParsableCommand {
 
     @Flag(
         help:
-            "Begin a new lineage: the store is a copy or a backup of one that no longer publishes.")
-    var newLineage = false
+            "Become the publisher with all objects of the store; commits that the store does not have are dropped."
+    )
+    var adopt = false
 
     func run() throws {
         CommandInterruption.begin()
@@ -78,8 +79,8 @@ struct PublishCommand: ParsableCommand {
             }
             try StoreFiles.requireStore(store)
             let stream = try nats.streamName()
-            if newLineage { try Publisher.beginLineage(store, stream) }
             var options = Publisher.Options()
+            options.takeover = adopt ? .adoption : nil
             options.replicas = replicas
             options.failsFast = nats.failFast
             options.stopsAtEnd = once
@@ -100,10 +101,10 @@ struct PublishCommand: ParsableCommand {
                 .invalidArgument, "--stream is for NATS; name the tables' schema with --schema")
         }
         try StoreFiles.requireStore(store)
-        if newLineage { try Publisher.beginLineage(store, "") }
         var options = PostgresPublisher.Options()
         options.schema = schema ?? options.schema
         options.replaces = replace
+        options.adopts = adopt
         options.failsFast = nats.failFast
         options.stopsAtEnd = once
         let publisher = try PostgresPublisher(

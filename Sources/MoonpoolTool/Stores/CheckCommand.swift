@@ -62,16 +62,20 @@ struct CheckCommand: ParsableCommand {
                 "'\(store)' and '\(path)' have no commit in common, as far as their histories reach back"
             )
         }
-        let lines = [(store, opened), (path, other)].filter { $1.version > common }.map {
-            let since = $1.commit(of: common + 1).map { ", since \($0.time)" } ?? ""
+        let lines = [(store, opened, common.own), (path, other, common.other)].filter {
+            $1.version > $2
+        }.map {
+            let since = $1.commit(of: $2 + 1).map { ", since \($0.time)" } ?? ""
             return "\($0) continues up to version \($1.version)\(since)\n"
         }
+        let number = common.other == common.own ? "" : ", version \(common.other) of \(path)"
         ProcessServices.writeOutput(
-            "the last common commit of \(store) and \(path) is version \(common)\n" + lines.joined()
-        )
+            "the last common commit of \(store) and \(path) is version \(common.own)\(number)\n"
+                + lines.joined())
         guard lines.count < 2 else {
             throw StoreError(
-                .invalidArgument, "'\(store)' and '\(path)' have diverged after version \(common)")
+                .invalidArgument,
+                "'\(store)' and '\(path)' have diverged after version \(common.own)")
         }
     }
 

@@ -49,19 +49,25 @@ struct VersionHistory {
 }
 
 extension Store {
-    /// Returns the newest version up to which another store has the same commits; nil if the histories of the two have no
-    /// commit in common, as far as they reach back.
+    /// Returns the newest version with a commit that another store has too, and the other store's version of the commit;
+    /// nil if the histories of the two have no commit in common, as far as they reach back.
     ///
-    /// Throws `closed`, `wrong_thread`, `file_corrupt`.
-    package func lastCommonVersion(with other: Store) throws -> UInt64? {
+    /// The versions differ if one of the stores follows the other. Throws `closed`, `wrong_thread`, `file_corrupt`.
+    package func lastCommonVersion(with other: Store) throws -> (own: UInt64, other: UInt64)? {
         try check()
-        for version in stride(from: min(version, other.version), to: 0, by: -1) {
-            let identity = try view.commitIdentity(of: version)
-            let others = try other.view.commitIdentity(of: version)
-            if identity.isEmpty || others.isEmpty { return nil }
-            if identity == others { return version }
+        var versions: [CommitIdentity: UInt64] = [:]
+        var common: (own: UInt64, other: UInt64)?
+        try StoreError.wrapping { () throws(StorageError) in
+            try view.snapshot.forEachIdentity { version, identity in
+                versions[identity] = max(version, versions[identity] ?? 0)
+                return true
+            }
+            try other.view.snapshot.forEachIdentity { version, identity in
+                common = versions[identity].map { ($0, version) }
+                return common == nil
+            }
         }
-        return nil
+        return common
     }
 }
 

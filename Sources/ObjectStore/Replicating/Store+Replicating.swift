@@ -40,12 +40,40 @@ extension Store {
         let session = try writer(changing: "the replication record").session
         try StoreError.wrapping { () throws(StorageError) in
             try session.setMetadata(Self.recordName, bytes, changesSchema: changesRole)
+            if !isFollower { try session.keepIdentities() }
             if changesRole {
                 try session.setMetadata(
                     Self.followerName, isFollower ? [1] : [], changesSchema: true)
             }
         }
         if changesRole { self.isFollower = isFollower }
+    }
+
+    /// Returns the newest version with the commit of an identity; nil if the store does not have the commit.
+    ///
+    /// A version of a follower has the identity of the publisher's commit. Takes time in proportion to the later commits.
+    /// Throws `closed`, `wrong_thread`, `file_corrupt`.
+    package func version(ofCommit identity: String) throws -> UInt64? {
+        try check()
+        guard let wanted = CommitIdentity(identity) else { return nil }
+        var found: UInt64?
+        try StoreError.wrapping { () throws(StorageError) in
+            try view.snapshot.forEachIdentity { version, identity in
+                if identity == wanted { found = version }
+                return found == nil
+            }
+        }
+        return found
+    }
+
+    /// Returns the identity for a commit that is published before it is committed.
+    package static func newCommitIdentity() -> String { CommitIdentity.random().description }
+
+    /// Gives the commit of the open write transaction an identity, instead of a new one.
+    ///
+    /// Ignores a text that is not an identity. Throws `not_in_write`, `closed`, `wrong_thread`.
+    package func setCommitIdentity(_ identity: String) throws {
+        try requireWrite("the identity of the commit").givenIdentity = CommitIdentity(identity)
     }
 
     /// Reads whether the file follows a stream.

@@ -5,9 +5,9 @@ import ObjectStore
 ///
 /// Each step is one transaction, which also records the version.
 ///
-///     let mirror = try PostgresMirror("postgres://localhost/zoo", schema: "public", identity: "…", lineage: "…")
+///     let mirror = try PostgresMirror("postgres://localhost/zoo", schema: "public", identity: "…")
 ///     try mirror.fill(store.frozenView())
-///     try mirror.apply(change, from: older, since: older.version)
+///     try mirror.apply(change, since: older.commitIdentity(of: older.version)) { older }
 ///
 /// The tables are those of an export. `moonpool.publications` has a row for each schema that is kept up to date.
 /// Confined to the thread of the store.
@@ -16,10 +16,10 @@ package final class PostgresMirror {
     package struct Position: Equatable, Sendable {
         /// The identity of the store.
         package let identity: String
-        /// The lineage of the versions of the store.
-        package let lineage: String
-        /// The version of the store.
+        /// The version of the store, when it was recorded.
         package let version: UInt64
+        /// The identity of the commit of that version; empty if an older build has recorded the position.
+        package let commit: String
     }
 
     /// The error if another process has published to the schema since this process read the position.
@@ -28,7 +28,6 @@ package final class PostgresMirror {
     private let address: String
     private let schemaName: String
     private let identity: String
-    private let lineage: String
     private let server: PostgresConnection
     private var layout: RelationalLayout?
     private var layoutSchema: Schema?
@@ -40,12 +39,11 @@ package final class PostgresMirror {
     ///
     /// Throws a `FormatError` with the server's message.
     package init(
-        _ address: String, schema: String, identity: String, lineage: String
+        _ address: String, schema: String, identity: String
     ) throws {
         self.address = address
         schemaName = schema
         self.identity = identity
-        self.lineage = lineage
         server = try PostgresConnection(address)
         // The server's settings determine whether a step is durable; a lost step is sent again.
         try server.run("SET client_min_messages = warning")
@@ -57,14 +55,23 @@ package final class PostgresMirror {
     /// Returns the recorded position of the schema; nil if no store is published to it.
     package func position() throws -> Position? {
         guard
-            try server.rows("SELECT to_regclass('moonpool.publications') IS NOT NULL")[0][0] == "t",
-            let row = try server.rows(
-                "SELECT store, lineage, version FROM moonpool.publications WHERE schema_name = $1",
-                [schemaName]
-            ).first, let identity = row[0], let lineage = row[1],
-            let version = row[2].flatMap({ UInt64($0) })
+            try server.rows("SELECT to_regclass('moonpool.publications') IS NOT NULL")[0][0] == "t"
         else { return nil }
-        return Position(identity: identity, lineage: lineage, version: version)
+        try convertPublications(on: server)
+        guard
+            let row = try server.rows(
+                "SELECT store, version, commit_identity FROM moonpool.publications WHERE schema_name = $1",
+                [schemaName]
+            ).first, let identity = row[0], let version = row[1].flatMap({ UInt64($0) })
+        else { return nil }
+        return Position(identity: identity, version: version, commit: row[2] ?? "")
+    }
+
+    /// Converts the table of an older build.
+    private func convertPublications(on server: PostgresConnection) throws {
+        try server.run(
+            "ALTER TABLE moonpool.publications DROP COLUMN IF EXISTS lineage, "
+                + "ADD COLUMN IF NOT EXISTS commit_identity text")
     }
 
     // MARK: All objects
@@ -80,7 +87,7 @@ package final class PostgresMirror {
         options.existingTables = existing
         let classes = view.schema.classes.sorted { $0.name < $1.name }
         let target = try PostgresTarget(address, options) { server in
-            try self.record(view.version, on: server)
+            try self.record(view, on: server)
         }
         try target.export(classes, of: view, isWhole: true) {
             try Results(.frozen(view), all: $0).keys()
@@ -88,28 +95,34 @@ package final class PostgresMirror {
         layout = nil
     }
 
-    private func record(_ version: UInt64, on server: PostgresConnection) throws {
+    private func record(_ view: StoreView, on server: PostgresConnection) throws {
         try PostgresMetadata.createSchema(on: server)
         try server.run(
             """
             CREATE TABLE IF NOT EXISTS moonpool.publications (schema_name text PRIMARY KEY, store text NOT NULL, \
-            lineage text NOT NULL, version bigint NOT NULL, published_at timestamptz NOT NULL)
+            version bigint NOT NULL, published_at timestamptz NOT NULL, commit_identity text)
             """)
+        try convertPublications(on: server)
         _ = try server.rows(
             """
-            INSERT INTO moonpool.publications VALUES ($1, $2, $3, $4, now()) ON CONFLICT (schema_name) DO UPDATE SET \
-            store = EXCLUDED.store, lineage = EXCLUDED.lineage, version = EXCLUDED.version, published_at = now()
-            """, [schemaName, identity, lineage, String(version)])
+            INSERT INTO moonpool.publications VALUES ($1, $2, $3, now(), $4) ON CONFLICT (schema_name) DO UPDATE SET \
+            store = EXCLUDED.store, version = EXCLUDED.version, published_at = now(), \
+            commit_identity = EXCLUDED.commit_identity
+            """,
+            [
+                schemaName, identity, String(view.version),
+                view.commitIdentity(of: view.version),
+            ])
     }
 
     // MARK: Steps
 
     /// Writes the changes of a step, in one transaction that also updates the recorded version.
     ///
-    /// `older` is called for the previous version if objects with a primary key were deleted. Throws ``Fenced``, and a
+    /// `since` is the identity of the commit before the step. `older` is called for the previous version if objects with a primary key were deleted. Throws ``Fenced``, and a
     /// `FormatError` with the server's message or with the row.
     package func apply(
-        _ change: VersionChange, since: UInt64, older: () throws -> StoreView
+        _ change: VersionChange, since: String, older: () throws -> StoreView
     ) throws {
         let view = change.newer
         let layout = try layout(of: view.schema)
@@ -118,9 +131,13 @@ package final class PostgresMirror {
         do {
             let moved = try server.rows(
                 """
-                UPDATE moonpool.publications SET version = $5, published_at = now() \
-                WHERE schema_name = $1 AND store = $2 AND lineage = $3 AND version = $4 RETURNING 1
-                """, [schemaName, identity, lineage, String(since), String(view.version)])
+                UPDATE moonpool.publications SET version = $3, commit_identity = $4, published_at = now() \
+                WHERE schema_name = $1 AND store = $2 AND commit_identity = $5 RETURNING 1
+                """,
+                [
+                    schemaName, identity, String(view.version),
+                    view.commitIdentity(of: view.version), since,
+                ])
             guard moved.count == 1 else { throw Fenced() }
             let classes = try change.classes
             for entry in classes where !entry.deleted.isEmpty {

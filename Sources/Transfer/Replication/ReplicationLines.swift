@@ -65,6 +65,14 @@ package struct ReplicationLines {
         return finished()
     }
 
+    /// Writes a commit without changes.
+    package mutating func emptyCommit(_ version: UInt64, since: UInt64) throws -> [UInt8] {
+        begin(version)
+        json.member("since", since)
+        try end()
+        return finished()
+    }
+
     /// Writes all objects of a version and returns the last part.
     package mutating func snapshot(_ view: StoreView, catalog: [UInt8]) throws -> [UInt8] {
         begin(view.version)
