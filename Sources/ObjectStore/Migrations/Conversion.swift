@@ -17,8 +17,6 @@ struct ClassConversion: Sendable {
         let (from, to) = toNew ? (file.old, transition.new) : (transition.new, file.old)
         return to.classes.compactMap { target in
             guard let source = from.find(table: target.table) else { return nil }
-            var conversion = ClassConversion(
-                source: source, target: target, pairs: [], defaults: [])
             let pairs = transition.pairs.filter { $0.table == target.table }.compactMap { pair in
                 source.property(in: toNew ? pair.old : pair.new).flatMap { first in
                     target.property(in: toNew ? pair.new : pair.old).map { (first, $0) }
@@ -31,14 +29,11 @@ struct ClassConversion: Sendable {
                 else { return nil }
                 return property.defaultValue.map { (property, $0) }
             }
-            conversion = ClassConversion(
+            guard !pairs.isEmpty || !defaults.isEmpty else { return nil }
+            return ClassConversion(
                 source: source, target: target, pairs: pairs, defaults: defaults)
-            return pairs.isEmpty && defaults.isEmpty ? nil : conversion
         }
     }
-
-    /// Whether existing objects get values.
-    var isNeeded: Bool { !pairs.isEmpty || !defaults.isEmpty }
 
     /// Sets all values of the target; returns the reason why an object cannot be converted, or nil.
     func convert(_ key: ObjectKey, _ view: StoreView, _ writer: ObjectWriter) throws -> String? {
