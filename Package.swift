@@ -197,7 +197,7 @@ let package = Package(
         .target(name: "TestThreads", path: "Tests/TestThreads", swiftSettings: unsafeZone),
         .testTarget(
             name: "LMDBStorageTests",
-            dependencies: ["LMDBStorage", "MemoryAccounts", "TestThreads"],
+            dependencies: ["SystemCalls", "LMDBStorage", "MemoryAccounts", "TestThreads"],
             swiftSettings: unsafeZone),
         .testTarget(
             name: "ColumnStorageTests",

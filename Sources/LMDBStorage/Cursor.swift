@@ -169,17 +169,6 @@ package struct Cursor: ~Copyable {
         if needsAdmission { try environment.takeUnretainedValue().pages.admit(table) }
     }
 
-    /// Verifies that LMDB can store a value for a key, and prepares that.
-    @inline(__always)
-    private func prepare(for bytes: Int, _ key: MDB_val, isNew: Bool) throws(StorageError) {
-        if needsAdmission {
-            try environment.takeUnretainedValue().pages.admitChange(
-                mdb_cursor_txn(pointer), table, key)
-        }
-        try prepareChange(of: bytes, isNew: isNew)
-        try keep(key)
-    }
-
     /// Records the present value of a key for the savepoints of the write.
     @inline(__always)
     private func keep(_ key: MDB_val) throws(StorageError) {
@@ -193,54 +182,6 @@ package struct Cursor: ~Copyable {
     @inline(__always)
     private func record(_ change: (ChangeRecorder) -> Void) {
         environment._withUnsafeGuaranteedRef { if $0.changes.isRecording { change($0.changes) } }
-    }
-
-    /// Stores an entry and moves to it; `append` must be true only if its key is the greatest.
-    package func put(
-        _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer, append: Bool = false
-    ) throws(StorageError) {
-        var wrappedKey = MDB_val(key)
-        try prepare(for: key.count + value.count + ValueSeal.size, wrappedKey, isNew: append)
-        var space = MDB_val(mv_size: value.count + ValueSeal.size, mv_data: nil)
-        let flags = UInt32(MDB_RESERVE | (append ? MDB_APPEND : 0))
-        try check(
-            mdb_cursor_put(pointer, &wrappedKey, &space, flags), "mdb_cursor_put", environment)
-        let stored = fill(space, value, ValueSeal.hash(key: key))
-        record { $0.put(table, key, stored) }
-    }
-
-    /// Stores an entry under an integer key and moves to it.
-    package func put(
-        _ key: UInt64, _ value: UnsafeRawBufferPointer, append: Bool = false
-    ) throws(StorageError) {
-        var key = key
-        try withUnsafeMutablePointer(to: &key) { key throws(StorageError) in
-            try prepare(
-                for: 8 + value.count + ValueSeal.size, MDB_val(mv_size: 8, mv_data: key),
-                isNew: append)
-        }
-        var space = MDB_val(mv_size: value.count + ValueSeal.size, mv_data: nil)
-        let code = withUnsafeMutablePointer(to: &key) { pointer in
-            var wrappedKey = MDB_val(mv_size: 8, mv_data: pointer)
-            let flags = UInt32(MDB_RESERVE | (append ? MDB_APPEND : 0))
-            return mdb_cursor_put(self.pointer, &wrappedKey, &space, flags)
-        }
-        try check(code, "mdb_cursor_put", environment)
-        let stored = fill(space, value, key)
-        record { recorder in
-            withUnsafeBytes(of: key) { recorder.put(table, $0, stored) }
-        }
-    }
-
-    /// Writes a value and its checksum into the space that LMDB has allocated for both.
-    @inline(__always)
-    private func fill(
-        _ space: MDB_val, _ value: UnsafeRawBufferPointer, _ key: UInt64
-    ) -> UnsafeRawBufferPointer {
-        let stored = UnsafeMutableRawBufferPointer(start: space.mv_data, count: space.mv_size)
-        stored.copyMemory(from: value)
-        environment._withUnsafeGuaranteedRef { $0.seals.write(to: stored, key, table) }
-        return UnsafeRawBufferPointer(stored)
     }
 
     /// Verifies that LMDB can remove the entry at the position.

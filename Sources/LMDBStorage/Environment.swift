@@ -1,5 +1,6 @@
 import CLMDB
 import Synchronization
+import SystemCalls
 
 #if canImport(Glibc)
     import Glibc
@@ -336,7 +337,7 @@ package final class Environment: Sendable {
     package var isLockedByOthers: Bool {
         let writer = writerThread.load(ordering: .relaxed)
         if writer == 0 { return lockRegion?.isTaken ?? false }
-        return writer != Platform.currentThread
+        return writer != ThreadIdentity.current.number
     }
 
     /// Whether the lock file that LMDB has opened still has its name.
@@ -376,7 +377,7 @@ package final class Environment: Sendable {
 
     /// Whether the calling thread holds the write lock.
     package var isLockedHere: Bool {
-        writerThread.load(ordering: .relaxed) == Platform.currentThread
+        writerThread.load(ordering: .relaxed) == ThreadIdentity.current.number
     }
 
     /// Returns whether another thread or process holds the write lock at each of several checks.

@@ -255,9 +255,6 @@ package enum EnvironmentRegistry {
         return Int(lseek(descriptor, 0, SEEK_END))
     }
 
-    /// Returns the size of the device that contains a folder; 0 if it is unknown.
-    package static func deviceSize(_ folder: String) -> Int { Platform.deviceSize(folder) }
-
     /// Returns another lease of an environment, while it is open.
     package static func share(_ environment: Environment, _ identity: Identity) -> EnvironmentLease?
     {

@@ -1,4 +1,5 @@
 import Synchronization
+import SystemCalls
 
 #if canImport(Glibc)
     import Glibc
@@ -72,7 +73,7 @@ final class FileMarks: Sendable {
     /// Returns the numbers with which another process uses a lock file; none if they cannot be read.
     static func numbers(of process: Int32, in file: EnvironmentRegistry.Identity) -> Set<UInt64> {
         var found: Set<UInt64> = []
-        for name in Platform.names(in: "/proc/\(process)/fd") {
+        for name in (ProcessServices.names(in: "/proc/\(process)/fd") ?? []) {
             var status = stat()
             guard stat("/proc/\(process)/fd/\(name)", &status) == 0,
                 EnvironmentRegistry.Identity(status) == file

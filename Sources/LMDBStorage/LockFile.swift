@@ -162,16 +162,6 @@ struct FileLock {
         throw StorageError(.inUse, call: owner, file: path)
     }
 
-    /// Returns whether no process has the file open, if this process may read the lock.
-    static func isFree(of path: String) -> Bool {
-        let descriptor = Platform.openDescriptor(
-            path + "-lock", O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
-        guard descriptor >= 0 else { return errno == ENOENT }
-        defer { close(descriptor) }
-        var range = firstByte
-        return Platform.controlLock(descriptor, F_GETLK, &range) == 0 && range.l_type == F_UNLCK
-    }
-
     static var firstByte: flock {
         var range = flock()
         range.l_type = Int16(F_WRLCK)

@@ -36,7 +36,6 @@ final class OpenWrite: @unchecked Sendable {
     @exclusivity(unchecked) private var pages = 0
     @exclusivity(unchecked) private var checkedPages = 0
     @exclusivity(unchecked) private var mostTreePages = 0
-    @exclusivity(unchecked) private var removedPages = 0
     /// The bytes of changes that may replace a value with its own pages, which LMDB does not use again.
     @exclusivity(unchecked) private var replacedBytes = 0
 
@@ -77,7 +76,7 @@ final class OpenWrite: @unchecked Sendable {
         granted = account == nil ? .max : Self.checkedBytes
         countFile(adding: 0)
         (pages, checkedPages) = (0, Self.mostKept)
-        (mostTreePages, removedPages, replacedBytes) = (0, 0, 0)
+        (mostTreePages, replacedBytes) = (0, 0)
         guard let reservation else { return }
         try reservation.begin(extent)
         try check(reservation.reserve(Self.reservedPages), "fallocate", path)
@@ -94,11 +93,6 @@ final class OpenWrite: @unchecked Sendable {
         if !isNew, added > Self.longBytes { replacedBytes &+= added }
         pages &+= Self.pagesOfChange &+ added &>> 11
         return bytes <= granted && pages <= checkedPages ? 0 : grow(added, in: transaction)
-    }
-
-    /// Counts the pages of a table that is about to be emptied: LMDB keeps those that the write has changed.
-    func countRemoval(of table: UInt32, in transaction: OpaquePointer?) {
-        removedPages += treePages(table, transaction)
     }
 
     /// Ends the write, before LMDB commits or aborts it.
@@ -122,7 +116,7 @@ final class OpenWrite: @unchecked Sendable {
     /// all changes take no more than the trees.
     private var size: Int {
         let changes = max(0, pages - bytes >> 11) / Self.pagesOfChange
-        return min(bytes + changes * pageSize, (mostTreePages + removedPages) * pageSize)
+        return min(bytes + changes * pageSize, mostTreePages * pageSize)
     }
 
     private func growBytes(in transaction: OpaquePointer?) -> Int32 {
@@ -159,7 +153,7 @@ final class OpenWrite: @unchecked Sendable {
             return 0
         }
         countTrees(in: transaction)
-        let taken = min(pages, mostTreePages + removedPages + Self.pagesOfChange)
+        let taken = min(pages, mostTreePages + Self.pagesOfChange)
         if let reservation {
             checkedPages = pages + Self.reservedPages
             return reservation.reserve(taken + 3 * replacedBytes / pageSize + Self.reservedPages)

@@ -523,24 +523,12 @@ final class PageGuard: @unchecked Sendable {
 
     private func verifyAll(_ index: Int) throws(StorageError) {
         // Without the address of the map, the page header of a long value cannot be verified later.
-        try verify(.table(names[index]), withLongValues: map == nil)
-        verified[index].store(true, ordering: .releasing)
-    }
-
-    /// Verifies that LMDB can remove all entries of a table.
-    func admitRemoval(of table: UInt32) throws(StorageError) {
-        guard !isComplete, table >= 2, Int(table) - 2 < names.count else { return }
-        try searched.withLock { _ throws(StorageError) in
-            try verify(.table(names[Int(table) - 2]), withLongValues: true)
-        }
-    }
-
-    private func verify(_ scope: PageWalk.Scope, withLongValues: Bool) throws(StorageError) {
         do throws(StorageError) {
             try PageVerifier.requireSound(
                 descriptor, path: location.path,
-                PageWalk.Options(scope: scope, readsLongValues: withLongValues))
+                PageWalk.Options(scope: .table(names[index]), readsLongValues: map == nil))
         } catch { throw error.named(location) }
+        verified[index].store(true, ordering: .releasing)
     }
 
     /// Verifies that LMDB can replace or remove the value of a key, if it has one.

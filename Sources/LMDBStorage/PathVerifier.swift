@@ -1,5 +1,6 @@
 import CLMDB
 import Synchronization
+import SystemCalls
 
 #if canImport(Glibc)
     import Glibc
@@ -95,7 +96,7 @@ final class PathVerifier: Sendable {
             var status = stat()
             if shim_state(descriptor, &status) == 0, status.st_nlink == 1,
                 status.changeTime == known,
-                Platform.monotonicNanoseconds() < nextLookup.load(ordering: .relaxed)
+                MonotonicClock.nanoseconds < nextLookup.load(ordering: .relaxed)
             {
                 return .unchanged
             }
@@ -103,7 +104,7 @@ final class PathVerifier: Sendable {
         }
         let found = try lookUp()
         if comparesTimes {
-            let now = Platform.monotonicNanoseconds()
+            let now = MonotonicClock.nanoseconds
             if now >= nextLookup.load(ordering: .relaxed) { readChangeTime(now) }
         }
         return .known(size: Int(found.size), blocks: Int(found.blocks))

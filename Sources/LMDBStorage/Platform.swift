@@ -30,15 +30,6 @@ import CLMDB
 
 /// The functions that differ between operating systems.
 enum Platform {
-    /// A number that identifies the calling thread; never 0.
-    static var currentThread: UInt {
-        #if canImport(Darwin)
-            UInt(bitPattern: pthread_self())
-        #else
-            UInt(pthread_self())
-        #endif
-    }
-
     /// Returns the process that a thread of any process belongs to; nil if it is not known.
     static func process(ofThread thread: Int32) -> Int32? {
         let group = lines(of: "/proc/\(thread)/status").first { $0.hasPrefix("Tgid:") }
@@ -133,31 +124,10 @@ enum Platform {
         return true
     }
 
-    /// Returns the time of the monotonic clock in nanoseconds.
-    static func monotonicNanoseconds() -> UInt64 {
-        var now = timespec()
-        clock_gettime(CLOCK_MONOTONIC, &now)
-        return UInt64(now.tv_sec) &* 1_000_000_000 &+ UInt64(now.tv_nsec)
-    }
-
     /// Returns the folder that contains a path.
     static func folder(of path: String) -> String {
         guard let slash = path.lastIndex(of: "/") else { return "." }
         return slash == path.startIndex ? "/" : String(path[..<slash])
-    }
-
-    /// Returns the names of the entries in a folder; none if it cannot be read.
-    static func names(in folder: String) -> [String] {
-        guard let stream = opendir(folder) else { return [] }
-        defer { closedir(stream) }
-        var names: [String] = []
-        while let entry = readdir(stream) {
-            names.append(
-                withUnsafePointer(to: &entry.pointee.d_name) {
-                    $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-                })
-        }
-        return names
     }
 
     /// Raises the limit of open files to the allowed maximum; returns false if the limit is already the maximum.
@@ -173,14 +143,6 @@ enum Platform {
         guard getrlimit(kind, &limit) == 0, limit.rlim_cur < limit.rlim_max else { return false }
         limit.rlim_cur = min(limit.rlim_max, limit.rlim_cur &* 2)
         return setrlimit(kind, &limit) == 0
-    }
-
-    /// Returns the size of the device that contains a folder; 0 if it is unknown.
-    static func deviceSize(_ folder: String) -> Int {
-        var device = statvfs()
-        guard statvfs(folder, &device) == 0 else { return 0 }
-        let size = UInt64(device.f_blocks).multipliedReportingOverflow(by: UInt64(device.f_frsize))
-        return size.overflow ? .max : Int(clamping: size.partialValue)
     }
 
     /// Returns whether the device of an open file is read-only.

@@ -1,5 +1,6 @@
 import CLMDB
 import Synchronization
+import SystemCalls
 
 #if canImport(Glibc)
     import Glibc
@@ -177,7 +178,7 @@ final class DraftCopy {
     static func removeAbandoned(of destination: String) {
         let folder = Platform.folder(of: destination)
         let beginning = (destination.split(separator: "/").last ?? "") + mark
-        for name in Platform.names(in: folder) where name.hasPrefix(beginning) {
+        for name in (ProcessServices.names(in: folder) ?? []) where name.hasPrefix(beginning) {
             guard TemporaryName.isPlausible(name.dropFirst(beginning.count)) else { continue }
             let path = "\(folder)/\(name)"
             let descriptor = Platform.openDescriptor(
@@ -261,7 +262,7 @@ package final class WorkFolder: Sendable {
     private static let flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC
 
     private static func remove(_ path: String) {
-        for name in Platform.names(in: path) where name != "." && name != ".." {
+        for name in (ProcessServices.names(in: path) ?? []) {
             unlink("\(path)/\(name)")
         }
         rmdir(path)
@@ -276,7 +277,7 @@ package final class WorkFolder: Sendable {
     static func removeAbandoned(_ beginning: String) {
         let parent = Platform.folder(of: beginning)
         let prefix = beginning.split(separator: "/").last ?? ""
-        for name in Platform.names(in: parent) where name.hasPrefix(prefix) {
+        for name in (ProcessServices.names(in: parent) ?? []) where name.hasPrefix(prefix) {
             guard TemporaryName.isPlausible(name.dropFirst(prefix.count)) else { continue }
             let path = "\(parent)/\(name)"
             let descriptor = Platform.openDescriptor(path, flags)

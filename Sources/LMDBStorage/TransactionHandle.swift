@@ -268,22 +268,6 @@ package struct TransactionHandle {
         return true
     }
 
-    /// Removes all entries of a table; not after a ``mark()``.
-    package func drop(_ table: Table) throws(StorageError) {
-        precondition(
-            environment._withUnsafeGuaranteedRef { !$0.undo.isRecording },
-            "a table is dropped in a savepoint")
-        if needsAdmission {
-            try environment.takeUnretainedValue().pages.admitRemoval(of: table.dbi)
-        }
-        try prepareChange(of: 0)
-        environment._withUnsafeGuaranteedRef {
-            $0.openWrite.countRemoval(of: table.dbi, in: pointer)
-        }
-        try check(mdb_drop(pointer, table.dbi, 0), "mdb_drop", environment)
-        record { $0.drop(table.dbi) }
-    }
-
     /// Returns the size of a table.
     package func statistics(_ table: Table) throws(StorageError) -> TableStatistics {
         var stat = MDB_stat()

@@ -72,14 +72,14 @@ final class WriteLockQueue: @unchecked Sendable {
 
     private func describeHolder() -> String? {
         holder.map {
-            "\($0.user.name), for \(Double(Platform.monotonicNanoseconds() - $0.since) / 1e9) s"
+            "\($0.user.name), for \(Double(MonotonicClock.nanoseconds - $0.since) / 1e9) s"
         }
     }
 
     /// Whether the writer of this process that has the lock, if any, has had it for less than a time in nanoseconds.
     func isHeld(lessThan nanoseconds: Int) -> Bool {
         monitor.withLock {
-            holder.map { Platform.monotonicNanoseconds() - $0.since < nanoseconds } ?? true
+            holder.map { MonotonicClock.nanoseconds - $0.since < nanoseconds } ?? true
         }
     }
 
@@ -103,7 +103,7 @@ final class WriteLockQueue: @unchecked Sendable {
     func leave() { monitor.withLock { endTurn() } }
 
     private func take(_ user: LockUser) {
-        holder = (user, Platform.monotonicNanoseconds())
+        holder = (user, MonotonicClock.nanoseconds)
         hasHolder.store(true, ordering: .relaxed)
     }
 

@@ -1,5 +1,6 @@
 import CLMDB
 import Synchronization
+import SystemCalls
 
 #if canImport(Glibc)
     import Glibc
@@ -62,7 +63,7 @@ package final class WriteTransaction {
         guard !environment.isReadOnly else {
             throw StorageError(.readOnly, call: "begin write", file: environment.name)
         }
-        let this = Platform.currentThread
+        let this = ThreadIdentity.current.number
         // LMDB's lock is not recursive: the thread would wait for itself permanently.
         guard environment.writerThread.load(ordering: .relaxed) != this else {
             throw StorageError(.writeInProgress, call: "begin write", file: environment.name)
@@ -226,14 +227,5 @@ extension Environment {
             }
         }
         if mode == .logged || mode == .checkpointed { log?.withdraw() }
-    }
-
-    /// Waits until every commit so far is on the device.
-    package func sync() throws(StorageError) {
-        guard !replacement.isReplaced else { throw replaced() }
-        guard let log, !isLockedHere else {
-            return try check(mdb_env_sync(pointer, 1), "mdb_env_sync", path)
-        }
-        try log.sync()
     }
 }

@@ -20,8 +20,8 @@ package final class WorkerPool: @unchecked Sendable {
     // Unchecked because: the monitor guards all properties.
     package static let shared = WorkerPool()
 
-    /// The number of processors that the system uses.
-    package static let processors = max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))))
+    /// The number of processors that this process may use.
+    package static let processors = ProcessorCount.allowed
     /// The maximum number of threads that a computation can use.
     package static let mostThreads = 64
 
@@ -48,7 +48,8 @@ package final class WorkerPool: @unchecked Sendable {
         for fault in [SIGBUS, SIGSEGV, SIGILL, SIGFPE, SIGTRAP, SIGABRT] { sigdelset(&all, fault) }
         pthread_sigmask(SIG_SETMASK, &all, &before)
         defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
-        return DetachedThread.start { [self] in loop() } == 0
+        // Conditions that the main thread can evaluate must not be too deep for a thread of the pool.
+        return DetachedThread.start(stackSize: 16 << 20) { [self] in loop() } == 0
     }
 
     private func loop() {

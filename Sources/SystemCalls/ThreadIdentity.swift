@@ -49,17 +49,23 @@ package struct ThreadIdentity: Hashable, Sendable {
 
 /// Starts threads that are not joined.
 package enum DetachedThread {
-    /// Runs a function on a new thread.
+    /// Runs a function on a new thread, whose stack has the system's usual size or `stackSize` bytes.
     ///
     /// Returns 0 if the thread has started, otherwise the error code of the system.
-    package static func start(_ run: @escaping @Sendable () -> Void) -> Int32 {
+    package static func start(
+        stackSize: Int? = nil, _ run: @escaping @Sendable () -> Void
+    ) -> Int32 {
+        var attributes = pthread_attr_t()
+        pthread_attr_init(&attributes)
+        defer { pthread_attr_destroy(&attributes) }
+        if let stackSize { pthread_attr_setstacksize(&attributes, stackSize) }
         let body = Unmanaged.passRetained(Body(run))
         #if canImport(Glibc)
             var thread = pthread_t()
         #else
             var thread: pthread_t?
         #endif
-        let code = pthread_create(&thread, nil, main, body.toOpaque())
+        let code = pthread_create(&thread, &attributes, main, body.toOpaque())
         guard code == 0 else {
             body.release()
             return code

@@ -210,7 +210,8 @@ import Testing
                 tables.values, tables.tail,
             ]
             for _ in 0..<20 {
-                let cursor = try handle.cursor(choices.randomElement(using: &random)!)
+                let table = choices.randomElement(using: &random)!
+                let cursor = try handle.cursor(table)
                 var entry = try cursor.first()
                 for _ in 0..<Int.random(in: 0..<40, using: &random) {
                     guard let next = try cursor.next() else { break }
@@ -226,7 +227,7 @@ import Testing
                 }
                 if Bool.random(using: &random) { value.removeLast() }
                 try key.withUnsafeBytes { key in
-                    try value.withUnsafeBytes { try cursor.put(key, $0) }
+                    try value.withUnsafeBytes { try handle.put(table, key, $0) }
                 }
             }
         }

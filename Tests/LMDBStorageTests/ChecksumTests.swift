@@ -1,5 +1,6 @@
 import CXXHash
 import Glibc
+import SystemCalls
 import Testing
 
 @testable import LMDBStorage
@@ -324,7 +325,7 @@ import Testing
             #expect(access(copy, F_OK) != 0)
             let folder = Platform.folder(of: path)
             let beginning = String(path.dropFirst(folder.count + 1))
-            let names = Platform.names(in: folder).filter { $0.hasPrefix(beginning) }
+            let names = (ProcessServices.names(in: folder) ?? []).filter { $0.hasPrefix(beginning) }
             #expect(!names.contains { $0.contains(".copy-") })
         }
         do {

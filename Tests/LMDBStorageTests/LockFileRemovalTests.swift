@@ -1,4 +1,5 @@
 import Glibc
+import SystemCalls
 import TestThreads
 import Testing
 
@@ -82,6 +83,6 @@ import Testing
             #expect(access(work.path + "/store", F_OK) == 0)
             #expect(other.path != work.path)
         }
-        #expect(Platform.names(in: folder.path).filter { $0.contains("work") } == [])
+        #expect((ProcessServices.names(in: folder.path) ?? []).filter { $0.contains("work") } == [])
     }
 }

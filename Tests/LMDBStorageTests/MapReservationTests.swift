@@ -437,9 +437,11 @@ import Testing
                         try cursor.delete()
                         guard try cursor.next() != nil else { break }
                     }
-                    try cursor.put(number, value)
+                    try handle.put(environment.tables[0], number, value)
                 default:
-                    if random.next() % 50 == 0 { try handle.drop(environment.tables[0]) }
+                    guard random.next() % 50 == 0 else { return }
+                    let cursor = try handle.cursor(environment.tables[0])
+                    while try cursor.first() != nil { try cursor.delete() }
                 }
             }
         }

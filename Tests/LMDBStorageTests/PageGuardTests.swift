@@ -91,7 +91,8 @@ import Testing
             }
             attempt { lease in
                 let write = try WriteTransaction(lease, durability: .memory)
-                try write.handle.drop(lease.environment.tables[index])
+                let cursor = try write.handle.cursor(lease.environment.tables[index])
+                while try cursor.first() != nil { try cursor.delete() }
                 try write.commit()
             }
         }

@@ -59,17 +59,12 @@ import Testing
         let table = Int.random(in: 0..<2)
         switch (Int.random(in: 0..<6), table) {
         case (0...2, 0): try value.withUnsafeBytes { try handle.put(tables[0], number, $0) }
-        case (0...2, _):
+        case (0...3, 1):
             try key(number).withUnsafeBytes { key in
                 try value.withUnsafeBytes { try handle.put(tables[1], key, $0) }
             }
         case (3, 0):
             try handle.reserve(tables[0], number, count: value.count).copyBytes(from: value)
-        case (3, _):
-            let cursor = try handle.cursor(tables[1])
-            try key(number).withUnsafeBytes { key in
-                try value.withUnsafeBytes { try cursor.put(key, $0) }
-            }
         case (4, 0):
             try handle.delete(tables[0], number)
             model[0][number] = nil

@@ -223,9 +223,6 @@ package final class ColumnFile: Sendable {
     /// Returns the number of used bytes and the maximum; zeros after the file was closed.
     package func size() -> (used: Int, limit: Int) { environment?.size() ?? (0, 0) }
 
-    /// Waits until every commit so far is on the device.
-    package func sync() throws(StorageError) { try lease().environment.sync() }
-
     /// Writes a compact copy of the newest version, even while other processes write.
     ///
     /// The copy has its final name only when it is complete. `isReplacing` allows overwriting another file that is not

@@ -97,18 +97,6 @@ extension KeySet {
         return false
     }
 
-    /// Returns whether every key of this set is in the other.
-    package func isSubset(of other: KeySet) -> Bool {
-        var right = 0
-        for run in runs {
-            right = other.seek(run.first, from: right)
-            guard right < other.runs.count, other.runs[right].first <= run.first,
-                run.last <= other.runs[right].last
-            else { return false }
-        }
-        return true
-    }
-
     /// Returns the first run at or after `start` that ends at or after `raw`.
     ///
     /// Exponential search makes short steps cheap and long ones logarithmic.

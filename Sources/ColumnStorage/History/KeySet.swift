@@ -3,8 +3,8 @@
 /// Change sets consist of key sets: a commit mostly changes a few single keys or a few long runs, and both take little
 /// space. Keys are the raw values of ``ObjectKey``, in `0 ..< Int64.max`.
 ///
-/// Every run stores the number of keys before it, so ``rank(of:)``, ``subscript(_:)`` and ``contains(_:)`` take
-/// logarithmic time in the number of runs, and ``count`` is one addition. Adding a greatest key takes constant time;
+/// Every run stores the number of keys before it, so ``count`` is one addition; ``contains(_:)`` takes
+/// logarithmic time in the number of runs. Adding a greatest key takes constant time;
 /// adding one in the middle moves the runs after it, so a caller with unordered keys should use ``init(unordered:)``,
 /// which sorts once.
 package struct KeySet: Sendable, Hashable {
@@ -76,28 +76,6 @@ package struct KeySet: Sendable, Hashable {
         return index < runs.count && runs[index].first <= key.rawValue
     }
 
-    /// Returns the number of keys in the set that are smaller than `key`, which need not be in the set.
-    @inlinable
-    package func rank(of key: ObjectKey) -> Int {
-        let index = runIndex(endingAtOrAfter: key.rawValue)
-        guard index < runs.count else { return count }
-        let run = runs[index]
-        return run.before &+ Int(Swift.max(0, key.rawValue &- run.first))
-    }
-
-    /// Returns the key at a position in ascending order; the position must be in `0 ..< count`.
-    package subscript(_ position: Int) -> ObjectKey {
-        precondition(position >= 0 && position < count, "position outside of the key set")
-        var low = 0
-        var length = runs.count
-        while length > 1 {
-            let half = length / 2
-            if runs[low + half].before <= position { low += half }
-            length -= half
-        }
-        return ObjectKey(rawValue: runs[low].first + Int64(position - runs[low].before))
-    }
-
     /// Adds a key.
     ///
     /// Takes constant time if the key is greater than all others.
@@ -113,25 +91,6 @@ package struct KeySet: Sendable, Hashable {
     /// Adds all keys of a range of raw values.
     package mutating func insert(rawRange: ClosedRange<Int64>) {
         insertRange(first: rawRange.lowerBound, last: rawRange.upperBound)
-    }
-
-    /// Removes a key, if the set contains it.
-    package mutating func remove(_ key: ObjectKey) {
-        let raw = key.rawValue
-        let index = runIndex(endingAtOrAfter: raw)
-        guard index < runs.count, runs[index].first <= raw else { return }
-        let run = runs[index]
-        if run.first == run.last {
-            runs.remove(at: index)
-        } else if raw == run.first {
-            runs[index].first += 1
-        } else if raw == run.last {
-            runs[index].last -= 1
-        } else {
-            runs[index].last = raw - 1
-            runs.insert(Run(first: raw + 1, last: run.last, before: 0), at: index + 1)
-        }
-        recount(from: index)
     }
 
     /// Adds the keys of one cluster: bit `i` of `bits` represents the key `base + i`.

@@ -16,7 +16,6 @@ final class ChangeRecorder: @unchecked Sendable {
     enum Change: UInt8 {
         case put = 1
         case delete = 2
-        case drop = 3
     }
 
     static let headSize = 8
@@ -94,10 +93,6 @@ final class ChangeRecorder: @unchecked Sendable {
 
     func delete(_ table: UInt32, _ key: UnsafeRawBufferPointer) {
         _ = add(.delete, table: table, key: key, count: 0)
-    }
-
-    func drop(_ table: UInt32) {
-        _ = add(.drop, table: table, key: UnsafeRawBufferPointer(start: nil, count: 0), count: 0)
     }
 
     /// Adds a change, and returns the memory for its value; nil if the record would be too large.

@@ -30,7 +30,7 @@ extension RedoLog {
     private func moveOnSlowly(_ newest: UInt64, _ usualLag: UInt64) throws(StorageError) {
         collect()
         guard let pin, let file else { return }
-        let now = Platform.monotonicNanoseconds()
+        let now = MonotonicClock.nanoseconds
         if now &- nameChecked >= Self.nameCheckPause {
             nameChecked = now
             guard file.isInPlace else { return try replaceLog(newest) }
@@ -235,14 +235,6 @@ extension RedoLog {
     }
 
     // MARK: Ending a log
-
-    /// Waits until every commit so far is on the device; called without the write lock.
-    func sync() throws(StorageError) {
-        var begun: OpaquePointer?
-        try check(mdb_txn_begin(environment, nil, 0, &begun), "mdb_txn_begin", dataPath)
-        defer { mdb_txn_abort(begun) }
-        try finish()
-    }
 
     /// Returns the versions that processes pin only for the log, without reading them.
     func pinnedVersions() -> Set<ForeignReader> {
@@ -453,7 +445,7 @@ final class Checkpointer: @unchecked Sendable {
                 continue
             }
             if isStopping { break }
-            let now = Platform.monotonicNanoseconds()
+            let now = MonotonicClock.nanoseconds
             if isWatching, now &- looked >= UInt64(Self.round) {
                 looked = now
                 let present = log?.commits.load(ordering: .relaxed) ?? 0

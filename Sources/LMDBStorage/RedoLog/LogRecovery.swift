@@ -343,8 +343,6 @@ struct LogReplay {
             case .delete:
                 let code = mdb_del(transaction, table, &key, nil)
                 if code != MDB_NOTFOUND { try check(code, "mdb_del", path) }
-            case .drop:
-                try check(mdb_drop(transaction, table, 0), "mdb_drop", path)
             }
         }
     }

@@ -1,5 +1,6 @@
 import CLMDB
 import Synchronization
+import SystemCalls
 
 #if canImport(Glibc)
     import Glibc
@@ -436,7 +437,7 @@ struct CommitPace {
 
     /// Counts a commit that begins, and returns whether enough commits have followed one another closely.
     mutating func isSustained() -> Bool {
-        let now = Platform.monotonicNanoseconds()
+        let now = MonotonicClock.nanoseconds
         count = now &- last < Self.gap ? count + 1 : 1
         last = now
         return count > threshold

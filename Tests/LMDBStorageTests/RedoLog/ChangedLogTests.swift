@@ -1,5 +1,6 @@
 import Glibc
 import Synchronization
+import SystemCalls
 import Testing
 
 @testable import LMDBStorage
@@ -26,7 +27,7 @@ extension LogTests {
         init() throws { try #require(mkdir(folder, 0o700) == 0) }
 
         private func remove() {
-            for name in Platform.names(in: folder) where name != "." && name != ".." {
+            for name in (ProcessServices.names(in: folder) ?? []) {
                 unlink("\(folder)/\(name)")
                 rmdir("\(folder)/\(name)")
             }
@@ -109,13 +110,14 @@ extension LogTests {
                         before: { [self] descriptor in
                             guard descriptor == data else { return true }
                             let image = FileImage(path)
-                            state.withLock { $0.pending[Platform.currentThread] = image }
+                            state.withLock { $0.pending[ThreadIdentity.current.number] = image }
                             return true
                         },
                         after: { [self] descriptor in
                             guard descriptor == data else { return }
                             state.withLock {
-                                let image = $0.pending.removeValue(forKey: Platform.currentThread)
+                                let image = $0.pending.removeValue(
+                                    forKey: ThreadIdentity.current.number)
                                 if let image { $0.flushed = image }
                             }
                         })
@@ -179,14 +181,14 @@ extension LogTests {
             for key in UInt64(1)...3 { try commit(lease, key, .async) }
             let older = FileImage(log)
             // The older copy does not have the header of the newest checkpoint.
-            try lease.environment.sync()
+            #expect(lease.environment.log?.finishIfUnused() == true)
             for key in UInt64(4)...9 { try commit(lease, key, .async) }
             let id = marker.id
             try #require(id != 0)
             apply(change, older: older)
-            let deadline = Platform.monotonicNanoseconds() + 60_000_000_000
+            let deadline = MonotonicClock.nanoseconds + 60_000_000_000
             var key: UInt64 = 9
-            while marker.id == id, Platform.monotonicNanoseconds() < deadline {
+            while marker.id == id, MonotonicClock.nanoseconds < deadline {
                 key += 1
                 try commit(lease, key, .async)
             }

@@ -1,5 +1,6 @@
 import Glibc
 import Synchronization
+import SystemCalls
 import TestThreads
 import Testing
 
@@ -92,18 +93,18 @@ extension LogTests {
             let data = FileImage(path)
             let log = FileImage(path + "-log")
             let before = FlushProbe.installed.withLock { $0 }
-            let this = Platform.currentThread
+            let this = ThreadIdentity.current.number
             FlushProbe.installed.withLock {
                 $0 = FlushProbe(
                     before: { descriptor in
-                        guard Platform.currentThread == this else {
+                        guard ThreadIdentity.current.number == this else {
                             return before?.before(descriptor) ?? true
                         }
                         return count.withLock {
                             $0 += 1
                             return $0 <= last
                         }
-                    }, after: { if Platform.currentThread != this { before?.after($0) } })
+                    }, after: { if ThreadIdentity.current.number != this { before?.after($0) } })
             }
             _ = try? LogRecovery.prepare(path, isWritable: true)
             FlushProbe.installed.withLock { $0 = before }

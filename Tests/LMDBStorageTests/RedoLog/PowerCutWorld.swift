@@ -1,5 +1,6 @@
 import Glibc
 import Synchronization
+import SystemCalls
 import Testing
 
 @testable import LMDBStorage
@@ -71,7 +72,7 @@ final class PowerCutWorld: Sendable {
                     guard let isLog = isLog(descriptor) else { return true }
                     state.withLock {
                         $0.device.look(path)
-                        $0.pending[Platform.currentThread] = (
+                        $0.pending[ThreadIdentity.current.number] = (
                             FileImage(isLog ? path + "-log" : path), $0.device.tick()
                         )
                     }
@@ -82,7 +83,7 @@ final class PowerCutWorld: Sendable {
                     state.withLock {
                         guard
                             let (image, time) = $0.pending.removeValue(
-                                forKey: Platform.currentThread)
+                                forKey: ThreadIdentity.current.number)
                         else { return }
                         if isLog {
                             $0.device.flushLog(image, time)
@@ -172,11 +173,11 @@ final class PowerCutWorld: Sendable {
                 if try name.withUnsafeBytes({ try cursor.set($0) }) != nil { try cursor.delete() }
                 content.names[name] = nil
             case 82..<92:
-                let cursor = try handle.cursor(tables[2])
-                try value.withUnsafeBytes { try cursor.put(number, $0) }
+                try value.withUnsafeBytes { try handle.put(tables[2], number, $0) }
                 content.scratch[number] = value
             case 92..<97:
-                try handle.drop(tables[2])
+                let cursor = try handle.cursor(tables[2])
+                while try cursor.first() != nil { try cursor.delete() }
                 content.scratch = [:]
             default:
                 // More changes than fit into a record.

@@ -165,4 +165,26 @@ import Testing
             #expect(try work.results(stop: StopFlag()) {} == (0..<20).map { $0 * $0 })
         }
     }
+
+    @Test func `the number of threads follows the set of processors and the limits of all groups`()
+    {
+        #expect(
+            ProcessorCount.inSet(status: "Name:\tx\nCpus_allowed:\t3,0000f001\nMems:\t1\n") == 7)
+        #expect(ProcessorCount.inSet(status: "Name:\tx\n") == nil)
+        let groups = "1:name=systemd:/x\n0::/a/b\n"
+        func quota(_ files: [String: String]) -> Int? {
+            ProcessorCount.quota(groups: groups) { files[$0] }
+        }
+        let root = "/sys/fs/cgroup"
+        #expect(quota([:]) == nil)
+        #expect(quota([root + "/a/b/cpu.max": "max 100000\n"]) == nil)
+        #expect(quota([root + "/a/b/cpu.max": "250000 100000\n"]) == 3)
+        #expect(
+            quota([root + "/a/b/cpu.max": "400000 100000\n", root + "/a/cpu.max": "50000 100000\n"])
+                == 1)
+        #expect(quota([root + "/cpu.max": "200000 100000\n"]) == 2)
+        #expect(ProcessorCount.quota(groups: nil) { _ in nil } == nil)
+        #expect(
+            ProcessorCount.quota(groups: "0::/\n") { $0 == root + "/cpu.max" ? "1 1" : nil } == 1)
+    }
 }
