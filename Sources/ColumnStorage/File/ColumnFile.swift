@@ -341,3 +341,96 @@ extension FileOptions {
             writesThroughMap: durability == .memory)
     }
 }
+
+extension ColumnFile {
+    /// Returns a snapshot of the file's data at an older version, in a separate file without a path.
+    ///
+    /// The file exists as long as the snapshot. Later versions are reverted one after the other in the copy, so the
+    /// original keeps no pages for it. Returns nil if one of them does not keep its old values, or has changed the
+    /// schema; `definitions` are the current schema. Copies the file's used pages and reverts the changes of the
+    /// versions. Throws `diskFull`, `damaged`, `closed`.
+    package func copy(
+        asOf version: UInt64, _ definitions: [TableDefinition]
+    ) throws(StorageError) -> Snapshot? {
+        let live = try lease().environment
+        let size = live.size().used
+        let file = try AnonymousFile(size: size)
+        try live.copyCompacted(to: file, versions: FileTables.versions)
+        var options = FileOptions(
+            durability: .memory, mapSize: 2 * size + 1 << 28, maxReaders: 64)
+        options.keepsHistory = false
+        let copy = try ColumnFile.open(
+            file, named: "version \(version) of \(self.path)", options: options)
+        let snapshot = try Snapshot(copy)
+        try snapshot.configure(definitions)
+        let newest = snapshot.version
+        for reversed in stride(from: newest, to: version, by: -1) {
+            guard let entry = try snapshot.historyEntry(reversed), !entry.changes.schemaChanged,
+                entry.keepsOldValues || entry.changes.isEmpty
+            else { return nil }
+            if entry.changes.isEmpty { continue }
+            _ = try snapshot.beginWrite()
+            guard let write = snapshot.write else { break }
+            do throws(StorageError) {
+                try write.revert(version: reversed)
+            } catch {
+                snapshot.cancelWrite()
+                throw error
+            }
+            try snapshot.commit()
+        }
+        return try snapshot.frozen()
+    }
+}
+
+/// The in-memory files of this process by name.
+enum InMemoryFiles {
+    /// An open file, which exists as long as a handle of it.
+    private struct Known: Sendable {
+        weak let environment: Environment?
+        let identity: EnvironmentRegistry.Identity
+        let options: FileOptions
+
+        var share: EnvironmentLease? {
+            environment.flatMap { EnvironmentRegistry.share($0, identity) }
+        }
+    }
+
+    private static let files = Mutex<[String: Known]>([:])
+
+    /// The address space of one file, which is its maximum size.
+    ///
+    /// A process has address space for about a thousand files.
+    private static let largest = min(64 << 30, EnvironmentOptions.usualMapSize)
+    private static let least = 1 << 30
+
+    /// The default size, which is the memory of the machine.
+    private static var usualSize: Int {
+        let pages = sysconf(Int32(_SC_PHYS_PAGES))
+        return max(least, min(largest, pages * sysconf(Int32(_SC_PAGESIZE))))
+    }
+
+    static func open(
+        _ name: String, _ historyLimit: Int, _ size: Int?
+    ) throws(StorageError) -> ColumnFile {
+        let result = files.withLock { files -> Result<ColumnFile, StorageError> in
+            do throws(StorageError) {
+                if let known = files[name], let lease = known.share {
+                    return .success(
+                        try ColumnFile.shareInMemory(name, known.options, lease))
+                }
+                files = files.filter { $0.value.environment != nil }
+                let options = FileOptions(
+                    durability: .memory, mapSize: size ?? usualSize, historyLimit: historyLimit)
+                let file = try ColumnFile.open(AnonymousFile(), named: name, options: options)
+                let lease = try file.lease()
+                files[name] = Known(
+                    environment: lease.environment, identity: lease.identity, options: options)
+                return .success(file)
+            } catch {
+                return .failure(error)
+            }
+        }
+        return try result.get()
+    }
+}

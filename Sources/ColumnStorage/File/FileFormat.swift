@@ -111,3 +111,175 @@ enum Metadata {
         }
     }
 }
+
+/// The tables of the file's own layout, opened once with the file.
+///
+/// Classes do not have their own tables: LMDB's handles cannot be opened safely while other transactions run, and
+/// beginning a transaction would take longer with more classes. Instead, leaves and index blocks are spread over a
+/// fixed number of tables by table id (so that filling one class is a pure append as long as there are few classes),
+/// and every key begins with the table id. All names fit on one page of LMDB's directory.
+package struct FileTables: Sendable {
+    /// The number of LMDB tables for leaves, and for index blocks.
+    package static let shards = 24
+
+    /// Small named blobs: the file's format and the schema.
+    package let meta: Table
+    /// The change sets, one for each version.
+    package let history: Table
+    /// The newest rows in row format, and the heads of tables.
+    package let tail: Table
+    /// Chunks of lists, of sets and of the values of maps; keys are bytes.
+    package let lists: Table
+    /// Chunks of map keys; keys are bytes.
+    package let mapKeys: Table
+    /// Long values; keys are bytes.
+    package let values: Table
+    private let leafShards: [Table]
+    private let indexShards: [Table]
+
+    /// Returns the table to which a node of the delta buffer belongs.
+    subscript(home: DeltaBuffer.Home) -> Table {
+        switch home {
+        case .history: history
+        case .tail: tail
+        }
+    }
+
+    /// Returns the LMDB table with the leaves of a table; its keys are table (16 bits) | cluster (32) | column + 1
+    /// (16).
+    package func leaves(of table: TableID) -> Table { leafShards[Self.shard(of: table)] }
+
+    /// Returns the LMDB table with the index blocks of a table; its keys are bytes and begin with the table's id.
+    package func indexes(of table: TableID) -> Table { indexShards[Self.shard(of: table)] }
+
+    package static func shard(of table: TableID) -> Int { Int(table.rawValue) % shards }
+
+    /// The LMDB table whose greatest key is the newest version.
+    static let history = TableName("history", .integers)
+
+    /// The location of the number of the newest version in a file.
+    static let versions = VersionLocation(table: history, name: "\(DeltaBuffer.name)") { bytes in
+        var newest: UInt64?
+        DeltaBuffer(bytes)?.forEach { home, key, _ in
+            if home == .history { newest = max(newest ?? 0, key) }
+        }
+        return newest
+    }
+
+    /// The index of ``meta`` among the names.
+    static let metaIndex = 0
+
+    static var names: [TableName] {
+        [
+            TableName("meta", .bytes), history,
+            TableName("tail", .integers), TableName("lists", .bytes), TableName("values", .bytes),
+            TableName("keys", .bytes),
+        ] + (0..<shards).map { TableName("t\($0)", .integers) }
+            + (0..<shards).map { TableName("i\($0)", .bytes) }
+    }
+
+    init(_ environment: Environment) {
+        let tables = environment.tables
+        meta = tables[0]
+        history = tables[1]
+        tail = tables[2]
+        lists = tables[3]
+        values = tables[4]
+        mapKeys = tables[5]
+        leafShards = Array(tables[6..<6 + Self.shards])
+        indexShards = Array(tables[6 + Self.shards..<6 + 2 * Self.shards])
+    }
+}
+
+/// The newest nodes of the history and of the tails, in one node next to the names of the tables.
+///
+/// Every commit writes the page of the names anyway. With the history entry and the tail rows on this page, a commit of
+/// one row changes no page of their tables. When the page is full, all rows move to their tables together. A node in
+/// the buffer replaces the one with the same key in its table.
+///
+///     u8   the node's table
+///     u64  the node's key
+///     u16  the node's size, then its bytes; and so on for the next node
+struct DeltaBuffer {
+    /// The table that a node belongs to.
+    enum Home: UInt8 {
+        case history = 1
+        case tail = 2
+    }
+
+    static let name: StaticString = "recent"
+    /// The maximum size of all nodes in bytes, which fits on the page with the names.
+    static let limit = 696
+    static let headSize = 11
+
+    let bytes: UnsafeRawBufferPointer
+
+    static var none: DeltaBuffer {
+        DeltaBuffer(unchecked: UnsafeRawBufferPointer(start: nil, count: 0))
+    }
+
+    /// Creates a buffer of bytes that were validated before.
+    init(unchecked bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
+
+    /// Creates a buffer of bytes; nil if they are not valid.
+    init?(_ bytes: UnsafeRawBufferPointer) {
+        var offset = 0
+        while offset < bytes.count {
+            guard offset + Self.headSize <= bytes.count, Home(rawValue: bytes[offset]) != nil
+            else { return nil }
+            offset += Self.headSize + Self.size(bytes, offset)
+        }
+        guard offset == bytes.count else { return nil }
+        self.bytes = bytes
+    }
+
+    /// Reads the buffer of a transaction; it is empty if none was stored yet.
+    static func read(_ transaction: TransactionHandle) throws(StorageError) -> DeltaBuffer {
+        let key = UnsafeRawBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount)
+        guard let bytes = try transaction.get(.names, key) else { return .none }
+        guard let nodes = DeltaBuffer(bytes) else {
+            throw StorageError(.damaged, call: "reading recent nodes", file: transaction.file)
+        }
+        return nodes
+    }
+
+    @inline(__always)
+    static func key(_ bytes: UnsafeRawBufferPointer, _ offset: Int) -> UInt64 {
+        bytes.loadUnaligned(fromByteOffset: offset + 1, as: UInt64.self)
+    }
+
+    @inline(__always)
+    static func size(_ bytes: UnsafeRawBufferPointer, _ offset: Int) -> Int {
+        Int(bytes.loadUnaligned(fromByteOffset: offset + 9, as: UInt16.self))
+    }
+
+    /// Returns the offset of a node; nil if the buffer does not have it.
+    func offset(_ home: Home, _ key: UInt64) -> Int? {
+        var offset = 0
+        while offset < bytes.count {
+            if bytes[offset] == home.rawValue && Self.key(bytes, offset) == key { return offset }
+            offset += Self.headSize + Self.size(bytes, offset)
+        }
+        return nil
+    }
+
+    func find(_ home: Home, _ key: UInt64) -> UnsafeRawBufferPointer? {
+        offset(home, key).map(node)
+    }
+
+    private func node(at offset: Int) -> UnsafeRawBufferPointer {
+        let start = offset + Self.headSize
+        return UnsafeRawBufferPointer(rebasing: bytes[start..<start + Self.size(bytes, offset)])
+    }
+
+    func forEach<Failure: Error>(
+        _ body: (Home, UInt64, UnsafeRawBufferPointer) throws(Failure) -> Void
+    ) throws(Failure) {
+        var offset = 0
+        while offset < bytes.count {
+            // because: the initializer has validated the homes.
+            try body(Home(rawValue: bytes[offset])!, Self.key(bytes, offset), node(at: offset))
+            offset += Self.headSize + Self.size(bytes, offset)
+        }
+    }
+}

@@ -1,4 +1,5 @@
 import LMDBStorage
+import Synchronization
 
 /// The change sets of the newest versions, with one entry for each version in the file's `history` table or in the
 /// delta buffer.
@@ -191,5 +192,136 @@ package enum HistoryLog {
         } catch {
             throw StorageError(.damaged, call: "reading \(error.what)", file: transaction.file)
         }
+    }
+}
+
+/// The identity of a commit: all copies of a store that contain the commit have the same one, and no other commit has it.
+///
+/// It is a hash of the identity before it, of the commit's entry in the history, and of a number
+/// that no other commit has: a process begins with a random one and counts. The commit of a follower has the identity of
+/// the publisher's commit. Two files that have an identity in common have the same data at that commit.
+package struct CommitIdentity: Hashable, Sendable {
+    private let high: UInt64
+    private let low: UInt64
+
+    static let size = 16
+    private static let seed = Atomic<UInt64>(.random(in: 0 ... .max))
+
+    /// Reads an identity.
+    @inline(__always)
+    init(at place: UnsafeRawPointer) {
+        high = place.loadUnaligned(as: UInt64.self)
+        low = place.loadUnaligned(fromByteOffset: 8, as: UInt64.self)
+    }
+
+    /// Creates the identity of a new commit with this entry, which contains the identity before it.
+    init(of entry: UnsafeRawBufferPointer) {
+        (high, low) = ValueSeal.hash128(
+            entry, seed: Self.seed.wrappingAdd(1, ordering: .relaxed).newValue)
+    }
+
+    /// Returns an identity for a commit whose entry is not known yet.
+    package static func random() -> CommitIdentity {
+        var generator = SystemRandomNumberGenerator()
+        let words = [generator.next(), generator.next()]
+        return words.withUnsafeBytes { CommitIdentity(at: $0.baseAddress!) }
+    }
+
+    /// Whether this is the value for no identity.
+    var isZero: Bool { high == 0 && low == 0 }
+
+    /// Appends the identity, or zeros for none.
+    static func append(_ identity: CommitIdentity?, to writer: inout ByteWriter) {
+        writer.word(identity?.high ?? 0)
+        writer.word(identity?.low ?? 0)
+    }
+
+    func replace(in writer: inout ByteWriter, at position: Int) {
+        writer.replace(at: position, word: high, bytes: 8)
+        writer.replace(at: position + 8, word: low, bytes: 8)
+    }
+}
+
+extension CommitIdentity: LosslessStringConvertible {
+    /// The 32 hexadecimal digits.
+    package var description: String {
+        [high, low].map { word in
+            let digits = String(word, radix: 16)
+            return String(repeating: "0", count: 16 - digits.count) + digits
+        }.joined()
+    }
+
+    package init?(_ description: String) {
+        guard description.utf8.count == 32, let high = UInt64(description.prefix(16), radix: 16),
+            let low = UInt64(description.suffix(16), radix: 16)
+        else { return nil }
+        self.high = high
+        self.low = low
+    }
+}
+
+// Access to single versions of the history.
+extension Snapshot {
+    /// Returns the oldest version in the history; nil if the history is empty.
+    ///
+    /// All later versions have an entry too. Takes a search.
+    package func oldestEntry() throws(StorageError) -> UInt64? {
+        guard let reader = source.reader else {
+            throw StorageError(.closed, call: "reading the history", file: file.path)
+        }
+        do {
+            let cursor = try reader.handle.cursor(file.tables.history)
+            if let first = try cursor.first() { return first.integerKey }
+        }
+        var oldest: UInt64?
+        try source.recent.forEach { home, version, _ in
+            if home == .history { oldest = Swift.min(oldest ?? version, version) }
+        }
+        return oldest
+    }
+
+    /// Returns the history's record of a version up to that of this snapshot; nil if it is no longer kept.
+    ///
+    /// Takes time in proportion to the changes, not to the replaced values. Throws `damaged`, `closed`.
+    package func historyEntry(_ version: UInt64) throws(StorageError) -> HistoryEntry? {
+        guard var reader = try entryReader(version) else { return nil }
+        do throws(DamagedEncoding) {
+            let changes = try ChangeSet(from: &reader)
+            let trailer = try HistoryTrailer(from: &reader)
+            return HistoryEntry(
+                changes: changes, restoration: trailer.restoration,
+                keepsOldValues: trailer.hasOldValues, author: trailer.author)
+        } catch {
+            throw StorageError(.damaged, call: "reading \(error.what)", file: file.path)
+        }
+    }
+
+    /// Returns the identity of the commit of a version up to that of this snapshot; nil if it is no longer kept, or was
+    /// committed by a build without identities.
+    package func identity(of version: UInt64) throws(StorageError) -> CommitIdentity? {
+        try source.historyEntry(version).flatMap(HistoryLog.identity)
+    }
+
+    /// Calls `body` with the identities of the commits up to the version of this snapshot, the newest first, until it
+    /// returns false.
+    ///
+    /// In the file of a publisher, they reach back further than the history.
+    package func forEachIdentity(
+        _ body: (_ version: UInt64, CommitIdentity) -> Bool
+    ) throws(StorageError) {
+        guard let reader = source.reader else { return }
+        var version = version
+        while let entry = try source.historyEntry(version) {
+            if let identity = HistoryLog.identity(entry), !body(version, identity) { return }
+            version -= 1
+        }
+        try IdentityArchive(reader.handle, file.tables.meta).forEach(before: version + 1, body)
+    }
+
+    /// Returns a reader of an entry after its shards; nil if there is no entry.
+    func entryReader(_ version: UInt64) throws(StorageError) -> ByteReader? {
+        guard let entry = try source.historyEntry(version), let bytes = HistoryLog.changeSet(entry)
+        else { return nil }
+        return ByteReader(bytes, of: "an entry of the history")
     }
 }

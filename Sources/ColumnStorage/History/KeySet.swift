@@ -219,3 +219,167 @@ extension KeySet: ExpressibleByArrayLiteral {
         self.init(unordered: elements)
     }
 }
+
+/// Union, difference and intersection in one pass over the runs of both sets or, if one set is much smaller, with a
+/// binary search in the larger set for each run of the smaller one.
+extension KeySet {
+    /// Adds all keys of another set.
+    package mutating func formUnion(_ other: KeySet) {
+        if other.runs.isEmpty { return }
+        if runs.isEmpty {
+            self = other
+            return
+        }
+        if other.runs.count < 4 {
+            for run in other.runs { insertRange(first: run.first, last: run.last) }
+            return
+        }
+        self = union(other)
+    }
+
+    /// Returns the keys that are in this set, the other, or both.
+    package func union(_ other: KeySet) -> KeySet {
+        if runs.isEmpty { return other }
+        if other.runs.isEmpty { return self }
+        var result = KeySet()
+        result.runs.reserveCapacity(runs.count + other.runs.count)
+        var left = 0
+        var right = 0
+        while left < runs.count || right < other.runs.count {
+            let takeLeft =
+                right == other.runs.count
+                || (left < runs.count && runs[left].first <= other.runs[right].first)
+            let run = takeLeft ? runs[left] : other.runs[right]
+            if takeLeft { left += 1 } else { right += 1 }
+            result.append(first: run.first, last: run.last)
+        }
+        return result
+    }
+
+    /// Removes all keys of another set.
+    package mutating func subtract(_ other: KeySet) {
+        if runs.isEmpty || other.runs.isEmpty || !intersects(other) { return }
+        self = subtracting(other)
+    }
+
+    /// Returns the keys of this set that the other does not have.
+    package func subtracting(_ other: KeySet) -> KeySet {
+        if runs.isEmpty || other.runs.isEmpty { return self }
+        var result = KeySet()
+        var right = 0
+        for run in runs {
+            var first = run.first
+            right = other.seek(run.first, from: right)
+            while right < other.runs.count, other.runs[right].first <= run.last {
+                let cut = other.runs[right]
+                if cut.first > first { result.append(first: first, last: cut.first - 1) }
+                first = cut.last + 1
+                if cut.last >= run.last { break }
+                right += 1
+            }
+            if first <= run.last { result.append(first: first, last: run.last) }
+        }
+        return result
+    }
+
+    /// Returns the keys that are in both sets.
+    package func intersection(_ other: KeySet) -> KeySet {
+        if runs.count > other.runs.count { return other.intersection(self) }
+        var result = KeySet()
+        var right = 0
+        for run in runs {
+            right = other.seek(run.first, from: right)
+            while right < other.runs.count, other.runs[right].first <= run.last {
+                let common = other.runs[right]
+                result.append(
+                    first: Swift.max(run.first, common.first),
+                    last: Swift.min(run.last, common.last))
+                if common.last >= run.last { break }
+                right += 1
+            }
+            if right == other.runs.count { break }
+        }
+        return result
+    }
+
+    /// Keeps only the keys that the other set has too.
+    package mutating func formIntersection(_ other: KeySet) {
+        self = intersection(other)
+    }
+
+    /// Returns whether the sets have a key in common, without building a set.
+    package func intersects(_ other: KeySet) -> Bool {
+        if runs.count > other.runs.count { return other.intersects(self) }
+        var right = 0
+        for run in runs {
+            right = other.seek(run.first, from: right)
+            if right == other.runs.count { return false }
+            if other.runs[right].first <= run.last { return true }
+        }
+        return false
+    }
+
+    /// Returns the first run at or after `start` that ends at or after `raw`.
+    ///
+    /// Exponential search makes short steps cheap and long ones logarithmic.
+    private func seek(_ raw: Int64, from start: Int) -> Int {
+        var step = 1
+        var low = start
+        while low + step < runs.count, runs[low + step].last < raw {
+            low += step
+            step *= 2
+        }
+        if low < runs.count, runs[low].last >= raw { return low }
+        var high = Swift.min(low + step, runs.count)
+        low = Swift.min(low + 1, high)
+        while low < high {
+            let middle = (low + high) / 2
+            if runs[middle].last < raw { low = middle + 1 } else { high = middle }
+        }
+        return low
+    }
+}
+
+/// The stored form: `number of runs * 2 + (1 if a run is longer than one key)`, then for every run its distance from
+/// the previous one and, if any run is longer than one key, its length; all as base-128 numbers.
+///
+/// Scattered keys take a byte or two each.
+extension KeySet {
+    func encode(into writer: inout ByteWriter) {
+        let allSingle = count == runs.count
+        writer.number(UInt64(runs.count) << 1 | (allSingle ? 0 : 1))
+        var expected: Int64 = 0
+        for run in runs {
+            writer.number(UInt64(run.first - expected))
+            if !allSingle { writer.number(UInt64(run.last - run.first)) }
+            // The key right after a run cannot begin the next one.
+            expected = run.last + 2
+        }
+    }
+
+    init(from reader: inout ByteReader) throws(DamagedEncoding) {
+        self.init()
+        let header = try reader.number()
+        let allSingle = header & 1 == 0
+        guard header >> 1 <= UInt64(reader.remaining) else { throw reader.damaged }
+        let count = Int(header >> 1)
+        runs.reserveCapacity(count)
+        // The largest key that leaves space for the distance to the next run.
+        let bound = UInt64(Int64.max) - 2
+        var expected: UInt64 = 0
+        var total = 0
+        for _ in 0..<count {
+            let distance = try reader.number()
+            guard distance <= bound, expected + distance <= bound else { throw reader.damaged }
+            let first = expected + distance
+            var length: UInt64 = 0
+            if !allSingle {
+                length = try reader.number()
+                guard length <= bound, first + length <= bound else { throw reader.damaged }
+            }
+            runs.append(Run(first: Int64(first), last: Int64(first + length), before: total))
+            total += Int(length) + 1
+            expected = first + length + 2
+        }
+    }
+}

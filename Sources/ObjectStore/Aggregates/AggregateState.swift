@@ -1,4 +1,5 @@
 import ColumnStorage
+import Decimals
 import MemoryAccounts
 
 /// An aggregate whose value changed: that of all objects, or of one group.
@@ -170,6 +171,231 @@ struct AggregateState {
             throw StoreError(
                 .unknownProperty,
                 "the observed property '\(elements.name).\(rule.text ?? "")' has another type")
+        }
+    }
+}
+
+/// The least or the greatest values of a collection, and how often each occurs.
+///
+/// The reserve contains at most ``limit`` distinct values; when it is full, worse values are dropped. If removals empty
+/// the reserve, ``isExhausted`` is true, and the owner must add all values again. Adding or removing a value takes a
+/// binary search in the reserve.
+struct ExtremeValues {
+    private struct Entry {
+        let value: Scalar
+        var count: Int
+    }
+
+    private var entries: [Entry] = []
+    /// Whether the reserve has every value of the collection.
+    private var isComplete = true
+    private let isMinimum: Bool
+
+    /// The maximum number of distinct values in the reserve.
+    static let limit = 1_024
+
+    init(isMinimum: Bool) { self.isMinimum = isMinimum }
+
+    /// The best value; nil if there is none or the reserve is exhausted.
+    var best: Scalar? { entries.first?.value }
+
+    /// Whether there are values, but none in the reserve.
+    var isExhausted: Bool { entries.isEmpty && !isComplete }
+
+    private func precedes(_ left: Scalar, _ right: Scalar) -> Bool {
+        let order = Scalar.order(left, right) ?? 0
+        return isMinimum ? order < 0 : order > 0
+    }
+
+    /// Returns the first position in the reserve whose value is not better than the given value.
+    private func position(of value: Scalar) -> Int {
+        var low = 0
+        var high = entries.count
+        while low < high {
+            let middle = (low + high) / 2
+            if precedes(entries[middle].value, value) { low = middle + 1 } else { high = middle }
+        }
+        return low
+    }
+
+    /// Adds a value.
+    mutating func add(_ value: Scalar) {
+        if !isComplete, let last = entries.last, precedes(last.value, value) { return }
+        let position = position(of: value)
+        if position < entries.count, !precedes(value, entries[position].value) {
+            entries[position].count += 1
+            return
+        }
+        guard position < entries.count || isComplete else { return }
+        entries.insert(Entry(value: value, count: 1), at: position)
+        if entries.count > Self.limit {
+            entries.removeLast()
+            isComplete = false
+        }
+    }
+
+    /// Removes a value that was added.
+    mutating func remove(_ value: Scalar) {
+        let position = position(of: value)
+        guard position < entries.count, !precedes(value, entries[position].value) else { return }
+        entries[position].count -= 1
+        if entries[position].count == 0 { entries.remove(at: position) }
+    }
+}
+
+/// The total of numbers of all types.
+///
+/// All sums and averages are computed by this type: of scans, lists, groups, predicates and observed aggregates. The
+/// numbers are added without rounding, so that the result depends neither on their order nor on removed numbers.
+struct NumberTotal {
+    /// The number of values.
+    private var count = 0
+    /// The total of the ints.
+    ///
+    /// 128 bits are enough for the sum of more ints than a store can contain.
+    private var whole: Int128 = 0
+    /// The total of the floats and doubles, and of decimals that are not finite.
+    private var reals = ExactSum()
+    private var realCount = 0
+    private var decimals = DecimalSum()
+    private var decimalCount = 0
+
+    /// Adds a number, or removes one that was added if `sign` is -1.
+    mutating func change(_ value: Scalar, by sign: Int) {
+        switch value {
+        case .int(let number): whole += Int128(sign) * Int128(number)
+        case .double(let number):
+            realCount += sign
+            reals.change(number, by: sign)
+        case .decimal(let number):
+            decimalCount += sign
+            if number.isFinite {
+                decimals.change(number, by: sign)
+            } else {
+                reals.change(number.double, by: sign)
+            }
+        default: return
+        }
+        count += sign
+    }
+
+    /// Adds all numbers of another total.
+    mutating func add(_ other: NumberTotal) {
+        count += other.count
+        whole += other.whole
+        reals.add(other.reals)
+        realCount += other.realCount
+        decimals.add(other.decimals)
+        decimalCount += other.decimalCount
+    }
+
+    /// Adds the numbers of a column in some rows of a cluster.
+    mutating func add(
+        _ source: ColumnSource, of rows: TableReader, _ cluster: Int, _ bits: ClusterBits
+    ) throws {
+        if source.type == .int {
+            let (sum, added) = try rows.sumInt(source.column, cluster, among: bits)
+            whole += sum
+            count += added
+        } else {
+            let added = try rows.addDoubles(source.column, cluster, among: bits, to: &reals)
+            realCount += added
+            count += added
+        }
+    }
+
+    /// The sum of all numbers.
+    ///
+    /// The sum is a decimal if there are decimals, and otherwise a double if there are floats or doubles. The sum of
+    /// ints is an int if it fits into 64 bits, and otherwise the nearest double.
+    var sum: Scalar {
+        let real = reals.value
+        if decimalCount > 0 {
+            let exact = decimals.value + DecimalValue(wide: whole)
+            return .decimal(real == 0 ? exact : exact + DecimalValue(real))
+        }
+        if realCount > 0 { return .double(Double(whole) + real) }
+        return Int64(exactly: whole).map(Scalar.int) ?? .double(Double(whole))
+    }
+
+    /// The average of the values; `.nothing` for none.
+    var average: Scalar {
+        guard count > 0 else { return .nothing }
+        if case .decimal(let total) = sum {
+            return .decimal(total / DecimalValue(Int64(count)))
+        }
+        return .double((Double(whole) + reals.value) / Double(count))
+    }
+}
+
+/// An aggregate to which values can be added and from which they can be removed.
+///
+/// The result equals that of ``Aggregate`` for the current values. If ``needsRefill`` is true, the caller has to add all
+/// current values to a new aggregate.
+struct RunningAggregate {
+    private let kind: AggregateKind
+    /// Whether values that are not numbers are ignored; true for mixed properties.
+    private let numbersOnly: Bool
+    /// The number of values that are not nil.
+    private var count = 0
+    private var total = NumberTotal()
+    private var extremes: ExtremeValues
+
+    init(_ kind: AggregateKind, numbersOnly: Bool) {
+        self.kind = kind
+        self.numbersOnly = numbersOnly
+        extremes = ExtremeValues(isMinimum: kind == .minimum)
+    }
+
+    /// Whether the result can no longer be computed from this state.
+    var needsRefill: Bool { extremes.isExhausted }
+
+    /// Adds a value.
+    mutating func add(_ value: Scalar) { change(value, by: 1) }
+
+    /// Removes a value that was added.
+    mutating func remove(_ value: Scalar) { change(value, by: -1) }
+
+    private mutating func change(_ value: Scalar, by sign: Int) {
+        switch value {
+        case .null, .nothing: return
+        default: break
+        }
+        if numbersOnly, kind != .count, value.number == nil { return }
+        switch kind {
+        case .count: count += sign
+        case .minimum, .maximum:
+            guard value.isExtremeCandidate else { return }
+            if sign > 0 { extremes.add(value) } else { extremes.remove(value) }
+        case .sum, .average: total.change(value, by: sign)
+        }
+    }
+
+    /// The result, equal to ``Aggregate/result`` for the present values.
+    var result: Scalar {
+        switch kind {
+        case .count: .int(Int64(count))
+        case .minimum, .maximum: extremes.best ?? .nothing
+        case .sum: total.sum
+        case .average: total.average
+        }
+    }
+}
+
+/// The operation of an observed aggregate.
+package enum AggregateKind: String, Sendable, CaseIterable {
+    case count, sum, average
+    case minimum = "min"
+    case maximum = "max"
+
+    /// The operation on values; nil for a count.
+    var operation: AggregateOperation? {
+        switch self {
+        case .count: nil
+        case .sum: .sum
+        case .average: .average
+        case .minimum: .minimum
+        case .maximum: .maximum
         }
     }
 }

@@ -224,3 +224,67 @@ struct ChangedCollection {
     /// The address of a list or map inside a mixed value; nil for the collection of a property.
     var nested: NestedAddress?
 }
+
+/// A report to an observer of an object.
+public struct ObjectChange {
+    /// The kind of change.
+    public enum Kind {
+        /// Properties of the object changed; `properties` lists them in schema order, backlinks last.
+        case change
+        /// The last call: the object was deleted.
+        case deleted
+        /// The object could not be read in a version; the next call reports the changes since the last good one.
+        ///
+        /// If the class was removed, this is the last call.
+        case error(StoreError)
+    }
+
+    /// The kind of change.
+    public let kind: Kind
+    /// The observed object.
+    public let object: ObjectReference
+    /// The changed properties; empty unless the kind is `change`.
+    public let properties: [PropertyChange]
+    /// The version before the change; nil if it is unknown.
+    package var viewBefore: StoreView?
+}
+
+/// One property of an object that changed, with the value before and after.
+///
+/// Values are read on access. A change keeps the previous version readable, and its pages in the file, so release it
+/// soon.
+public struct PropertyChange {
+    /// The property.
+    ///
+    /// For a change of a linked object, it is the link, list or backlinks property that leads to that object.
+    public let property: Property
+    /// The object that has the property.
+    public let object: ObjectReference
+
+    let oldView: StoreView
+    let newView: StoreView
+
+    /// The version after the change, for reading.
+    package var viewAfter: StoreView { newView }
+
+    /// The property's name.
+    public var name: String { property.name }
+
+    /// The value before the change; null for lists and backlinks, which only report that they changed.
+    public var old: Value { get throws { try value(in: oldView) } }
+
+    /// The value after the change; null for lists and backlinks.
+    ///
+    /// Read it while the observer runs: afterward the store may show a later version.
+    public var new: Value { get throws { try value(in: newView) } }
+
+    private func value(in view: StoreView) throws -> Value {
+        // After a change of type the property has another column, and after a rename the column has another name.
+        guard property.isSingle, let classSchema = view.schema.find(table: object.table),
+            let seen = classSchema.property(in: property.column)
+                ?? classSchema.property(named: property.name),
+            seen.isSingle, try view.isPresent(object)
+        else { return .null }
+        return try view.value(seen, of: object.key, in: classSchema)
+    }
+}

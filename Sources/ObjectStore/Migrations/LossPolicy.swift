@@ -1,3 +1,5 @@
+import ColumnStorage
+
 /// The data that a change of the schema may lose.
 package struct LossPolicy: Sendable {
     /// All data may be lost: for `define` with `force`, and for code that has checked the losses itself.
@@ -113,5 +115,118 @@ private struct DeclaredLoss {
         let names = all.filter { !isInBoth || $0.name == className }
             .flatMap { $0.properties.map(\.name) }
         return names.contains(property) ? nil : NearestName.hint(for: property, among: names)
+    }
+}
+
+/// Objects before and after a change of the schema that loses data.
+package struct LossPreview: Sendable {
+    /// An object whose value changes.
+    package struct Row: Sendable {
+        /// The class and the primary key, or the object key.
+        package let object: String
+        /// The value before the change.
+        package let old: Value
+        /// The value after the change; nil if the property is removed.
+        package let new: Value?
+    }
+
+    /// The difference, such as `'Dog.age' would be removed, with its values`.
+    package let difference: String
+    /// The number of objects of the class.
+    package let objects: Int
+    /// The first objects with a value.
+    package let rows: [Row]
+
+    /// The maximum number of objects that are searched for values.
+    private static let scanned = 10_000
+
+    init(_ difference: SchemaDifference, _ migration: Migration, rows limit: Int) throws {
+        self.difference = "\(difference)"
+        let name = difference.className
+        let (before, after) = difference.properties
+        guard let old = before?.name, let walk = try migration.walk(name) else {
+            (objects, rows) = (0, [])
+            return
+        }
+        objects = try walk.oldView.table(walk.oldClass).count
+        var found: [Row] = []
+        var seen = 0
+        while found.count < limit, seen < Self.scanned, let key = try walk.next() {
+            seen += 1
+            let value = try walk.oldObject(key).value(old)
+            if case .null = value { continue }
+            found.append(
+                Row(
+                    object: walk.currentName ?? name, old: value,
+                    new: try after.map { try walk.newObject(key).value($0.name) }))
+        }
+        rows = found
+    }
+}
+
+extension Store {
+    /// Returns the losses that ``redefine(_:migration:)`` would cause, with the first objects of each difference.
+    ///
+    /// Applies the change in a transaction and rolls it back, so the call has the cost and the errors of the change.
+    package func previewLoss(of classes: [ClassSchema], rows: Int) throws -> [LossPreview] {
+        struct RollBack: Error {}
+        var previews: [LossPreview] = []
+        do {
+            try redefine(classes) { migration in
+                for difference in migration.differences where !difference.isAdditive {
+                    previews.append(try LossPreview(difference, migration, rows: rows))
+                }
+                throw RollBack()
+            }
+        } catch is RollBack {}
+        return previews
+    }
+}
+
+/// Values that a change of the schema drops, counted in the stored data.
+struct SchemaLoss {
+    /// The qualified name of the values: `Class.property`, or the name of a class.
+    let qualifiedName: String
+    /// The objects that have such a value, or belong to the class.
+    let found: FoundObjects
+    var count: Int { found.count }
+
+    /// Returns the stored values that the differences drop, without properties that have no values.
+    ///
+    /// `kept` returns the objects of a class that received another value for a property of the new schema.
+    static func losses(
+        _ differences: [SchemaDifference], in view: StoreView,
+        kept: (_ className: String, _ property: String) -> KeySet = { _, _ in KeySet() }
+    ) throws -> [SchemaLoss] {
+        try differences.compactMap { difference -> SchemaLoss? in
+            switch difference.loss {
+            case .objects(let name):
+                try view.schema.find(name).map {
+                    SchemaLoss(
+                        qualifiedName: name, found: try view.objects(of: $0) { _ in true })
+                }
+            case .values(let property, let name, let receiver):
+                try ofProperty(
+                    property, of: name, oldName: differences.oldName(ofClass: name), in: view,
+                    except: receiver.map { kept(name, $0.name) } ?? KeySet())
+            case nil: nil
+            }
+        }.filter { $0.count > 0 }
+    }
+
+    private static func ofProperty(
+        _ property: Property, of name: String, oldName: String, in view: StoreView,
+        except kept: KeySet
+    ) throws -> SchemaLoss? {
+        guard !property.isBacklinks, let classSchema = view.schema.find(oldName) else { return nil }
+        let rows = try view.table(classSchema)
+        // This is the usual end of a migration: every object received its value.
+        if kept.count == rows.count { return nil }
+        let found = try view.objects(of: classSchema) { key in
+            if kept.contains(key) { return false }
+            if !property.isSingle { return try rows.listCount(property.column, key) > 0 }
+            return try !property.isOptional || !rows.isNull(property.column, key)
+        }
+        return SchemaLoss(qualifiedName: "\(name).\(property.name)", found: found)
     }
 }

@@ -128,3 +128,124 @@ struct MigrationCheck {
         return try store.view.objects(of: classSchema) { try rows.isNull(property.column, $0) }
     }
 }
+
+extension Store {
+    /// Copies a sample of the store to another file.
+    ///
+    /// The sample has `count` objects of each class, spread evenly over the class, and all objects that they link to.
+    /// The file also receives the schema, its version and the record of migrations. Takes time proportional to the size
+    /// of the sample. Throws the errors of creating a store and of writing to it.
+    package func copySample(of count: Int, to path: String) throws {
+        let frozen = try frozenView()
+        defer { frozen.close() }
+        try copy(frozen, of: count, schema: view.schema, to: path)
+    }
+
+    /// Copies a version of the store to another file, or only its schema if there is no version.
+    ///
+    /// With `count`, the copy has this number of objects of each class, and all objects that they link to.
+    package func copy(
+        _ version: StoreView?, of count: Int = .max, schema: Schema, to path: String
+    ) throws {
+        try check()
+        var configuration = StoreConfiguration(.file(path))
+        configuration.durability = .memory
+        let copy = try Store(configuration, scheduler: scheduler)
+        defer { copy.close() }
+        let transaction = try copy.beginMigration()
+        defer { transaction.end() }
+        let change = try transaction.change(
+            to: schema.classes.map(\.unplaced), version: schema.version)
+        try change.apply()
+        try change.commit(recording: migrationLog())
+        guard let version else { return }
+        try copy.write {
+            try copy.createCopies(from: version) { copyObject in
+                for classSchema in schema.classes where !classSchema.isEmbedded {
+                    let total = try version.table(classSchema).count
+                    let step = max(1, total / max(count, 1))
+                    var index = 0
+                    var copied = 0
+                    try version.forEachKey(of: classSchema) { key in
+                        defer { index += 1 }
+                        guard index % step == 0, copied < count else { return }
+                        copied += 1
+                        try copyObject(LiveObject(.frozen(version), classSchema, key))
+                    }
+                }
+            }
+        }
+    }
+}
+
+extension ClassSchema {
+    /// The class as a schema declares it, without its table and column numbers.
+    package var unplaced: ClassSchema {
+        ClassSchema(
+            name,
+            properties.map { property in
+                var property = property
+                property.column = .unassigned
+                return property
+            }, isEmbedded: isEmbedded,
+            indexes: indexes.map { CompositeIndex($0.properties, isUnique: $0.isUnique) })
+    }
+}
+
+extension StoreView {
+    /// Calls `body` with the key of every object of a class, in the order of their creation.
+    func forEachKey(of classSchema: ClassSchema, _ body: (ObjectKey) throws -> Void) throws {
+        let rows = try table(classSchema)
+        for cluster in 0..<rows.clusterCount {
+            let base = Int64(cluster * Cluster.rows)
+            try rows.presence(cluster).forEachRow { row in
+                try body(ObjectKey(rawValue: base + Int64(row)))
+            }
+        }
+    }
+
+    /// Returns the name of an object in messages: its primary key, or its object key.
+    package func name(of object: ObjectReference) -> String {
+        guard let classSchema = schema.find(table: object.table),
+            let primary = classSchema.primaryKey,
+            let value = try? value(primary, of: object.key, in: classSchema)
+        else { return "object \(object.key.rawValue)" }
+        return "\(primary.name) = \(value.summary)"
+    }
+}
+
+/// The number of objects that a check found, and the first of them.
+struct FoundObjects {
+    private(set) var count = 0
+    private(set) var first: [ObjectReference] = []
+    private static let limit = 5
+
+    mutating func add(_ key: ObjectKey, _ classSchema: ClassSchema) {
+        count += 1
+        guard first.count < Self.limit else { return }
+        first.append(ObjectReference(table: classSchema.table, key: key))
+    }
+
+    /// Returns the names of the first objects, at most `limit` of them, for messages.
+    func names(in view: StoreView, _ limit: Int = Self.limit) -> String {
+        first.prefix(limit).map(view.name).joined(separator: ", ") + (count > limit ? ", …" : "")
+    }
+}
+
+extension StoreView {
+    /// Returns the objects of a class that satisfy a condition.
+    func objects(
+        of classSchema: ClassSchema, where isFound: (ObjectKey) throws -> Bool
+    ) throws -> FoundObjects {
+        var found = FoundObjects()
+        try forEachKey(of: classSchema) { if try isFound($0) { found.add($0, classSchema) } }
+        return found
+    }
+
+    /// Returns the number of links to an object.
+    func linkCount(of key: ObjectKey, in classSchema: ClassSchema) throws -> Int {
+        try schema.links(to: classSchema.table).reduce(0) {
+            try $0 + table($1.classSchema).sourceCount(of: key, through: $1.property.column)
+        }
+    }
+}

@@ -154,3 +154,170 @@ package struct MigrationReport {
         }
     }
 }
+
+/// The progress of a started migration, as recorded in the file.
+struct MigrationProgress {
+    /// An object that cannot be converted yet.
+    struct Failure: Hashable {
+        let table: TableID
+        let key: ObjectKey
+        var message: String
+    }
+
+    /// The number of objects that batches have visited.
+    var converted = 0
+    /// The table and the key of the last visited object.
+    var table = TableID(rawValue: 0)
+    var key = ObjectKey(rawValue: -1)
+    /// The objects that cannot be converted, in the order of their tables and keys.
+    private(set) var failures: [Failure] = []
+
+    /// Records that an object was converted, or the reason why it was not; returns whether the record has changed.
+    mutating func note(_ message: String?, _ key: ObjectKey, in table: TableID) -> Bool {
+        let index = failures.firstIndex { ($0.table, $0.key) >= (table, key) } ?? failures.endIndex
+        let isKnown =
+            index < failures.endIndex
+            && (failures[index].table, failures[index].key) == (table, key)
+        guard isKnown || message != nil else { return false }
+        if isKnown { failures.remove(at: index) }
+        if let message {
+            failures.insert(Failure(table: table, key: key, message: message), at: index)
+        }
+        return true
+    }
+
+    /// Forgets the objects that no longer exist.
+    mutating func removeFailures(where isGone: (Failure) throws -> Bool) rethrows {
+        try failures.removeAll(where: isGone)
+    }
+
+    private static let blob = "migration progress"
+    private static let format: UInt64 = 1
+
+    /// Reads the progress of a version.
+    static func read(_ snapshot: Snapshot) throws -> MigrationProgress {
+        let bytes = try StoreError.wrapping(snapshot.metadata(blob))
+        guard let bytes, !bytes.isEmpty else { return MigrationProgress() }
+        return try StoreError.decoding(bytes, "progress of a migration", of: snapshot.file, decode)
+    }
+
+    private static func decode(_ reader: inout ByteReader) throws -> MigrationProgress {
+        guard try reader.number() == format else {
+            throw StoreError(
+                .fileFormatTooNew,
+                "the file contains a migration that a newer Moonpool has started; update to continue it"
+            )
+        }
+        var progress = MigrationProgress()
+        progress.converted = try reader.number(as: Int.self)
+        progress.table = TableID(rawValue: try reader.number(as: UInt32.self))
+        progress.key = ObjectKey(rawValue: Int64(bitPattern: try reader.number()))
+        for _ in 0..<(try reader.count()) {
+            progress.failures.append(
+                Failure(
+                    table: TableID(rawValue: try reader.number(as: UInt32.self)),
+                    key: ObjectKey(rawValue: Int64(bitPattern: try reader.number())),
+                    message: try reader.text()))
+        }
+        return progress
+    }
+
+    /// Stores the progress in the open write transaction; no observer learns of it.
+    func write(_ session: WriteSession) throws {
+        var writer = ByteWriter()
+        writer.number(Self.format)
+        writer.number(UInt64(max(converted, 0)))
+        writer.number(UInt64(table.rawValue))
+        writer.number(UInt64(bitPattern: key.rawValue))
+        writer.number(UInt64(failures.count))
+        for failure in failures {
+            writer.number(UInt64(failure.table.rawValue))
+            writer.number(UInt64(bitPattern: failure.key.rawValue))
+            writer.text(failure.message)
+        }
+        try Self.store(writer.bytes, session)
+    }
+
+    /// Removes the progress of a migration that has ended.
+    static func remove(_ session: WriteSession) throws { try store([], session) }
+
+    private static func store(_ bytes: [UInt8], _ session: WriteSession) throws {
+        try StoreError.wrapping(session.setMetadata(blob, bytes, changesSchema: false))
+    }
+}
+
+/// A write transaction that migrates a file to a complete schema and records the migration in the file.
+///
+///     let transaction = try store.beginMigration()
+///     defer { transaction.end() }
+///     var log = transaction.log
+///     guard isDue(log) else { return nil }
+///     let change = try transaction.change(to: classes, version: 2)
+///     try change.apply { migration in … }
+///     log.apply([entry])
+///     return try change.commit(recording: log)
+///
+/// Use it on the store's thread.
+package struct MigrationTransaction {
+    /// The record of migrations in the file; no other process can change it before the transaction ends.
+    package let log: MigrationLog
+    let store: Store
+
+    fileprivate init(_ store: Store) throws {
+        self.store = store
+        log = try MigrationLog.read(store.view.snapshot)
+    }
+
+    /// Computes the change to a schema without applying it.
+    ///
+    /// Unlike ``Store/redefine(_:migration:)``, the change keeps no classes that are not named: they must be empty, or
+    /// the migration must delete or rename them. The version may increase or decrease.
+    ///
+    /// `dropping` names the data that may be lost, as `Class.property` or as the name of a class; other losses are
+    /// refused, even if no data is stored. `key` identifies this migration, so that a resumable loop of an interrupted
+    /// run can continue; such loops commit in batches.
+    ///
+    /// Throws `invalid_schema`, `migration_needed` if another migration was interrupted, and the errors of a write.
+    package func change(
+        to classes: [ClassSchema], version: UInt64, dropping: Set<String> = [],
+        renaming renames: [String: String] = [:], resumingAs key: String? = nil
+    ) throws -> SchemaMigration {
+        try store.requireNoTransition()
+        try SchemaValidation.check(classes)
+        return try SchemaMigration(
+            store, to: classes, version: version, allowing: .newVersion, isWhole: true,
+            renaming: renames, losses: .declared(dropping, isStrict: true), resumeKey: key)
+    }
+
+    /// Writes the record of migrations; a batch of a resumable loop commits it before the end of the migration.
+    package func record(_ log: MigrationLog) throws {
+        try log.write(store.writer(changing: "the record of migrations").session)
+    }
+
+    /// Rolls the transaction back unless it was committed.
+    package func end() {
+        guard !store.isClosed, store.isInWrite else { return }
+        // because: the caller needs the reason why the migration failed, not the failure to read the file afterward.
+        try? store.cancelWrite()
+    }
+}
+
+extension Store {
+    /// Begins a write transaction that migrates the file.
+    ///
+    /// Waits while another thread or process writes. Throws `already_in_write`, and the errors of ``beginWrite(timeout:)``.
+    package func beginMigration() throws -> MigrationTransaction {
+        try check()
+        guard !isInWrite else {
+            throw alreadyInWrite(
+                "a file cannot be migrated inside a write transaction", "commit it first")
+        }
+        try beginWrite()
+        do {
+            return try MigrationTransaction(self)
+        } catch {
+            try cancelWrite()
+            throw error
+        }
+    }
+}

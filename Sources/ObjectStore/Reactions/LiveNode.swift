@@ -142,3 +142,138 @@ struct LiveNodes {
         entries[key] = Entry(hold: hold)
     }
 }
+
+/// A value that is computed on its first read and kept until data that the computation read has changed.
+///
+/// Reactions that read the value run again only if the value changes. The value is confined to the thread of the
+/// stores.
+package final class Computed: Reaction {
+    private let evaluate: () throws -> Bool
+    private var isStale = true
+    /// Whether the kept value was computed inside a write that may be rolled back.
+    private var isProvisional = false
+    private var failure: (any Error)?
+    /// The reactions that have read the value, and observe the data that it depends on.
+    private var readers: [ObjectIdentifier: Reader] = [:]
+    private struct Reader { weak var reaction: Reaction? }
+    /// The number of different values so far, including errors.
+    private(set) var revision = 0
+
+    /// Creates a value without computing it.
+    ///
+    /// `evaluate` computes the value, keeps it, and returns whether it differs from the previous one.
+    package init(in scope: ReadScope, _ evaluate: @escaping () throws -> Bool) {
+        self.evaluate = evaluate
+        super.init(scope)
+    }
+
+    /// Updates the value that `evaluate` kept, if necessary.
+    ///
+    /// Throws the errors of `evaluate`, and `invalid_argument` if the computation reads its own value.
+    package func update() throws {
+        guard !isRunning else {
+            throw StoreError(
+                .invalidArgument, "this computed value reads itself, so it has no value")
+        }
+        if stores.contains(where: \.isChanging) {
+            isStale = true
+            isProvisional = true
+            _ = try scope.tracking(nil, evaluate)
+            return
+        }
+        refresh()
+        scope.reaction?.noteRead(of: self)
+        if let failure { throw failure }
+    }
+
+    /// Computes the value again if one of its dependencies has changed.
+    func refresh() {
+        guard !isRunning else { return }
+        if !isStale { catchUp() }
+        guard isStale || !hasDependencies else { return }
+        let watch = Stopwatch()
+        let interests = interestsRevision
+        isStale = false
+        do {
+            let isAnother = try record(evaluate)
+            if isAnother || failure != nil || isProvisional { revision += 1 }
+            failure = nil
+            isProvisional = false
+        } catch {
+            failure = error
+            revision += 1
+        }
+        // An equal value may depend on other data than before.
+        if interestsRevision != interests { updateReaders() }
+        statistics.handling.add(watch.microseconds)
+    }
+
+    func add(reader: Reaction) {
+        readers = readers.filter { $0.value.reaction != nil }
+        readers[ObjectIdentifier(reader)] = Reader(reaction: reader)
+    }
+
+    func remove(reader: Reaction) { readers[ObjectIdentifier(reader)] = nil }
+
+    private func updateReaders() {
+        for reader in readers.values { reader.reaction?.computedDependsOnOtherData() }
+    }
+
+    override func computedDependsOnOtherData() {
+        super.computedDependsOnOtherData()
+        updateReaders()
+    }
+
+    override func didChange() -> Observer.Call? {
+        isStale = true
+        return nil
+    }
+
+    override func didLoseDependencies() { isStale = true }
+}
+
+extension Store {
+    /// Returns a node at the current version; reactions with equal reads share it.
+    ///
+    /// Creating a node reads all objects of its query; later, a commit takes time in proportion to the touched objects.
+    private func node(_ key: LiveNodeKey, _ make: () throws -> LiveNode) throws -> LiveNodeHold {
+        if let known = liveNodes.find(key) {
+            notifications.serveNow(known.node)
+            if known.node.isActive { return known }
+        }
+        let node = try make()
+        try node.start(in: view)
+        notifications.enter(node, seen: version)
+        let hold = LiveNodeHold(node)
+        liveNodes.insert(hold, key)
+        return hold
+    }
+
+    /// Returns an aggregate and records its read; nil if no reads are tracked.
+    func trackedAggregate(
+        _ kind: AggregateKind, _ path: String?, of query: Query,
+        _ classSchema: () throws -> ClassSchema
+    ) throws -> Value? {
+        guard let reader else { return nil }
+        let key = LiveNodeKey(query: query.identity, kind: .aggregate(kind, path))
+        let hold = try node(key) {
+            let query = try query.followed(to: view.schema)
+            let rule = try AggregateRule(
+                kind, path, class: try classSchema(), schema: view.schema)
+            return LiveNode(query, rule, dispatcher: notifications)
+        }
+        reader.noteRead(of: self, hold, key)
+        return hold.node.value
+    }
+
+    /// If reads are tracked, records a read of the objects of a query and their order, and with a path, of its values.
+    func noteRead(of query: Query, path: String? = nil) throws {
+        guard let reader else { return }
+        let key = LiveNodeKey(query: query.identity, kind: path.map { .values($0) } ?? .rows)
+        let hold = try node(key) {
+            LiveNode(
+                try query.followed(to: view.schema), path: path, dispatcher: notifications)
+        }
+        reader.noteRead(of: self, hold, key)
+    }
+}

@@ -152,3 +152,261 @@ package final class ThreadSafeReference: Sendable {
         return true
     }
 }
+
+extension Store {
+    /// Returns a reference with which another thread can access an object or another value of this store.
+    ///
+    /// References to objects of the open write can be resolved once it is committed, and are nil if it is rolled back.
+    ///
+    /// Creating a reference is cheap, except that references to results and frozen values read the file's tables.
+    /// Results keep the current version readable until the reference is resolved or released; ``pins()`` names the
+    /// holder.
+    ///
+    /// Throws `invalid_object` for a deleted object or a removed collection, `already_in_write` for results over a collection that the open
+    /// write has created, `invalid_argument` for a value of another store, `closed`, `wrong_thread`.
+    package func reference(
+        to value: ReferencedValue, for holder: VersionHolder = VersionHolder()
+    ) throws -> ThreadSafeReference {
+        try check()
+        if let nested = value.nested, nested.isRemoved { throw nested.removedError() }
+        let view = try value.source.openView()
+        let file = try StoreError.wrapping(self.view.snapshot.file.hold())
+        let isPast = view.originalVersion != nil && pastViews[view.version] === view
+        guard view.snapshot.file.identity == file.identity || isPast else {
+            throw StoreError(.invalidArgument, "this value belongs to another store")
+        }
+        var outcome: WriteOutcome?
+        if let owner = Self.owner(of: Self.content(of: value), in: view) {
+            let name = view.schema.find(table: owner.table)?.name ?? "object"
+            guard try view.isPresent(owner) else {
+                throw StoreError.deleted(name)
+            }
+            if isInWrite, !view.isFrozen, try !frozenView().isPresent(owner) {
+                switch value {
+                case .results, .values:
+                    throw StoreError(
+                        .alreadyInWrite,
+                        "the '\(name)' of these results was created in the open write transaction; other "
+                            + "threads can receive them after the commit")
+                default: break
+                }
+                outcome = outcomeOfWrite()
+            }
+        }
+        let frozen =
+            try view.isFrozen
+            ? StoreError.wrapping { () throws(StorageError) in
+                ThreadSafeReference.Frozen(
+                    version: try view.snapshot.shared(), schema: view.schema,
+                    past: isPast ? (view.snapshot.file, view.version) : nil)
+            } : nil
+        return ThreadSafeReference(
+            Self.content(of: value), of: self, version: view.version, frozen: frozen, file: file,
+            outcome: outcome, pin: try pin(for: value, holder))
+    }
+
+    /// Pins the version of live results.
+    private func pin(
+        for value: ReferencedValue, _ holder: VersionHolder
+    ) throws -> ThreadSafeReference.Pin? {
+        guard case .results(let results) = value, case .store = results.source else { return nil }
+        let version = try StoreError.wrapping(view.snapshot.frozen().shared())
+        return ThreadSafeReference.Pin(
+            version: version,
+            entry: coordinator.pins.add(.reference, holder, version: version.version))
+    }
+
+    /// Resolves a reference to a value of this store; nil if it was deleted in the meantime, or belongs to another
+    /// file.
+    ///
+    /// A store that has not reached the version of the reference refreshes first, so that it sees all commits before
+    /// the reference was created. Throws `invalid_argument` for a reference that was already resolved, and inside an
+    /// observer for a reference to a newer version, because the store cannot refresh there. Throws `already_in_write`
+    /// for an object that another store has created in a write which is still open. In the last two cases the reference
+    /// can be resolved later. Throws `closed`, `wrong_thread`.
+    package func resolve(
+        _ reference: ThreadSafeReference, for holder: VersionHolder = VersionHolder()
+    ) throws -> ReferencedValue? {
+        try check()
+        guard reference.file.identity == view.snapshot.file.identity else { return nil }
+        var needed = reference.version
+        if let state = reference.outcome?.state, !reference.isResolved,
+            reference.outcome !== outcome
+        {
+            switch state {
+            case .open:
+                throw StoreError(
+                    .alreadyInWrite,
+                    "the object of this reference was created in an open write transaction; resolve "
+                        + "it after the commit")
+            case .committed(let version): needed = version
+            case .rolledBack: needed = 0
+            }
+        }
+        if reference.frozen == nil, needed > version, notifications.isDelivering,
+            !reference.isResolved
+        {
+            throw StoreError(
+                .invalidArgument,
+                "this reference is newer than the version that the observer sees; resolve it after "
+                    + "the observer returns")
+        }
+        guard reference.use() else {
+            throw StoreError(
+                .invalidArgument,
+                "this reference was already resolved; create one for each thread and each use")
+        }
+        // After the rollback, another object may have the key.
+        if reference.outcome?.state == .rolledBack { return nil }
+        if let frozen = reference.frozen {
+            return try value(reference.content, in: .frozen(thawed(frozen, holder)))
+        }
+        if needed > version { try refresh() }
+        return try value(reference.content, in: .store(self))
+    }
+
+    /// Returns the view of a frozen version for this thread; all values of one version share the view while it is held.
+    private func thawed(
+        _ frozen: ThreadSafeReference.Frozen, _ holder: VersionHolder
+    ) throws -> StoreView {
+        if let past = frozen.past { return try thawed(frozen, past.file, past.version) }
+        if let latestFrozen, latestFrozen.version == frozen.version.version,
+            !latestFrozen.isClosed
+        {
+            return latestFrozen
+        }
+        guard let snapshot = frozen.version.snapshot(of: view.snapshot.file) else {
+            throw StoreError(.invalidArgument, "this version belongs to another file")
+        }
+        let pin = coordinator.pins.add(.frozen, holder, version: snapshot.version)
+        let made = StoreView(schema: frozen.schema, snapshot: snapshot, isFrozen: true, pin: pin)
+        latestFrozen = made
+        return made
+    }
+
+    /// Returns the view of an earlier version, whose data is in a copy.
+    private func thawed(
+        _ frozen: ThreadSafeReference.Frozen, _ copy: ColumnFile, _ version: UInt64
+    ) throws -> StoreView {
+        if let known = pastViews[version] { return known }
+        guard let snapshot = frozen.version.snapshot(of: copy) else {
+            throw StoreError(.invalidArgument, "this version belongs to another file")
+        }
+        let made = StoreView(
+            schema: frozen.schema, snapshot: snapshot, isFrozen: true, originalVersion: version)
+        pastViews[version] = made
+        return made
+    }
+
+    private func value(
+        _ content: ThreadSafeReference.Content, in source: ObjectSource
+    ) throws -> ReferencedValue? {
+        let view = source.view
+        func header(_ owner: ObjectReference, _ column: ColumnID) throws -> CollectionHeader? {
+            guard try view.isPresent(owner), let object = source.object(owner),
+                let property = object.classSchema.property(in: column)
+            else { return nil }
+            return object.header(of: property)
+        }
+        func nested(_ address: NestedAddress) throws -> NestedCollection? {
+            guard let header = try header(address.owner, address.column),
+                let found = NestedCollection(
+                    at: address.path, of: header.property, in: header.object, kind: address.kind)
+            else { return nil }
+            return found.isValid ? found : nil
+        }
+        switch content {
+        case .store: return .store(source)
+        case .object(let reference):
+            guard try view.isPresent(reference) else { return nil }
+            return source.object(reference).map(ReferencedValue.object)
+        case .list(let owner, let column):
+            return try header(owner, column).map { .list(LiveList($0)) }
+        case .set(let owner, let column):
+            return try header(owner, column).map { .set(LiveSet($0)) }
+        case .map(let owner, let column):
+            return try header(owner, column).map { .map(LiveMap($0)) }
+        case .values(let owner, let column, let steps):
+            return try header(owner, column).map { .values(CollectionValues($0, steps)) }
+        case .nested(let address): return try nested(address).map(ReferencedValue.nested)
+        case .nestedValues(let address, let steps):
+            return try nested(address).map { .values(CollectionValues(.nested($0), steps)) }
+        case .results(let query):
+            // Results over a collection whose owner was deleted are empty, as in the original store.
+            let results = Results(source, query)
+            // because: a removed class has no results.
+            return (try? results.classSchema()).map { _ in .results(results) }
+        }
+    }
+
+    private static func content(of value: ReferencedValue) -> ThreadSafeReference.Content {
+        func owner(_ collection: some LiveCollection) -> ObjectReference {
+            ObjectReference(table: collection.classSchema.table, key: collection.owner)
+        }
+        return switch value {
+        case .store: .store
+        case .object(let object): .object(object.reference)
+        case .list(let list): .list(owner(list), list.property.column)
+        case .set(let set): .set(owner(set), set.property.column)
+        case .map(let map): .map(owner(map), map.property.column)
+        case .nested(let nested): .nested(nested.address)
+        case .values(let values):
+            switch values.origin {
+            case .property(let collection):
+                .values(owner(collection), collection.property.column, values.steps)
+            case .nested(let nested): .nestedValues(nested.address, values.steps)
+            }
+        case .results(let results): .results(results.query)
+        }
+    }
+
+    /// Returns the object that must exist for the value to be readable.
+    private static func owner(
+        of content: ThreadSafeReference.Content, in view: StoreView
+    ) -> ObjectReference? {
+        switch content {
+        case .store: return nil
+        case .object(let object): return object
+        case .list(let owner, _), .set(let owner, _), .map(let owner, _),
+            .values(let owner, _, _):
+            return owner
+        case .nested(let address), .nestedValues(let address, _): return address.owner
+        case .results(let query):
+            switch query.base {
+            case .table: return nil
+            case .list(let table, _, let owner): return ObjectReference(table: table, key: owner)
+            case .backlinks(let table, let column, let target):
+                let link = view.schema.find(table: table)?.property(in: column)
+                return link.flatMap { view.schema.target(of: $0) }.map {
+                    ObjectReference(table: $0.table, key: target)
+                }
+            }
+        }
+    }
+}
+
+/// The outcome of a write transaction, for references to objects that it has created.
+final class WriteOutcome: Sendable {
+    enum State: Hashable {
+        case open
+        /// Committed: stores at this version or a later one show the created objects.
+        case committed(version: UInt64)
+        case rolledBack
+    }
+
+    private static let rolledBack = UInt64.max
+    /// The version; 0 while the write is open.
+    private let version = Atomic<UInt64>(0)
+
+    var state: State {
+        switch version.load(ordering: .acquiring) {
+        case 0: .open
+        case Self.rolledBack: .rolledBack
+        case let version: .committed(version: version)
+        }
+    }
+
+    func didCommit(as version: UInt64) { self.version.store(version, ordering: .releasing) }
+
+    func didRollBack() { version.store(Self.rolledBack, ordering: .releasing) }
+}

@@ -172,3 +172,140 @@ extension Value {
     /// Creates the value of an object id.
     public static func objectID(_ value: ObjectIDValue) -> Value { .fixed(FixedValue(value)) }
 }
+
+/// A 12-byte identifier that sorts by creation time; it consists of seconds, a random part for each process, and a
+/// counter.
+public struct ObjectIDValue: Hashable, Comparable, Sendable {
+    /// The first eight bytes, most significant first.
+    public let high: UInt64
+    /// The last four bytes, most significant first.
+    public let low: UInt32
+
+    /// Creates an identifier from its parts.
+    public init(high: UInt64, low: UInt32) {
+        self.high = high
+        self.low = low
+    }
+
+    private static let process = UInt64.random(in: 0..<(1 << 40))
+    private static let counter = Atomic<UInt32>(UInt32.random(in: 0..<(1 << 24)))
+
+    /// Generates an identifier from the current time and random bits.
+    public static func generate() -> ObjectIDValue {
+        generate(seconds: UInt32(truncatingIfNeeded: Timestamp.now.microseconds / 1_000_000))
+    }
+
+    /// Generates an identifier for a time in seconds since the epoch.
+    ///
+    /// The identifiers of one process ascend within a second. Any thread may call the function.
+    public static func generate(seconds: UInt32) -> ObjectIDValue {
+        let count = counter.wrappingAdd(1, ordering: .relaxed).newValue & 0xFF_FFFF
+        return ObjectIDValue(
+            high: UInt64(seconds) << 32 | process >> 8,
+            low: UInt32(truncatingIfNeeded: process & 0xFF) << 24 | count)
+    }
+
+    /// The 12 bytes.
+    public var bytes: [UInt8] { FixedValue(self).bytes }
+
+    /// Creates an identifier from 12 bytes; nil for another number of bytes.
+    public init?(bytes: some Collection<UInt8>) {
+        guard let value = FixedValue(.objectID, bytes: bytes) else { return nil }
+        (high, low) = (value.high, UInt32(truncatingIfNeeded: value.low))
+    }
+
+    /// Returns whether the first precedes the second in byte order.
+    public static func < (left: ObjectIDValue, right: ObjectIDValue) -> Bool {
+        (left.high, left.low) < (right.high, right.low)
+    }
+}
+
+extension ObjectIDValue: CustomStringConvertible {
+    /// The identifier as 24 lowercase hexadecimal digits.
+    public var description: String { Hexadecimal.text(of: bytes) }
+
+    /// Parses 24 hexadecimal digits in either case; nil for any other text.
+    public init?(_ text: some StringProtocol) {
+        guard let bytes = Hexadecimal.bytes(of: String(text)) else { return nil }
+        self.init(bytes: bytes)
+    }
+}
+
+/// Bytes as pairs of hexadecimal digits.
+enum Hexadecimal {
+    static func text(of bytes: [UInt8]) -> String {
+        let digits = Array("0123456789abcdef".utf8)
+        var text: [UInt8] = []
+        for byte in bytes {
+            text.append(digits[Int(byte >> 4)])
+            text.append(digits[Int(byte & 15)])
+        }
+        return String(decoding: text, as: UTF8.self)
+    }
+
+    static func bytes(of text: String) -> [UInt8]? {
+        let digits = text.utf8.map { Character(Unicode.Scalar($0)).hexDigitValue }
+        guard digits.count.isMultiple(of: 2), !digits.contains(nil) else { return nil }
+        return stride(from: 0, to: digits.count, by: 2).map {
+            UInt8(digits[$0]! * 16 + digits[$0 + 1]!)  // because nil digits were rejected above
+        }
+    }
+}
+
+/// A universally unique identifier: 16 bytes in byte order.
+public struct UUIDValue: Hashable, Comparable, Sendable {
+    /// The first eight bytes, most significant first.
+    public let high: UInt64
+    /// The last eight bytes, most significant first.
+    public let low: UInt64
+
+    /// Creates an identifier from its two halves.
+    public init(high: UInt64, low: UInt64) {
+        self.high = high
+        self.low = low
+    }
+
+    /// Generates a random identifier (version 4).
+    public static func random() -> UUIDValue {
+        var generator = SystemRandomNumberGenerator()
+        let high = generator.next() & 0xFFFF_FFFF_FFFF_0FFF | 0x4000
+        let low = generator.next() & 0x3FFF_FFFF_FFFF_FFFF | 0x8000_0000_0000_0000
+        return UUIDValue(high: high, low: low)
+    }
+
+    /// The 16 bytes.
+    public var bytes: [UInt8] { FixedValue(self).bytes }
+
+    /// Creates an identifier from 16 bytes; nil for another number of bytes.
+    public init?(bytes: some Collection<UInt8>) {
+        guard let value = FixedValue(.uuid, bytes: bytes) else { return nil }
+        (high, low) = (value.high, value.low)
+    }
+
+    /// Returns whether the first precedes the second in byte order.
+    public static func < (left: UUIDValue, right: UUIDValue) -> Bool {
+        (left.high, left.low) < (right.high, right.low)
+    }
+}
+
+extension UUIDValue: CustomStringConvertible {
+    /// The canonical form in lower case: `8-4-4-4-12` hexadecimal digits.
+    public var description: String { Self.text(of: bytes) }
+
+    static func text(of bytes: [UInt8]) -> String {
+        let digits = Array(Hexadecimal.text(of: bytes))
+        return [digits[0..<8], digits[8..<12], digits[12..<16], digits[16..<20], digits[20..<32]]
+            .map { String($0) }.joined(separator: "-")
+    }
+
+    /// Parses the canonical form in either case, with or without braces; nil for any other text.
+    public init?(_ text: some StringProtocol) {
+        var digits = Substring(text)
+        if digits.first == "{", digits.last == "}" { digits = digits.dropFirst().dropLast() }
+        let parts = digits.split(separator: "-", omittingEmptySubsequences: false)
+        guard parts.map(\.utf8.count) == [8, 4, 4, 4, 12],
+            let bytes = Hexadecimal.bytes(of: parts.joined())
+        else { return nil }
+        self.init(bytes: bytes)
+    }
+}

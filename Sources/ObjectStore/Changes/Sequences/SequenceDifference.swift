@@ -83,3 +83,147 @@ package enum SequenceDifference {
         return pairs.sorted { $0.new < $1.new }
     }
 }
+
+/// A mapping from the elements of a list to the same elements in another version, found by comparison.
+///
+/// Equal elements are matched in order, as many as possible. A list or map without a match is paired with an equal one at
+/// any other position: it was moved. Between two matches, a remaining list is paired with a list, a map with a map, and
+/// every other element with one whose value was replaced. All other elements count as removed or inserted. A single
+/// change is therefore recognized exactly; only among equal elements, it is unknown which one changed.
+struct ElementAlignment {
+    /// The new position of the same element for each old position; nil for removed elements.
+    let newPositions: [Int?]
+
+    /// The limit of exact comparison.
+    ///
+    /// If the product of both lengths is larger, elements are matched by their occurrences, which takes less time.
+    private static let exactLimit = 1 << 16
+
+    /// Compares two versions of a list.
+    init(from old: [Value], to new: [Value]) {
+        var found = [Int?](repeating: nil, count: old.count)
+        let whole = Gap(old: old.indices, new: new.indices)
+        let gaps = Self.match(old, new, in: whole, &found)
+        let taken = Self.matchMoved(old, new, &found)
+        if !gaps.isEmpty {
+            let oldShapes = old.indices.map { found[$0] == nil ? Shape(old[$0]) : .matchedOld }
+            let newShapes = new.indices.map { taken.contains($0) ? .matchedNew : Shape(new[$0]) }
+            for gap in gaps {
+                for rest in Self.match(oldShapes, newShapes, in: gap, &found) {
+                    let pairs = zip(
+                        rest.old.filter { oldShapes[$0] != .matchedOld },
+                        rest.new.filter { newShapes[$0] != .matchedNew })
+                    for (old, new) in pairs { found[old] = new }
+                }
+            }
+        }
+        newPositions = found
+    }
+
+    /// Pairs lists and maps without a match with equal ones; returns all new positions that have a match.
+    private static func matchMoved(
+        _ old: [Value], _ new: [Value], _ found: inout [Int?]
+    ) -> Set<Int> {
+        var taken = Set(found.compactMap(\.self))
+        guard taken.count < min(old.count, new.count) else { return taken }
+        var positions: [Value: [Int]] = [:]
+        for position in new.indices.reversed()
+        where new[position].isCollection && !taken.contains(position) {
+            positions[new[position], default: []].append(position)
+        }
+        for position in old.indices where found[position] == nil {
+            guard let match = positions[old[position]]?.popLast() else { continue }
+            found[position] = match
+            taken.insert(match)
+        }
+        return taken
+    }
+
+    /// The ranges of positions between two matches in both versions.
+    private struct Gap {
+        let old: Range<Int>
+        let new: Range<Int>
+    }
+
+    /// The kind of an element, which stays the same when its content changes.
+    private enum Shape: Hashable {
+        case list, map, plain
+        /// An element that already has a match; the two cases are different, so that they do not match each other.
+        case matchedOld, matchedNew
+
+        init(_ value: Value) {
+            switch value {
+            case .list: self = .list
+            case .dictionary: self = .map
+            default: self = .plain
+            }
+        }
+    }
+
+    /// Matches equal elements in a gap; returns the gaps between the matches in which both versions have elements.
+    private static func match<Element: Hashable>(
+        _ old: [Element], _ new: [Element], in gap: Gap, _ found: inout [Int?]
+    ) -> [Gap] {
+        var (oldStart, newStart) = (gap.old.lowerBound, gap.new.lowerBound)
+        var (oldEnd, newEnd) = (gap.old.upperBound, gap.new.upperBound)
+        while oldStart < oldEnd, newStart < newEnd, old[oldStart] == new[newStart] {
+            found[oldStart] = newStart
+            oldStart += 1
+            newStart += 1
+        }
+        while oldStart < oldEnd, newStart < newEnd, old[oldEnd - 1] == new[newEnd - 1] {
+            oldEnd -= 1
+            newEnd -= 1
+            found[oldEnd] = newEnd
+        }
+        let pairs = matches(old[oldStart..<oldEnd], new[newStart..<newEnd])
+        var gaps: [Gap] = []
+        for pair in pairs + [(old: oldEnd, new: newEnd)] {
+            if oldStart < pair.old, newStart < pair.new {
+                gaps.append(Gap(old: oldStart..<pair.old, new: newStart..<pair.new))
+            }
+            if pair.old < oldEnd { found[pair.old] = pair.new }
+            (oldStart, newStart) = (pair.old + 1, pair.new + 1)
+        }
+        return gaps
+    }
+
+    /// Returns pairs of positions of equal elements; both positions ascend.
+    private static func matches<Element: Hashable>(
+        _ old: ArraySlice<Element>, _ new: ArraySlice<Element>
+    ) -> [(old: Int, new: Int)] {
+        if old.isEmpty || new.isEmpty { return [] }
+        if old.count > exactLimit / new.count { return occurrences(old, new) }
+        let difference = new.difference(from: old)
+        var isRemoved = [Bool](repeating: false, count: old.count)
+        var isInserted = [Bool](repeating: false, count: new.count)
+        for change in difference {
+            switch change {
+            case .remove(let offset, _, _): isRemoved[offset] = true
+            case .insert(let offset, _, _): isInserted[offset] = true
+            }
+        }
+        return zip(
+            old.indices.filter { !isRemoved[$0 - old.startIndex] },
+            new.indices.filter { !isInserted[$0 - new.startIndex] }
+        ).map { (old: $0, new: $1) }
+    }
+
+    /// Pairs the n-th occurrence of an element with its n-th occurrence in the other version, if the pairs are in the
+    /// same order in both.
+    private static func occurrences<Element: Hashable>(
+        _ old: ArraySlice<Element>, _ new: ArraySlice<Element>
+    ) -> [(old: Int, new: Int)] {
+        var positions: [Element: [Int]] = [:]
+        for position in old.indices.reversed() {
+            positions[old[position], default: []].append(position)
+        }
+        var pairs: [(old: Int, new: Int)] = []
+        for position in new.indices {
+            guard let match = positions[new[position]]?.popLast() else { continue }
+            pairs.append((match, position))
+        }
+        let runs = pairs.map { KeptSubsequence.Run(old: $0.old, length: 1, isTouched: false) }
+        return zip(pairs, KeptSubsequence.choose(runs)).filter(\.1).map(\.0)
+    }
+}

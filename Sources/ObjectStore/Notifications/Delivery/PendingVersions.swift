@@ -1,3 +1,5 @@
+import SystemCalls
+
 /// The versions that observers still need, in ascending order.
 ///
 /// If no observer is delayed, there is only one version; otherwise there are a few. A linear search therefore costs
@@ -71,4 +73,12 @@ struct PendingVersions {
     }
 
     mutating func removeAll() { entries = [] }
+}
+
+/// Measures elapsed time.
+struct Stopwatch {
+    private let start = MonotonicClock.nanoseconds
+
+    /// The microseconds since the stopwatch was created.
+    var microseconds: Double { Double(MonotonicClock.nanoseconds - start) / 1000 }
 }

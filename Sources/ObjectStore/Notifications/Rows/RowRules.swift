@@ -158,3 +158,133 @@ extension [Query.Step] {
         return stages
     }
 }
+
+/// Reads the rows of an observed query in one version: their values, and the order of rows with equal values.
+struct RowReader {
+    private let view: StoreView
+    /// The sequence whose elements are the rows; nil if the rows are objects.
+    private let sequence: ObservedSequence?
+    private let labelsBefore: [ObjectKey: Int64]
+
+    /// Creates a reader of a class's objects.
+    ///
+    /// Objects with equal values have the order of their creation, which is the order of their keys.
+    init(_ view: StoreView) {
+        self.view = view
+        sequence = nil
+        labelsBefore = [:]
+    }
+
+    /// Creates a reader of elements; elements with equal values keep the order of their sequence.
+    init(_ view: StoreView, _ sequence: ObservedSequence, labelsBefore: [ObjectKey: Int64] = [:]) {
+        self.view = view
+        self.sequence = sequence
+        self.labelsBefore = labelsBefore
+    }
+
+    /// Returns a total order by some sort keys.
+    func order(_ keys: [SortKey]) throws -> CodedOrder {
+        let ties = sequence?.order(labelsBefore: labelsBefore) ?? .byKey
+        guard !keys.isEmpty else { return ties }
+        let comparator = try SortComparator(keys, in: view)
+        func code(_ row: ObjectKey) throws -> UInt64 {
+            try comparator.code(of: sequence?.object(row) ?? row)
+        }
+        if keys.count == 1, keys[0].isExactlyCoded {
+            return CodedOrder(code: code, precedesAmongEqual: ties.precedes)
+        }
+        return CodedOrder(code: code) { first, second in
+            let order = try comparator.orderByValues(
+                sequence?.object(first) ?? first, sequence?.object(second) ?? second)
+            return try order == 0 ? ties.precedes(first, second) : order < 0
+        }
+    }
+
+    /// Returns a function that reads the values by which `distinct` compares a row.
+    func values(_ keys: [DistinctKey]) throws -> (ObjectKey) throws -> [Scalar] {
+        let readers = try keys.map { try $0.reader(in: view) }
+        guard let sequence else { return { key in try readers.map { try $0(key) } } }
+        return { number in
+            let key = sequence.object(number)
+            return try readers.map { try $0(key) }
+        }
+    }
+}
+
+/// Creates the incremental results of queries.
+enum RowsFactory {
+    /// Returns the kind of rows that updates a query at the lowest cost.
+    static func rows(of query: Query, in view: StoreView) throws -> any ObservedRows {
+        if let list = wholeList(query, view.schema), let owner = query.owner(in: view.schema) {
+            return try ElementRows(owner, list, in: view)
+        }
+        guard let rules = RowRules(query, schema: view.schema) else { return EmptyRows() }
+        var rows = try first(rules, query, in: view)
+        for later in RowRules.laterStages(of: query) {
+            let staged = try WindowedRows(later, after: rows, in: view)
+            rows = later.limit.map { LimitedRows(staged, $0) } ?? staged
+        }
+        return rows
+    }
+
+    /// Returns the rows of the first stage.
+    private static func first(
+        _ rules: RowRules, _ query: Query, in view: StoreView
+    ) throws -> any OrderedRows {
+        if let source = rules.sequence {
+            let rows = try WindowedRows(rules, source, query, in: view)
+            return rules.limit.map { LimitedRows(rows, $0) } ?? rows
+        }
+        guard let limit = rules.limit else {
+            return try rules.isPlain ? unsorted(rules, view) : SortedRows(rules, in: view)
+        }
+        if rules.isPlain { return try LimitedRows(unsorted(rules, view), limit) }
+        return try rules.distincts.isEmpty
+            ? TopKRows(rules, limit, in: view) : LimitedRows(SortedRows(rules, in: view), limit)
+    }
+
+    /// Returns the list or set of which a query is the whole; nil for other queries, and for a map, whose nil values
+    /// are not rows.
+    private static func wholeList(_ query: Query, _ schema: Schema) -> Property? {
+        guard case .list(let table, let column, _) = query.base, query.steps.isEmpty else {
+            return nil
+        }
+        let property = schema.find(table: table)?.property(in: column)
+        return property?.collection == .map ? nil : property
+    }
+
+    private static func unsorted(_ rules: RowRules, _ view: StoreView) throws -> UnsortedRows {
+        try UnsortedRows(rules, QueryEvaluator.keys(of: rules.members, in: view))
+    }
+
+    /// Returns a description of the cost of a commit that affects a query's observer.
+    static func cost(of query: Query, schema: Schema) -> String {
+        if wholeList(query, schema) != nil {
+            return "follows the edits of the list, and reads the objects that a commit changes"
+        }
+        guard let rules = RowRules(query, schema: schema) else { return "has no rows to follow" }
+        let later = RowRules.laterStages(of: query).map { "then " + cost(of: $0) }
+        return ([costOfFirst(rules)] + later).joined(separator: "; ")
+    }
+
+    private static func costOfFirst(_ rules: RowRules) -> String {
+        if case .list(let list)? = rules.sequence {
+            let name = list.kind == .map ? "map" : "list"
+            return
+                "follows the edits of the \(name), \(rules.isPlain ? "and " : "")\(cost(of: rules))"
+        }
+        guard rules.sequence == nil, let limit = rules.limit, rules.distincts.isEmpty,
+            !rules.isPlain
+        else { return cost(of: rules) }
+        return "reads only objects that a commit changes; runs the query again when no more of the "
+            + "\(TopKRows.reserve(limit)) rows after the limit are left"
+    }
+
+    private static func cost(of rules: RowRules) -> String {
+        let cost = "reads only objects that a commit changes"
+        if rules.isPlain { return cost }
+        return cost
+            + (rules.distincts.isEmpty
+                ? ", and searches for their positions" : ", and the next ones with the same values")
+    }
+}

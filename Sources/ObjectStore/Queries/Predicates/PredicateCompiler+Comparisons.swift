@@ -1,4 +1,5 @@
 import ColumnStorage
+import Decimals
 
 /// The compiled sides of a comparison, its operator and its options.
 struct ComparedOperands {
@@ -282,5 +283,279 @@ extension PredicateCompiler {
             default: PredicateCompiler.realRange(meant[0], meant[1])
             }
         return node(path, left, ValueTest(form: form, matchesNull: false))
+    }
+}
+
+// Constants in comparisons with values of a type. No constant is rounded to the type of a column: `age > 2.5` means
+// `age >= 3`, and `age == 2.5` matches nothing.
+extension PredicateCompiler {
+    /// Converts a constant for a comparison with values of a type (``Number/constant(beside:)``).
+    static func constant(
+        _ value: Scalar, _ type: OperandType, beside other: OperandType
+    ) -> Scalar {
+        guard case .value(let property) = other, property.isNumeric, let number = value.number
+        else { return value }
+        switch (property, type) {
+        case (.decimal, .literal(let written)): return .decimal(written)
+        case (.decimal, .value(.float)) where number.hasFraction:
+            return .decimal(DecimalValue(Float(value.double ?? 0)))
+        default: return Scalar(number.constant(beside: property))
+        }
+    }
+
+    /// Converts a comparison of ints, or of dates in microseconds, with a number to a test of ints.
+    static func whole(_ comparison: Comparison, _ constant: Scalar) -> ValueTest.Form {
+        guard let number = constant.number else { return .never }
+        switch number.wholeBound {
+        case .at(let whole, isExact: true): return .int(comparison, whole)
+        case .at(let floor, isExact: false):
+            return switch comparison {
+            case .equal: .never
+            case .notEqual: .always
+            case .less, .lessOrEqual: .int(.lessOrEqual, floor)
+            case .greater, .greaterOrEqual: .int(.greater, floor)
+            }
+        case .below:
+            return switch comparison {
+            case .equal, .less, .lessOrEqual: .never
+            case .notEqual, .greater, .greaterOrEqual: .always
+            }
+        case .above:
+            return switch comparison {
+            case .equal, .greater, .greaterOrEqual: .never
+            case .notEqual, .less, .lessOrEqual: .always
+            }
+        }
+    }
+
+    /// Converts a comparison of floats or doubles with a number to a test of doubles.
+    static func real(_ comparison: Comparison, _ constant: Scalar) -> ValueTest.Form {
+        guard let (floor, isExact) = constant.number?.floor else { return .never }
+        if isExact { return .double(comparison, floor) }
+        return switch comparison {
+        case .equal: .never
+        case .notEqual: .always
+        case .less, .lessOrEqual: .double(.lessOrEqual, floor)
+        case .greater, .greaterOrEqual: .double(.greater, floor)
+        }
+    }
+
+    /// Returns the range of ints, or of dates in microseconds, between two numbers.
+    static func wholeRange(_ low: Scalar, _ high: Scalar) -> ValueTest.Form {
+        let least: Int64
+        switch whole(.greaterOrEqual, low) {
+        // The floor of a fraction is less than the largest int.
+        case .int(.greater, let bound): least = bound + 1
+        case .int(_, let bound): least = bound
+        case .always: least = .min
+        default: return .never
+        }
+        switch whole(.lessOrEqual, high) {
+        case .int(_, let bound): return least <= bound ? .intBetween(least, bound) : .never
+        case .always: return .intBetween(least, .max)
+        default: return .never
+        }
+    }
+
+    /// Returns the range of floats or doubles between two numbers.
+    static func realRange(_ low: Scalar, _ high: Scalar) -> ValueTest.Form {
+        guard let low = low.number?.floor, let high = high.number?.floor else { return .never }
+        return .doubleBetween(low.isExact ? low.value : low.value.nextUp, high.value)
+    }
+
+    /// Returns a comparison of mixed values with a constant.
+    static func mixed(
+        _ comparison: Comparison, _ constant: Scalar, _ type: OperandType
+    ) -> ValueTest.Form {
+        guard isBetweenMicroseconds(constant, type) else {
+            return .compare(comparison, Scalar(mixed: constant, type))
+        }
+        let floor = Scalar(mixed: constant, type)
+        return switch comparison {
+        case .equal: .never
+        case .notEqual: .always
+        case .less, .lessOrEqual: .compare(.lessOrEqual, floor)
+        case .greater, .greaterOrEqual: .compare(.greater, floor)
+        }
+    }
+
+    /// Returns whether a constant is a point in time between two microseconds, which no date equals.
+    static func isBetweenMicroseconds(_ constant: Scalar, _ type: OperandType) -> Bool {
+        if type == .value(.date), case .decimal = constant { true } else { false }
+    }
+
+    /// Returns the range of mixed values between two constants.
+    static func mixedRange(
+        _ low: (value: Scalar, type: OperandType), _ high: (value: Scalar, type: OperandType)
+    ) -> ValueTest.Form {
+        var least = Scalar(mixed: low.value, low.type)
+        if case .decimal = low.value, case .mixed(.date(let floor)) = least {
+            least = .mixed(.date(Timestamp(microseconds: floor.microseconds &+ 1)))
+        }
+        return .between(least, Scalar(mixed: high.value, high.type))
+    }
+}
+
+extension PredicateOperand {
+    /// Returns the operand as an expression that is computed for each row and compared with another one.
+    func expression(comparedWith other: PredicateOperand) -> (any PredicateExpression)? {
+        if case .constant(let value) = form {
+            let meant = PredicateCompiler.constant(value, type, beside: other.type)
+            return ConstantExpression(
+                constant: other.type.isMixed ? Scalar(mixed: meant, type) : meant)
+        }
+        guard other.type.isMixed, !type.isMixed, type != .null else { return expression }
+        return expression.map { MixedExpression(operand: $0, type: type) }
+    }
+}
+
+extension Scalar {
+    /// Creates the number of microseconds of a point in time: a decimal if it is between two microseconds.
+    ///
+    /// Digits after the 21st decimal place only indicate that the value is greater than its first 21 digits.
+    init(_ moment: PreciseTimestamp) {
+        let whole = moment.floor.microseconds
+        var digits = moment.digitsBelow
+        if digits.utf8.count > 15 { digits = "\(digits.prefix(15))1" }
+        guard !digits.isEmpty, let rest = DecimalValue("0.\(digits)") else {
+            self = .int(whole)
+            return
+        }
+        self = .decimal(DecimalValue(whole) + rest)
+    }
+}
+
+// The operator `in` for lists of constants, lists of values, and collections.
+extension PredicateCompiler {
+    func member(_ compared: ComparedOperands) throws(QueryFault) -> any PredicateNode {
+        if case .list(let members) = compared.right.form {
+            return try member(compared, of: members)
+        }
+        let (left, folding) = (compared.left, compared.folding)
+        var right = compared.right
+        if !right.isToMany, case .path(let path) = right.form, let elements = path.elementsOfMixed {
+            right = right.with(elements)
+        }
+        guard right.isToMany else {
+            throw QueryFault(
+                "'in': expected a list such as {1, 2} or a list property, got \(right.description)",
+                at: right.range)
+        }
+        if case .path(let path) = right.form, case .constant(let value) = left.form {
+            return node(path, right, try test(right, .equal, value, of: left, folding: folding))
+        }
+        try check(.equal, folding, on: left, compared.operatorRange)
+        try check(.equal, folding, on: right, compared.operatorRange)
+        guard isComparable(left, right),
+            let first = left.expression(comparedWith: right),
+            let second = right.expression(comparedWith: left)
+        else { throw mismatch(left, right, compared.operatorRange) }
+        return ComparisonNode(
+            left: first, right: second, operation: .memberOf, folding: folding,
+            quantifier: right.quantifier ?? left.quantifier ?? .any,
+            quantifiesRight: right.quantifier != nil)
+    }
+
+    private func member(
+        _ compared: ComparedOperands, of members: [(value: Scalar, type: OperandType)]
+    ) throws(QueryFault) -> any PredicateNode {
+        let (left, folding) = (compared.left, compared.folding)
+        let members = left.type.isMixed ? members : members.filter { !$0.type.isMixed }
+        if left.isBacklinks, members.contains(where: { $0.value == .null }) {
+            throw QueryFault(
+                "\(left.description) is never nil; compare its '@count' with 0", at: left.range)
+        }
+        try check(.equal, folding, on: left, compared.operatorRange)
+        if case .path(let path) = left.form {
+            let test =
+                folding.isNeeded
+                ? PredicateCompiler.foldedMembershipTest(folding, members)
+                : PredicateCompiler.membershipTest(left.type, members)
+            return node(path, left, test)
+        }
+        if folding.isNeeded {
+            // No calculation yields text, so this is a constant.
+            guard let expression = left.expression else { return ConstantNode(value: false) }
+            let test = PredicateCompiler.foldedMembershipTest(folding, members)
+            return ExpressionTestNode(expression: expression, test: test).folded
+        }
+        let comparable = members.filter { left.type.isComparable(with: $0.type) }.map {
+            PredicateCompiler.constant($0.value, $0.type, beside: left.type)
+        }
+        return membership(left, comparable, isRange: false)
+    }
+
+    func membership(
+        _ operand: PredicateOperand, _ members: [Scalar], isRange: Bool
+    ) -> any PredicateNode {
+        guard let expression = operand.expression else { return ConstantNode(value: false) }
+        let node = MembershipNode(
+            operand: expression, quantifier: operand.quantifier ?? .any, members: members,
+            isRange: isRange)
+        return operand.isConstant ? node.folded : node
+    }
+
+    /// Converts a list of constants to a test; members of another type match no value.
+    private static func membershipTest(
+        _ type: OperandType, _ members: [(value: Scalar, type: OperandType)]
+    ) -> ValueTest {
+        let matchesNull = members.contains { $0.value == .null }
+        if type.isMixed {
+            let values = members.filter {
+                $0.value != .null && !isBetweenMicroseconds($0.value, $0.type)
+            }.map { Scalar(mixed: $0.value, $0.type) }
+            return ValueTest(form: .oneOf(values), matchesNull: matchesNull)
+        }
+        let values = members.filter { $0.type.isComparable(with: type) && $0.value != .null }
+            .map { constant($0.value, $0.type, beside: type) }
+        let form: ValueTest.Form
+        switch type {
+        case .value(.int), .value(.date):
+            let numbers = values.compactMap { value -> Int64? in
+                if case .int(.equal, let number) = whole(.equal, value) { number } else { nil }
+            }
+            form = .intIn(IntSet(numbers))
+        case .value(.decimal):
+            form = .oneOf(values)
+        case .value(.float), .value(.double):
+            let numbers = values.compactMap { value -> Double? in
+                if case .double(.equal, let number) = real(.equal, value) { number } else { nil }
+            }
+            form = .doubleIn(RealSet(numbers))
+        case .value(.bool):
+            let flags = Set(values)
+            form =
+                flags.count == 2
+                ? .always : flags.isEmpty ? .never : .bool(flags.contains(.bool(true)))
+        case .object:
+            form = .links(
+                IntSet(
+                    values.compactMap {
+                        if case .link(let key) = $0 { key.rawValue } else { nil }
+                    }))
+        default:
+            form = .bytes(
+                .oneOf(
+                    BytesSet(
+                        values.compactMap { if case .bytes(let bytes) = $0 { bytes } else { nil } })
+                ))
+        }
+        return ValueTest(form: form, matchesNull: matchesNull)
+    }
+
+    /// Returns a test of whether text equals one of several constants after folding; constants of other types match no
+    /// value.
+    private static func foldedMembershipTest(
+        _ folding: TextFolding, _ members: [(value: Scalar, type: OperandType)]
+    ) -> ValueTest {
+        var texts: Set<[Unicode.Scalar]> = []
+        for member in members where member.type == .value(.string) {
+            if case .bytes(let bytes) = member.value {
+                texts.insert(folding.scalars(bytes.span))
+            }
+        }
+        return ValueTest(
+            form: .bytes(.folded(folding, .oneOf(texts))),
+            matchesNull: members.contains { $0.value == .null })
     }
 }

@@ -236,3 +236,306 @@ struct PredicateCompiler {
             type: type, description: "a calculation", range: range)
     }
 }
+
+extension PredicateCompiler {
+    /// The state of a path while its components are compiled one by one.
+    struct Walk {
+        var components: [PropertyPath.Component] = []
+        var hops: [CompiledPath.Hop] = []
+        var terminal = CompiledPath.Terminal.object
+        /// The class of the objects at the end of the path so far; nil after a value.
+        var reached: ClassSchema?
+        var description: String
+        /// Whether the path contains `.@values`, after which a name is not a key of the map.
+        var isEveryValue = false
+
+        var isToMany: Bool { CompiledPath(hops: hops, terminal: terminal).isToMany }
+        var last: Property? { components.last?.property }
+    }
+
+    /// Compiles one property, and returns the brackets after it that were not used.
+    mutating func step(
+        _ walk: inout Walk, _ component: PathSyntax.Component
+    ) throws(QueryFault) -> ArraySlice<PathSyntax.Bracket> {
+        guard let owner = walk.reached else {
+            throw QueryFault(
+                "\(walk.description) is \(walk.last?.typeName ?? "a value"), not a link, and has no"
+                    + " property '\(component.name)'", at: component.range)
+        }
+        guard let property = owner.property(named: component.name) else {
+            let hint =
+                walk.components.isEmpty && component.name.lowercased() == "self"
+                ? "; write the property without 'SELF.'"
+                : NearestName.hint(for: component.name, among: owner.properties.map(\.name))
+            throw QueryFault(
+                "'\(owner.name)' has no property '\(component.name)'" + hint, at: component.range,
+                isUnknownName: true)
+        }
+        walk.components.append(PropertyPath.Component(property, of: owner, in: schema))
+        walk.description = "'\(owner.name).\(property.name)'"
+        walk.reached = schema.target(of: property)
+        if property.leadsToObjects {
+            try hop(&walk, through: property, of: owner, at: component)
+            return component.brackets.dropFirst()
+        } else {
+            let slot = slot(owner.table)
+            let source = ColumnSource(property)
+            if property.type == .mixed, property.collection == nil {
+                walk.terminal = .value(slot: slot, source)
+                return component.brackets[...]
+            }
+            if let position = try selectedElement(of: component, in: property, walk.description) {
+                walk.terminal = .element(slot: slot, source, position)
+            } else {
+                walk.terminal =
+                    property.collection != nil
+                    ? .elements(slot: slot, source) : .value(slot: slot, source)
+            }
+            return component.brackets.dropFirst()
+        }
+    }
+
+    /// Throws for brackets after a value without elements.
+    func refuse(
+        _ brackets: ArraySlice<PathSyntax.Bracket>, _ walk: Walk
+    ) throws(QueryFault) {
+        guard let bracket = brackets.first else { return }
+        throw QueryFault(
+            "an element of \(walk.description) cannot be indexed", at: bracket.range)
+    }
+
+    private mutating func hop(
+        _ walk: inout Walk, through property: Property, of owner: ClassSchema,
+        at component: PathSyntax.Component
+    ) throws(QueryFault) {
+        let range = component.range
+        let position = try selectedElement(of: component, in: property, walk.description)
+        guard walk.reached != nil else {
+            throw QueryFault("\(walk.description) links to a class that does not exist", at: range)
+        }
+        if property.isBacklinks {
+            guard let origin = walk.components.last?.origin else {
+                throw QueryFault(
+                    "\(walk.description) follows a link that does not exist", at: range)
+            }
+            let slot = slot(origin.table)
+            let isMixed =
+                schema.find(table: origin.table)?.property(in: origin.column)?.type == .mixed
+            if let position {
+                guard !isMixed else {
+                    throw QueryFault(
+                        "an element of \(walk.description) cannot be indexed", at: range)
+                }
+                walk.hops.append(.backlink(slot: slot, origin.column, position))
+                return
+            }
+            walk.hops.append(
+                isMixed
+                    ? .holders(slot: slot, origin.column, target: owner.table)
+                    : .backlinks(slot: slot, origin.column))
+        } else if let position {
+            walk.hops.append(.element(slot: slot(owner.table), property.column, position))
+        } else if property.collection == .map {
+            walk.hops.append(.entries(slot: slot(owner.table), property.column))
+        } else if property.collection != nil {
+            walk.hops.append(.list(slot: slot(owner.table), property.column))
+        } else {
+            walk.hops.append(.link(slot: slot(owner.table), property.column))
+        }
+    }
+
+    /// Compiles `@links.Person.dogs`: the objects of another class that link to this one.
+    mutating func stepBack(
+        _ walk: inout Walk, _ syntax: PathSyntax, _ index: Int
+    ) throws(QueryFault) {
+        let start = syntax.components[index]
+        guard let target = walk.reached else {
+            throw QueryFault(
+                "\(walk.description) is a value, which has no backlinks", at: start.range)
+        }
+        guard index + 2 < syntax.components.count, !syntax.components[index + 1].isAggregate,
+            !syntax.components[index + 2].isAggregate
+        else {
+            throw QueryFault(
+                "write '@links.Class.property', where property is the link to this class",
+                at: start.range)
+        }
+        let className = syntax.components[index + 1]
+        let propertyName = syntax.components[index + 2]
+        if let bracket = className.bracket ?? propertyName.bracket {
+            throw QueryFault("backlinks have no order; remove the brackets", at: bracket.range)
+        }
+        guard let source = schema.find(className.name) else {
+            throw QueryFault(
+                "there is no class '\(className.name)'"
+                    + NearestName.hint(for: className.name, among: schema.classes.map(\.name)),
+                at: className.range)
+        }
+        guard let link = source.property(named: propertyName.name) else {
+            throw QueryFault(
+                "'\(source.name)' has no property '\(propertyName.name)'"
+                    + NearestName.hint(
+                        for: propertyName.name, among: source.properties.map(\.name)),
+                at: propertyName.range, isUnknownName: true)
+        }
+        guard link.type == .mixed || link.type == .object && link.target == target.name else {
+            throw QueryFault(
+                "'\(source.name).\(link.name)' does not link to '\(target.name)'",
+                at: propertyName.range)
+        }
+        let property = Property(
+            "@links.\(source.name).\(link.name)", .backlinks,
+            origin: Property.Origin(className: source.name, property: link.name))
+        walk.components.append(PropertyPath.Component(property, of: target, in: schema))
+        walk.description = "'@links.\(source.name).\(link.name)'"
+        walk.reached = source
+        try hop(&walk, through: property, of: target, at: start)
+    }
+}
+
+/// A path that is being compiled.
+struct PathContext {
+    var syntax: PathSyntax
+    /// The range of the whole path in the text.
+    let range: Range<Int>
+    /// The objects that the path begins at.
+    let scope: PredicateCompiler.Scope
+}
+
+extension PredicateCompiler {
+    mutating func path(_ context: PathContext) throws(QueryFault) -> PredicateOperand {
+        try checkVariable(in: context)
+        var walk = Walk(
+            reached: context.scope.classSchema, description: "'\(context.scope.classSchema.name)'")
+        var index = isItself(context) ? 1 : 0
+        while index < context.syntax.components.count {
+            let component = context.syntax.components[index]
+            if let key = key(component, after: walk) {
+                walk.terminal = key
+                index += 1
+                if let base = mixedPath(walk), !component.brackets.isEmpty {
+                    return try inside(walk, base, component.brackets[...], from: index, in: context)
+                }
+                try refuse(component.brackets[...], walk)
+                continue
+            }
+            if let base = mixedPath(walk), !Self.concernsCollection(component, walk) {
+                return try inside(walk, base, [], from: index, in: context)
+            }
+            guard component.isAggregate else {
+                let brackets = try step(&walk, component)
+                index += 1
+                if let base = mixedPath(walk), !brackets.isEmpty {
+                    return try inside(walk, base, brackets, from: index, in: context)
+                }
+                if case .size? = component.bracket?.form {
+                    return try size(walk, at: index - 1, in: context)
+                }
+                try refuse(brackets, walk)
+                continue
+            }
+            if let bracket = component.bracket {
+                throw QueryFault("'@\(component.name)' has no elements", at: bracket.range)
+            }
+            switch component.name.lowercased() {
+            case "links":
+                if context.syntax.components.dropFirst(index + 1).first?.name == "count" {
+                    return try linkCount(walk, at: index, in: context)
+                }
+                try stepBack(&walk, context.syntax, index)
+                index += 3
+            case "count", "size":
+                return try count(walk, at: index, in: context)
+            case "sum", "min", "max", "avg":
+                return try aggregate(walk, at: index, in: context)
+            case "keys":
+                return try keys(walk, at: index, in: context)
+            case "values":
+                // A path to a map refers to its values, but a name after the map would be a key.
+                guard walk.last?.collection == .map else {
+                    throw QueryFault(
+                        "'@\(component.name)' needs a map before it; \(walk.description) is not one",
+                        at: component.range)
+                }
+                walk.isEveryValue = true
+                index += 1
+            case "type":
+                throw QueryFault(
+                    "'@type' is for mixed values; \(walk.description) is "
+                        + (walk.last?.typeName ?? "none"), at: component.range)
+            default:
+                let hint = NearestName.hint(
+                    for: component.name,
+                    among: [
+                        "count", "size", "sum", "min", "max", "avg", "links", "keys", "values",
+                        "type",
+                    ])
+                throw QueryFault(
+                    "unknown operation '@\(component.name)'\(hint)", at: component.range)
+            }
+        }
+        return try finish(walk, in: context)
+    }
+
+    /// Whether the path is `SELF`, the object itself.
+    private func isItself(_ context: PathContext) -> Bool {
+        guard context.syntax.components.count == 1, let component = context.syntax.components.first,
+            !component.isAggregate, component.bracket == nil
+        else { return false }
+        return component.name.lowercased() == "self"
+            && context.scope.classSchema.property(named: component.name) == nil
+    }
+
+    func checkVariable(in context: PathContext) throws(QueryFault) {
+        if context.syntax.variable == context.scope.variable { return }
+        if let variable = context.syntax.variable {
+            throw QueryFault(
+                context.scope.variable.map {
+                    "unknown variable '$\(variable)'; only '$\($0)' can be used here"
+                } ?? "unknown variable '$\(variable)'; arguments are numbered: $1, $2, …",
+                at: context.range)
+        }
+        throw QueryFault(
+            "inside the subquery a path begins with its variable: '$\(context.scope.variable ?? "").…'",
+            at: context.range)
+    }
+
+    private mutating func finish(_ walk: Walk, in context: PathContext) throws(QueryFault)
+        -> PredicateOperand
+    {
+        let type: OperandType
+        var hops = walk.hops
+        var terminal = walk.terminal
+        if let reached = walk.reached {
+            type = .object(reached.table)
+            // The last link is read but not followed: `owner == nil` needs no owner.
+            if case .link(let slot, _)? = hops.last, let link = walk.last {
+                hops.removeLast()
+                terminal = .value(slot: slot, ColumnSource(link))
+            }
+        } else {
+            type = .value(walk.last?.type ?? .bool)
+        }
+        if !walk.components.isEmpty { depend(on: walk.components, in: context.scope) }
+        var path = CompiledPath(
+            hops: hops, terminal: terminal, isPartOfMany: context.scope.isPartOfMany)
+        // A quantifier applies to the elements of a mixed value.
+        if context.syntax.quantifier != nil, !path.isToMany { path = path.elementsOfMixed ?? path }
+        try checkQuantifier(isToMany: path.isToMany, of: walk.description, in: context)
+        let typeName = walk.last?.typeName ?? context.scope.classSchema.name
+        return PredicateOperand(
+            form: .path(path), type: type, description: "\(walk.description) (\(typeName))",
+            range: context.range, quantifier: context.syntax.quantifier,
+            isBacklinks: walk.last?.isBacklinks ?? false,
+            components: context.scope.prefix + walk.components)
+    }
+
+    func checkQuantifier(isToMany: Bool, of description: String, in context: PathContext)
+        throws(QueryFault)
+    {
+        guard let quantifier = context.syntax.quantifier, !isToMany else { return }
+        throw QueryFault(
+            "'\(quantifier)' needs a list in the path; \(description) is reached without one",
+            at: context.range)
+    }
+}

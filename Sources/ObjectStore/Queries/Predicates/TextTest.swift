@@ -1,4 +1,7 @@
 import ColumnStorage
+// Decomposition (NFD) is not public in the standard library, and loading Foundation would slow down the start.
+// Foundation uses the same symbol.
+@_spi(_Unicode) import Swift
 
 /// A test of text or other bytes against constants.
 enum TextTest: Sendable {
@@ -204,5 +207,193 @@ extension Interruption {
     fileprivate static func ofSearch(_ count: Int, _ wanted: Int) -> Interruption? {
         // The check costs more than a short search.
         count.multipliedReportingOverflow(by: wanted).partialValue > 1 << 16 ? current : nil
+    }
+}
+
+/// A full-text search of the texts at the end of a path without lists.
+struct TextSearch: Hashable, Sendable {
+    let path: PropertyPath
+    let query: TextQuery
+}
+
+/// One text whose score is part of `@rank`.
+struct RankedText: Hashable, Sendable {
+    let hops: [CompiledPath.Hop]
+    let slot: Int
+    let column: ColumnID
+    let query: TextQuery
+
+    /// Returns the score of an object's text; 0 for nil.
+    func score(_ tables: BoundTables, _ key: ObjectKey) throws -> Double {
+        var score = 0.0
+        _ = try CompiledPath(hops: hops, terminal: .object).forEachObject(tables, key) { object in
+            guard let object else { return false }
+            score =
+                try tables[slot].withBytes(column, object) { query.score(Span(_bytes: $0)) } ?? 0
+            return false
+        }
+        return score
+    }
+}
+
+extension PredicateCompiler {
+    /// Compiles a full-text search: `path text 'red -blue phrase*'`.
+    mutating func search(_ compared: ComparedOperands) throws(QueryFault) -> any PredicateNode {
+        let (left, right) = (compared.left, compared.right)
+        guard !compared.folding.isNeeded else {
+            throw QueryFault(
+                "'text' has no options; it always ignores case and diacritics",
+                at: compared.operatorRange)
+        }
+        guard case .path(let path) = left.form, left.type == .value(.string),
+            let property = left.components.last?.property, property.isFullText
+        else {
+            let advice =
+                left.type == .value(.string) ? "; declare it \"string fulltext\"" : ""
+            throw QueryFault(
+                "'text' needs a full-text property; \(left.description) is not one" + advice,
+                at: left.range)
+        }
+        guard case .constant(.bytes(let bytes)) = right.form, right.type == .value(.string) else {
+            throw QueryFault(
+                "'text' needs a string to search for, got \(right.description)", at: right.range)
+        }
+        guard let query = TextQuery(String(decoding: bytes, as: UTF8.self)) else {
+            throw QueryFault(
+                "a search has at most \(TextQuery.mostTerms) words", at: right.range)
+        }
+        if !path.isToMany, !left.components.contains(where: \.isToMany) {
+            searches.append(TextSearch(path: PropertyPath(left.components), query: query))
+        }
+        return node(path, left, ValueTest(form: .bytes(.search(query)), matchesNull: false))
+    }
+}
+
+extension SortKey {
+    /// The name of the order by relevance in `sorted` and `sort()`.
+    static let rankName = "@rank"
+
+    /// Creates a sort key by relevance; ascending order begins with the best match.
+    ///
+    /// Throws `invalid_query` if there are no searches.
+    init(rank searches: [TextSearch], ascending: Bool) throws {
+        guard let first = searches.first else {
+            throw StoreError(
+                .invalidQuery,
+                "'@rank' requires a full-text search; filter with 'text' first, on a "
+                    + "property that is reached without a list")
+        }
+        path = first.path
+        self.searches = searches
+        self.ascending = ascending
+        dependencies = searches.map(\.path)
+        description = SortKey.rankName
+        type = .double
+        value = nil
+        reading = PathReading(rank: searches)
+    }
+}
+
+extension PathReading {
+    /// Creates a form that adds the scores of searches.
+    fileprivate convenience init(rank searches: [TextSearch]) {
+        var tables: [TableID] = []
+        var texts: [RankedText] = []
+        for search in searches {
+            let path = search.path.compiled(&tables)
+            guard case .value(let slot, let source) = path.terminal else { continue }
+            texts.append(
+                RankedText(
+                    hops: path.hops, slot: slot, column: source.column, query: search.query))
+        }
+        self.init(CompiledPath(hops: [], terminal: .rank(texts)), isMixed: false, tables)
+    }
+}
+
+extension PathSyntax {
+    /// Whether the path is `@rank`.
+    var isRank: Bool {
+        variable == nil && components.count == 1 && components[0].isAggregate
+            && components[0].name.lowercased() == "rank"
+    }
+}
+
+/// Folds strings so that differences that a predicate ignores disappear: `[c]` case, `[d]` diacritics.
+///
+/// `[c]` is full case folding (``ColumnStorage/CaseFolding``). `[d]` decomposes the text (NFD) and removes the
+/// nonspacing marks: "é", one character or two, is "e", and "İ" is "I". Letters without a decomposition remain: "ø",
+/// "ł", "ß".
+struct TextFolding: Hashable, Sendable {
+    let ignoresCase: Bool
+    let ignoresDiacritics: Bool
+
+    var isNeeded: Bool { ignoresCase || ignoresDiacritics }
+
+    /// Returns the folded text as scalars.
+    func scalars(_ bytes: Span<UInt8>) -> [Unicode.Scalar] {
+        var scalars: [Unicode.Scalar] = []
+        scalars.reserveCapacity(bytes.count)
+        forEachCharacter(of: bytes) { append($0, to: &scalars) }
+        return scalars
+    }
+
+    /// Returns the folded text as scalars, and for each scalar whether it begins a character of the text.
+    ///
+    /// A character may fold to several scalars, as "ß" to "ss", but still counts as one character for the `?` of
+    /// `like`.
+    func characters(_ bytes: Span<UInt8>) -> (scalars: [Unicode.Scalar], starts: [Bool]) {
+        var scalars: [Unicode.Scalar] = []
+        var starts: [Bool] = []
+        forEachCharacter(of: bytes) { scalar in
+            append(scalar, to: &scalars)
+            starts.append(true)
+            while starts.count < scalars.count { starts.append(false) }
+        }
+        return (scalars, starts)
+    }
+
+    /// Calls `body` with each scalar of a text that is not ignored.
+    private func forEachCharacter(of bytes: Span<UInt8>, _ body: (Unicode.Scalar) -> Void) {
+        var isASCII = true
+        var index = 0
+        while index < bytes.count {
+            if bytes[index] >= 0x80 { isASCII = false }
+            index += 1
+        }
+        if isASCII {
+            index = 0
+            while index < bytes.count {
+                body(Unicode.Scalar(bytes[index]))
+                index += 1
+            }
+            return
+        }
+        let text = String(decoding: [UInt8](copying: bytes), as: UTF8.self)
+        guard ignoresDiacritics else { return text.unicodeScalars.forEach(body) }
+        for scalar in text._nfd where scalar.properties.generalCategory != .nonspacingMark {
+            body(scalar)
+        }
+    }
+
+    @inline(__always)
+    private func append(_ scalar: Unicode.Scalar, to scalars: inout [Unicode.Scalar]) {
+        if ignoresCase {
+            CaseFolding.fold(scalar) { scalars.append($0) }
+        } else {
+            scalars.append(scalar)
+        }
+    }
+}
+
+extension [UInt8] {
+    /// Creates an array with the bytes of a span.
+    init(copying bytes: Span<UInt8>) {
+        self.init()
+        reserveCapacity(bytes.count)
+        var index = 0
+        while index < bytes.count {
+            append(bytes[index])
+            index += 1
+        }
     }
 }

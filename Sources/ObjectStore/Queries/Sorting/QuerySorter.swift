@@ -285,3 +285,89 @@ private struct BestKeys {
         return kept
     }
 }
+
+/// Compares objects of a view by sort keys; objects with equal values are in the order of their creation.
+///
+/// A comparator is confined to the view's thread and follows a live view.
+package struct SortComparator {
+    private let keys: [BoundPath]
+    private let ascending: [Bool]
+
+    /// Creates a comparator of objects in a view.
+    package init(_ keys: [SortKey], in view: StoreView) throws {
+        self.keys = try keys.map { try $0.bound(to: view) }
+        ascending = keys.map(\.ascending)
+    }
+
+    /// Compares two objects: -1, 0 or 1; 0 only for the same object.
+    package func order(_ left: ObjectKey, _ right: ObjectKey) throws -> Int {
+        let order = try orderByValues(left, right)
+        return order != 0 || left == right ? order : left < right ? -1 : 1
+    }
+
+    /// Compares the values of two objects: -1, 0 or 1; 0 for equal values.
+    func orderByValues(_ left: ObjectKey, _ right: ObjectKey) throws -> Int {
+        for (index, key) in keys.enumerated() {
+            let order = try SortComparator.order(key.value(left), key.value(right))
+            if order != 0 { return ascending[index] ? order : -order }
+        }
+        return 0
+    }
+
+    /// Returns a 64-bit code of an object's first key.
+    ///
+    /// If two codes differ, the object with the smaller code comes first.
+    func code(of key: ObjectKey) throws -> UInt64 {
+        let first = keys[0]
+        guard let code = try first.code(key)?.code else {
+            return SortCode.ofNil(ascending: ascending[0])
+        }
+        return ascending[0] ? code : ~code
+    }
+
+    /// Returns -1, 0 or 1 for any two values: nil comes first, then the order of ``ValueOrder``.
+    static func order(_ left: Scalar, _ right: Scalar) -> Int {
+        switch (left, right) {
+        case (.null, .null): 0
+        case (.null, _): -1
+        case (_, .null): 1
+        default: Scalar.order(left, right) ?? ValueOrder.order(left.value, right.value)
+        }
+    }
+}
+
+/// The key by which `distinct` compares objects: one value of each object.
+package struct DistinctKey: Hashable, Sendable {
+    private let value: ValuePath
+
+    /// Parses a key of a class.
+    ///
+    /// Throws `unknown_property`, and `invalid_query` for a path with any number of values.
+    package init(_ text: String, class classSchema: ClassSchema, schema: Schema) throws {
+        try self.init(ValuePath(text, class: classSchema, schema: schema))
+    }
+
+    /// Creates a key from a path.
+    ///
+    /// Throws `invalid_query` for a path with any number of values.
+    init(_ value: ValuePath) throws(StoreError) {
+        try value.requireOne(for: "distinct")
+        self.value = value
+    }
+
+    /// The text of the key.
+    package var description: String { value.text }
+    /// Every key path that the value depends on.
+    package var dependencies: [PropertyPath] { value.dependencies }
+
+    /// Returns the key with the same meaning in another schema.
+    func remade(class classSchema: ClassSchema, schema: Schema) throws -> DistinctKey {
+        try DistinctKey(value.remade(class: classSchema, schema: schema))
+    }
+
+    /// Returns a function that reads the value of an object in a view; objects with equal values are duplicates.
+    func reader(in view: StoreView) throws -> (ObjectKey) throws -> Scalar {
+        let bound = try value.bound(to: view)
+        return { try bound.value($0) }
+    }
+}
