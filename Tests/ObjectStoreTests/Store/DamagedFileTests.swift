@@ -28,6 +28,20 @@ import Testing
     private func write(_ bytes: [UInt8], to path: String) { DamagedStore.write(bytes, to: path) }
     private func isFound(_ path: String) -> Bool { DamagedStore.isFound(path) }
 
+    /// The schema and all values of a store.
+    private func content(_ path: String) throws -> [String] {
+        let store = try open(path)
+        defer { store.close() }
+        return try store.view.schema.classes.flatMap { classSchema in
+            try Results(.store(store), Query(all: classSchema)).keys().array.flatMap { key in
+                try classSchema.properties.map { property in
+                    let value = try store.view.value(property, of: key, in: classSchema)
+                    return "\(classSchema.name) \(key.rawValue) \(property.name) \(value)"
+                }
+            }
+        }
+    }
+
     /// Performs all operations that read the content of a store's file.
     private func use(_ path: String) {
         guard let store = try? open(path) else { return }
@@ -129,7 +143,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(60)))
-    func `a check detects every changed byte of a copy, and no operation crashes`()
+    func `a check detects every changed byte of a copy's content, and no operation crashes`()
         throws
     {
         let path = folder.file("all.moonpool")
@@ -137,6 +151,7 @@ import Testing
         try StoreFiles.backup(path, to: folder.file("base"))
         let base = bytes(folder.file("base"))
         #expect(!isFound(folder.file("base")))
+        let whole = try content(folder.file("base"))
         var random = SplitMix(seed: 5)
         let copy = folder.file("copy")
         let start = DamagedStore.number("MOONPOOL_DAMAGES_FROM") ?? 0
@@ -148,7 +163,8 @@ import Testing
             if round < start { continue }
             if Self.chosenCount != nil { print("round \(round): \(offset) ^ \(bit)") }
             write(changed, to: copy)
-            #expect(isFound(copy), "byte \(offset) ^ \(bit)")
+            // A copy has a free page, which no checksum covers.
+            #expect(try isFound(copy) || content(copy) == whole, "byte \(offset) ^ \(bit)")
             write(changed, to: copy)
             use(copy)
             if round % 4 == 0 {
