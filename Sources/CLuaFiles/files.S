@@ -22,6 +22,7 @@
     !__has_include("api/transfer.lua") || \
     !__has_include("api/prompt.lua") || \
     !__has_include("api/extending.lua") || \
+    !__has_include("api/studio.lua") || \
     !__has_include("api/errors.lua") || \
     !__has_include("migrate/api.lua") || \
     !__has_include("migrate/back.lua") || \
@@ -59,7 +60,23 @@
     !__has_include("prompt/schema.lua") || \
     !__has_include("prompt/text.lua") || \
     !__has_include("prompt/transactions.lua") || \
-    !__has_include("prompt/tutorial.lua")
+    !__has_include("prompt/tutorial.lua") || \
+    !__has_include("studio/code.lua") || \
+    !__has_include("studio/console.lua") || \
+    !__has_include("studio/history.lua") || \
+    !__has_include("studio/jobs.lua") || \
+    !__has_include("studio/main.lua") || \
+    !__has_include("studio/migrations.lua") || \
+    !__has_include("studio/objects.lua") || \
+    !__has_include("studio/observers.lua") || \
+    !__has_include("studio/panels.lua") || \
+    !__has_include("studio/registry.lua") || \
+    !__has_include("studio/rows.lua") || \
+    !__has_include("studio/schema.lua") || \
+    !__has_include("studio/transfer.lua") || \
+    !__has_include("studio/values.lua") || \
+    !__has_include("studio/workers.lua") || \
+    !__has_include("studio/writing.lua")
 #error "a file is missing"
 #endif
 
@@ -96,6 +113,7 @@ lua_files:
     FILE "api/transfer.lua"
     FILE "api/prompt.lua"
     FILE "api/extending.lua"
+    FILE "api/studio.lua"
     FILE "api/errors.lua"
     FILE "migrate/api.lua"
     FILE "migrate/back.lua"
@@ -134,5 +152,21 @@ lua_files:
     FILE "prompt/text.lua"
     FILE "prompt/transactions.lua"
     FILE "prompt/tutorial.lua"
+    FILE "studio/code.lua"
+    FILE "studio/console.lua"
+    FILE "studio/history.lua"
+    FILE "studio/jobs.lua"
+    FILE "studio/main.lua"
+    FILE "studio/migrations.lua"
+    FILE "studio/objects.lua"
+    FILE "studio/observers.lua"
+    FILE "studio/panels.lua"
+    FILE "studio/registry.lua"
+    FILE "studio/rows.lua"
+    FILE "studio/schema.lua"
+    FILE "studio/transfer.lua"
+    FILE "studio/values.lua"
+    FILE "studio/workers.lua"
+    FILE "studio/writing.lua"
     .quad 0, 0
     .section .note.GNU-stack, "", %progbits

@@ -68,6 +68,28 @@ package protocol ScriptError: Error {
     var scriptCode: String { get }
     /// A sentence without a source location: `err.message`.
     var scriptMessage: String { get }
+    /// The part of a text that is not valid: `err.line`, `err.column` and `err.length`; nil for other errors.
+    var scriptRange: ScriptTextRange? { get }
+}
+
+extension ScriptError {
+    /// Most errors concern no text.
+    package var scriptRange: ScriptTextRange? { nil }
+}
+
+/// A part of one line of a text; lines and columns count from 1, in characters.
+package struct ScriptTextRange: Hashable, Sendable {
+    /// The line.
+    package let line: Int
+    /// The column of the first character.
+    package let column: Int
+    /// The number of characters, at least 1.
+    package let length: Int
+
+    /// Creates a range.
+    package init(line: Int, column: Int, length: Int) {
+        (self.line, self.column, self.length) = (line, column, length)
+    }
 }
 
 /// The error of a run that was interrupted.
@@ -122,12 +144,21 @@ final class LuaErrorBox {
         return String(decoding: message.utf8.prefix(greatestMessage - 100), as: UTF8.self) + "…"
     }
 
+    private var range: ScriptTextRange? { (error as? any ScriptError)?.scriptRange }
+
+    private static func set(_ number: Int?, _ result: borrowing LuaResult) {
+        if let number { result.set(Int64(number)) } else { result.setNil() }
+    }
+
     static let declaration = LuaClass<LuaErrorBox>(
         name: "error",
         properties: [
             LuaProperty("code") { $1.set($0.code) },
             LuaProperty("message") { $1.set($0.message) },
             LuaProperty("where") { $1.set($0.position) },
+            LuaProperty("line") { set($0.range?.line, $1) },
+            LuaProperty("column") { set($0.range?.column, $1) },
+            LuaProperty("length") { set($0.range?.length, $1) },
         ],
         metamethods: [
             LuaMethod("__tostring") { $1.answer(.text($0.position + $0.message)) },

@@ -51,6 +51,8 @@ extension StoreError {
         case position(Int, of: String)
         /// The solution, after the text.
         case advice(program: String, script: String)
+        /// The part of a predicate or a path that is not valid.
+        case range(line: Int, column: Int, length: Int)
     }
 
     /// An error with advice that names functions, for both kinds of readers.
@@ -94,6 +96,19 @@ extension StoreError {
             script: "open it without read_only to write")
     }
 
+    /// An error in a line of a predicate or a path, with the range in characters; lines and columns count from 1.
+    static func fault(
+        _ code: Code, _ text: String, line: Int, column: Int, length: Int
+    ) -> StoreError {
+        StoreError(code, text, detail: .range(line: line, column: column, length: length))
+    }
+
+    /// The part of a predicate or a path that is not valid; nil for other errors.
+    package var textRange: (line: Int, column: Int, length: Int)? {
+        guard case .range(let line, let column, let length) = detail else { return nil }
+        return (line, column, length)
+    }
+
     /// Returns the error with a location before its message.
     package func at(_ location: String) -> StoreError {
         StoreError(code, "\(location): \(text)", detail: detail)
@@ -108,7 +123,7 @@ extension StoreError {
     /// Returns the message in the words of a reader.
     package func message(for reader: Reader) -> String {
         switch (detail, reader) {
-        case (nil, _): text
+        case (nil, _), (.range, _): text
         case (.position(let position, let collection), .program):
             "\(text)index \(position) is outside \(collection)"
         case (.position(let position, let collection), .script):

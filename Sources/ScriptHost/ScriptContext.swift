@@ -110,6 +110,7 @@ package final class ScriptContext {
         installProcessFunctions()
         installWorkers()
         installRequests()
+        installStudio()
         // luv supports only one loop per thread.
         if !configuration.rights.isConfined, seat == nil { installLuv() }
         // Functions that read folders and run scripts require the corresponding rights.
@@ -124,6 +125,22 @@ package final class ScriptContext {
         confine()
         configuration.prepare?(self)
         captureModule()
+    }
+
+    /// Adds `studio.panel` to the module.
+    ///
+    /// A studio that shows the script reads the same list of panels.
+    private func installStudio() {
+        let studio = state.makeTable(fields: 1)
+        studio["panel"] = .function(
+            state.makeFunction("panel", of: "moonpool.studio") { call in
+                let name = try call.text(1)
+                let body = call.isNil(2) ? LuaValue.nil : .function(try call.function(2))
+                let registry = try call.state.runtimeFile("studio/registry").table
+                _ = try registry?["set"].function?.call([.text(name), body])
+                return .none
+            })
+        module["studio"] = .table(studio)
     }
 
     /// Makes a copy of the module available to the program's own Lua files, so that no script can change what they call.

@@ -6,6 +6,10 @@ extension StoreError: ScriptError {
     package var scriptCode: String { code.rawValue }
     /// The error message, in the words of scripts.
     package var scriptMessage: String { message(for: .script) }
+    /// The range of an error in a predicate or a path.
+    package var scriptRange: ScriptTextRange? {
+        textRange.map { ScriptTextRange(line: $0.line, column: $0.column, length: $0.length) }
+    }
 }
 
 // Evaluations convert the errors of the storage; this is for those of other calls.

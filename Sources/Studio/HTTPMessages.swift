@@ -73,7 +73,8 @@ struct HTTPResponse {
     private static let reasons = [
         101: "Switching Protocols", 200: "OK", 400: "Bad Request", 401: "Unauthorized",
         403: "Forbidden",
-        404: "Not Found", 405: "Method Not Allowed", 421: "Misdirected Request",
+        404: "Not Found", 405: "Method Not Allowed", 413: "Content Too Large",
+        421: "Misdirected Request",
     ]
 
     /// Creates a response with a body in memory.

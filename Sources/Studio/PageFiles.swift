@@ -1,8 +1,5 @@
 /// The files of the page, which are part of the program: no path of a request reaches the file system.
 enum PageFiles {
-    /// The script that does everything with the store.
-    static var script: String { String(decoding: PackageResources.studio_lua, as: UTF8.self) }
-
     /// Returns the type and the bytes of a file by the path in its address.
     static func file(at path: String) -> (type: String, bytes: [UInt8])? {
         switch path {
@@ -20,6 +17,9 @@ enum PageFiles {
         case "/schema.js": (javaScript, PackageResources.schema_js)
         case "/observers.js": (javaScript, PackageResources.observers_js)
         case "/grid.js": (javaScript, PackageResources.grid_js)
+        case "/collections.js": (javaScript, PackageResources.collections_js)
+        case "/panels.js": (javaScript, PackageResources.panels_js)
+        case "/lua.js": (javaScript, PackageResources.lua_js)
         default: nil
         }
     }

@@ -5,7 +5,7 @@ import ScriptHost
 import Synchronization
 import SystemCalls
 
-/// The script that does everything with the store: `studio.lua`, on a thread of its own or in another process.
+/// The script that does everything with the store, `studio/main.lua`, on a thread of its own or in another process.
 final class StudioEngine: Sendable {
     private struct State {
         var pages: [Int64: WebSocket] = [:]
@@ -39,24 +39,20 @@ final class StudioEngine: Sendable {
     /// Opens the store on the script's thread, or attaches to the process at `options["socket"]`, and waits until it is
     /// open.
     ///
-    /// `offer` receives the address, the path and the name of a file to download. Throws the message of an error.
+    /// `receive` gets the messages to the server. Throws the message of an error.
     init(
-        _ options: [String: String],
-        offer: @escaping @Sendable (_ address: String, _ path: String, _ name: String) -> Void
+        _ options: [String: String], receive: @escaping @Sendable (String) -> Void
     ) throws(StudioFailure) {
         let shared = Shared()
         self.shared = shared
         let send: @Sendable (Int64, [UInt8]) -> Void = { page, text in
             if page != 0 { return shared.state.withLock { $0.pages[page] }?.send(text) ?? () }
-            // A message to the server itself offers a file.
-            let parts = String(decoding: text, as: UTF8.self).split(separator: "\n").map(
-                String.init)
-            if parts.count == 3 { offer(parts[0], parts[1], parts[2]) }
+            receive(String(decoding: text, as: UTF8.self))
         }
         if let socket = options["socket"] {
             do throws(AttachFailure) {
                 place = .attached(
-                    try AttachedProgram(PageFiles.script, options, at: socket, receive: send) {
+                    try AttachedProgram(options, at: socket, receive: send) {
                         if !$0.isEmpty { ProcessServices.writeError("moonpool: \($0)\n") }
                         shared.end(0)
                     })
@@ -81,7 +77,7 @@ final class StudioEngine: Sendable {
         do throws(LoopError) {
             let script = try Script(configuration) { context in
                 do {
-                    try program.start(PageFiles.script, options, in: context, send: send)
+                    try program.start(options, in: context, send: send)
                 } catch {
                     let message = (error as? LuaError)?.message ?? "\(error)"
                     shared.state.withLock { $0.failure = message }

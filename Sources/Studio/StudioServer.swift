@@ -15,7 +15,7 @@ package final class StudioServer: Sendable {
     private let listener: LoopbackListener
     private let access: StudioAccess
     private let engine: StudioEngine
-    private let downloads: Downloads
+    private let files: StudioFiles
     private let connections = Atomic<Int>(0)
     private let wasOpened = ThreadLatch()
     private let isEnding = Atomic(false)
@@ -35,14 +35,14 @@ package final class StudioServer: Sendable {
                     ? "port \(port) is in use; omit --port to take a free port" : "\(error)")
         }
         access = StudioAccess(port: listener.port)
-        let downloads = try Downloads()
-        self.downloads = downloads
+        let files = try StudioFiles()
+        self.files = files
         do throws(StudioFailure) {
             var options = options
-            options["folder"] = downloads.folder
-            engine = try StudioEngine(options, offer: downloads.offer)
+            options["folder"] = files.folder
+            engine = try StudioEngine(options) { [files] in files.receive($0) }
         } catch {
-            downloads.remove()
+            files.remove()
             throw error
         }
     }
@@ -74,7 +74,7 @@ package final class StudioServer: Sendable {
     /// All users can read the arguments of programs, so the browser receives a private file that leads to the address.
     /// The file is removed after 60 seconds, or as soon as the page has been opened.
     package func openBrowser() {
-        let path = downloads.folder + "/studio.html"
+        let path = files.folder + "/studio.html"
         let page =
             "<!doctype html><meta http-equiv=\"refresh\" content=\"0;url=\(address)\"><title>Moonpool</title>\n"
         guard ProcessServices.write(page, to: path, isPrivate: true) == nil else { return }
@@ -95,7 +95,7 @@ package final class StudioServer: Sendable {
         isEnding.store(true, ordering: .relaxed)
         listener.end()
         engine.end()
-        downloads.remove()
+        files.remove()
     }
 
     /// Ends the process when code of the console ends the script.
@@ -103,7 +103,7 @@ package final class StudioServer: Sendable {
         engine.whenEnded { [self] status in
             guard !isEnding.load(ordering: .relaxed) else { return }
             listener.end()
-            downloads.remove()
+            files.remove()
             ProcessServices.exit(status)
         }
     }
@@ -128,7 +128,7 @@ package final class StudioServer: Sendable {
             serve(socket, request)
         } else if request.method == "POST" {
             socket.write(upload(request, from: socket).bytes)
-        } else if let download = downloads.take(request.path) {
+        } else if let download = files.take(request.path) {
             send(download, on: socket)
         } else {
             socket.write(response(to: request).bytes)
@@ -173,14 +173,20 @@ package final class StudioServer: Sendable {
 
     /// Writes the body of a request to a file, and returns its number.
     private func upload(_ request: HTTPRequest, from socket: LocalSocket) -> HTTPResponse {
-        let number = StudioAccess.secret()
-        guard let size = request.fields["content-length"].flatMap({ Int($0) }), size >= 0,
-            socket.read(size, after: request.rest, intoFileAt: downloads.uploadPath(number))
+        guard files.acceptsUploads else {
+            return HTTPResponse(403, "The studio shows this store read-only.")
+        }
+        guard let size = request.fields["content-length"].flatMap({ Int($0) }), size >= 0
+        else { return HTTPResponse(400, "The file is incomplete.") }
+        guard size <= StudioFiles.largestUpload else {
+            return HTTPResponse(413, "The file is larger than 1 GiB; use 'moonpool import'.")
+        }
+        guard let number = files.upload(size, after: request.rest, from: socket)
         else { return HTTPResponse(400, "The file is incomplete.") }
         return HTTPResponse(200, "application/json", Array("{\"upload\":\"\(number)\"}".utf8))
     }
 
-    private func send(_ download: Downloads.File, on socket: LocalSocket) {
+    private func send(_ download: StudioFiles.File, on socket: LocalSocket) {
         let head = HTTPResponse(
             200,
             [
@@ -218,40 +224,4 @@ package final class StudioServer: Sendable {
         }
         engine.receive(nil, from: number)
     }
-}
-
-/// Files that a page can download once, in a private folder.
-private final class Downloads: Sendable {
-    struct File {
-        let path: String
-        let name: String
-    }
-
-    let folder: String
-    private let files = Mutex<[String: File]>([:])
-
-    init() throws(StudioFailure) {
-        guard let folder = ProcessServices.makePrivateFolder(named: "moonpool-studio") else {
-            throw StudioFailure(message: "cannot create a folder for temporary files")
-        }
-        self.folder = folder
-    }
-
-    /// Adds a file in the folder.
-    func offer(_ address: String, _ path: String, _ name: String) {
-        let plain = name.map { character in
-            character.isASCII
-                && (character.isLetter || character.isNumber || "._-".contains(character))
-                ? character : "_"
-        }
-        files.withLock { $0[address] = File(path: path, name: String(plain)) }
-    }
-
-    /// Returns the path of an uploaded file, which an import removes.
-    func uploadPath(_ number: String) -> String { folder + "/upload-" + number }
-
-    /// Returns the file at an address and forgets the address.
-    func take(_ address: String) -> File? { files.withLock { $0.removeValue(forKey: address) } }
-
-    func remove() { ProcessServices.removeFolder(folder) }
 }

@@ -83,7 +83,8 @@ import Testing
             store:define({ Cat = { name = "string" } }, function(given) m = given end)
             local _, err = pcall(function() rex.age = 1 end)
             return {
-              ["moonpool.json"] = moonpool.json, ["moonpool.migrate"] = moonpool.migrate, ["moonpool.csv"] = moonpool.csv, store = store,
+              ["moonpool.json"] = moonpool.json, ["moonpool.migrate"] = moonpool.migrate, ["moonpool.csv"] = moonpool.csv,
+              ["moonpool.studio"] = moonpool.studio, store = store,
               ["frozen store"] = store:freeze(), object = rex, ["unmanaged object"] = moonpool.new("Dog"),
               Results = dogs, list = rex.marks, set = rex.tags, map = rex.notes, Values = rex.marks:sorted(),
               plot = dogs:plot("id", "age"), projection = rex:project { city = "owner.name" },
@@ -131,7 +132,8 @@ import Testing
             for name in found.subtracting(wanted) {
                 // Every method is a function of the module too.
                 if isModule,
-                    ["json", "csv", "migrate"].contains(name) || !HelpCatalog.find(name).isEmpty
+                    ["json", "csv", "migrate", "studio"].contains(name)
+                        || !HelpCatalog.find(name).isEmpty
                 {
                     continue
                 }

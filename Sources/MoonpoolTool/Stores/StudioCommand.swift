@@ -92,8 +92,7 @@ struct StudioCommand: ParsableCommand {
                 throw StoreError(
                     .invalidArgument, "--to and --sandbox have no effect on a running process")
             }
-            // Code could write through other stores of the process.
-            if readOnly { words += noConsole ? ["--read_only"] : ["--read_only", "--no_console"] }
+            if readOnly { words.append("--read_only") }
             return words + ["--socket=\(socket)"]
         }
         let isRealm = try target.map(realm.isRealm) ?? false

@@ -6,8 +6,10 @@ struct AttachFrame: Equatable, Sendable {
     enum Kind: UInt8, Sendable {
         /// The first message to the script: the width of the window, and the name of the script after a space.
         case hello = 0x68
-        /// The first message to the script instead of `hello`: run a program in Lua, with its options and its text.
+        /// The first message to the script instead of `hello`: run the studio, with its options.
         case program = 0x50
+        /// The beginning of the text of the next message.
+        case part = 0x2B
         /// A message between the program and its host: a number, a space and a text; no text ends the receiver.
         case message = 0x6D
         /// A message to the script: an entry to run.
@@ -31,7 +33,7 @@ struct AttachFrame: Equatable, Sendable {
     let kind: Kind
     let text: String
 
-    /// The maximum length of a text, in bytes.
+    /// The maximum length of a text in bytes; the beginning of a longer text is in messages of its own.
     static let longest = 16 << 20
 
     init(_ kind: Kind, _ text: String = "") {
@@ -39,9 +41,18 @@ struct AttachFrame: Equatable, Sendable {
         self.text = text
     }
 
-    /// The encoded message; a longer text is truncated.
+    /// The encoded message.
     var bytes: [UInt8] {
-        let payload = Array(text.utf8.prefix(Self.longest))
+        var rest = Array(text.utf8)[...]
+        var result: [UInt8] = []
+        while rest.count > Self.longest {
+            result += Self.encoded(.part, rest.prefix(Self.longest))
+            rest.removeFirst(Self.longest)
+        }
+        return result + Self.encoded(kind, rest)
+    }
+
+    private static func encoded(_ kind: Kind, _ payload: ArraySlice<UInt8>) -> [UInt8] {
         let length = (0..<4).map { UInt8(truncatingIfNeeded: payload.count >> (24 - 8 * $0)) }
         return [kind.rawValue] + length + payload
     }
@@ -50,6 +61,8 @@ struct AttachFrame: Equatable, Sendable {
 /// Assembles messages from received bytes.
 struct AttachFrameReader {
     private var bytes: [UInt8] = []
+    /// The beginning of the next text.
+    private var parts: [UInt8] = []
 
     /// The received bytes are not a message.
     struct Nonsense: Error {}
@@ -64,9 +77,11 @@ struct AttachFrameReader {
             let length = bytes[1..<5].reduce(0) { $0 << 8 | Int($1) }
             guard length <= AttachFrame.longest else { throw Nonsense() }
             guard bytes.count >= 5 + length else { break }
-            let text = String(decoding: bytes[5..<(5 + length)], as: UTF8.self)
-            frames.append(AttachFrame(kind, text))
+            parts += bytes[5..<(5 + length)]
             bytes.removeFirst(5 + length)
+            guard kind != .part else { continue }
+            frames.append(AttachFrame(kind, String(decoding: parts, as: UTF8.self)))
+            parts = []
         }
         return frames
     }

@@ -141,17 +141,16 @@ private final class AttachConnection: Sendable {
         }
     }
 
-    /// Runs a program: its options as pairs of texts and its code, all separated by zero bytes.
+    /// Runs the studio; its options are pairs of texts, separated by zero bytes.
     private func start(_ text: String, _ script: Script) {
-        var words = text.split(separator: "\0", omittingEmptySubsequences: false).map(String.init)
-        let code = words.removeLast()
+        let words = text.split(separator: "\0", omittingEmptySubsequences: false).map(String.init)
         var options: [String: String] = [:]
         for index in stride(from: 0, to: words.count - 1, by: 2) {
             options[words[index]] = words[index + 1]
         }
         script.post { [self, options] context in
             do {
-                try program.start(code, options, in: context) { [socket] page, text in
+                try program.start(options, in: context) { [socket] page, text in
                     let text = "\(page) " + String(decoding: text, as: UTF8.self)
                     socket.write(AttachFrame(.message, text).bytes)
                 }

@@ -2,7 +2,7 @@ import EventLoops
 import Synchronization
 import SystemCalls
 
-/// A program in Lua that this process runs in a script of another process.
+/// The studio in a script of another process.
 package final class AttachedProgram: Sendable {
     private struct State {
         var hasStarted = false
@@ -13,12 +13,12 @@ package final class AttachedProgram: Sendable {
     private let state = Mutex(State())
     private let started = ThreadLatch()
 
-    /// Starts the program in the process that listens at a socket, and waits until it runs.
+    /// Starts the studio in the process that listens at a socket, and waits until it runs.
     ///
     /// `receive` gets its messages, and `ended` the reason when the script or the process has ended, on another thread.
     /// Throws the message of an error.
     package init(
-        _ code: String, _ options: [String: String], at path: String,
+        _ options: [String: String], at path: String,
         receive: @escaping @Sendable (_ page: Int64, _ text: [UInt8]) -> Void,
         ended: @escaping @Sendable (_ reason: String) -> Void
     ) throws(AttachFailure) {
@@ -34,7 +34,7 @@ package final class AttachedProgram: Sendable {
             throw AttachFailure(message: AttachClient.explanation(of: error, path))
         }
         let pairs = options.flatMap { [$0.key, $0.value] }
-        socket.write(AttachFrame(.program, (pairs + [code]).joined(separator: "\0")).bytes)
+        socket.write(AttachFrame(.program, pairs.joined(separator: "\0")).bytes)
         while !started.wait(atMost: .seconds(3600)) {}
         guard state.withLock({ $0.hasStarted }) else {
             throw AttachFailure(message: state.withLock { $0.failure } ?? "the process has ended")

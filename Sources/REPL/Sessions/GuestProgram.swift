@@ -4,11 +4,11 @@ import ScriptHost
 import Synchronization
 import SystemCalls
 
-/// A program in Lua that runs in a script for a host outside of it, such as the studio.
+/// The studio's part in a script, `studio/main.lua`, for a server outside of the script.
 ///
-/// The program receives a table with options and functions, and returns a function that receives each message: the number
-/// of its sender, and a text or nil at the sender's end. A call without arguments ends the program. Number 0 is the host
-/// itself. All functions are usable on any thread, unless they have a context.
+/// It receives a table with options and functions, and returns a function that receives each message: the number of its
+/// page, and a text or nil at the end of the page. A call without arguments ends the program. Number 0 is the server. All
+/// functions are usable on any thread, unless they have a context.
 package final class GuestProgram: Sendable {
     private struct Functions {
         let receive: LuaFunction
@@ -26,10 +26,9 @@ package final class GuestProgram: Sendable {
 
     /// Starts the program on the script's thread.
     ///
-    /// `send` receives the messages of the program. Throws the error of the code; a program that returns nil and a
-    /// message throws the message.
+    /// `send` receives the messages of the program. Throws a message if the store cannot be opened.
     package func start(
-        _ code: String, _ options: [String: String], in context: ScriptContext,
+        _ options: [String: String], in context: ScriptContext,
         send: @escaping @Sendable (_ page: Int64, _ text: [UInt8]) -> Void
     ) throws {
         let lua = context.state
@@ -37,6 +36,10 @@ package final class GuestProgram: Sendable {
         for (name, value) in options { host[name] = .text(value) }
         host["pid"] = .integer(Int64(ProcessServices.identifier))
         host["globals"] = .table(lua.globals)
+        host["source"] = .function(
+            lua.makeFunction("source") { call in
+                call.answer(.text(RuntimeFile.text("studio/\(try call.text(1)).lua")))
+            })
         host["send"] = .function(
             lua.makeFunction("send") { call in
                 send(try call.integer(1), try call.string(2).bytes)
@@ -44,8 +47,11 @@ package final class GuestProgram: Sendable {
             })
         console.addFunctions(
             to: host, context, watchesCalls: isOwner || !context.configuration.isInteractive)
-        if options["no_console"] != nil { host["evaluate"] = .nil }
-        let results = try lua.loadRuntime(code, name: "studio").call([.table(host)])
+        // Code could write through other stores of a process that the page may only read.
+        let isLimited = options["no_console"] != nil || !isOwner && options["read_only"] != nil
+        if isLimited { host["evaluate"] = .nil }
+        let main = RuntimeFile.text("studio/main.lua")
+        let results = try lua.loadRuntime(main, name: "studio/main").call([.table(host)])
         guard let receive = results.first?.function else {
             throw CommandError(results.last?.text ?? "the program returned no function")
         }
@@ -65,8 +71,10 @@ package final class GuestProgram: Sendable {
     ///
     /// Then runs the entry that the program has evaluated.
     package func receive(_ message: [UInt8]?, from page: Int64, in script: Script) {
-        // A stop does not wait for the code that it stops.
-        if message?.isInterrupt == true { script.stopHandler() }
+        // A stop does not wait for the code that it stops. In another process, a page stops its own entries only.
+        if message?.isInterrupt == true {
+            if isOwner { script.stopHandler() } else { console.stopEntry(of: script) }
+        }
         script.post { [self] context in
             guard let functions = functions.withLock({ $0 })?.value else { return }
             let text = message.map { LuaValue.string(LuaString(bytes: $0)) } ?? .nil

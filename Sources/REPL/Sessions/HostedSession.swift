@@ -29,6 +29,7 @@ package final class HostedSession: Sendable {
 
     private struct State {
         var isOpen = false
+        var isRunning = false
         var session: LoopBound<Session>?
         var entry: String?
         var source = ""
@@ -137,6 +138,8 @@ package final class HostedSession: Sendable {
     package func runEntry(_ context: ScriptContext, finish: LuaFunction?) {
         let (entry, session) = state.withLock { ($0.entry.take(), $0.session) }
         guard let entry, let session = session?.value else { return }
+        state.withLock { $0.isRunning = true }
+        defer { state.withLock { $0.isRunning = false } }
         if state.withLock({ $0.isOpen }) {
             session.run(entry)
         } else {
@@ -146,6 +149,14 @@ package final class HostedSession: Sendable {
         context.attachedEntryHasEnded()
         guard let finish else { return }
         context.callback("console", finish, [.boolean(!session.hasFailed)])
+    }
+
+    /// Stops the running entry; other code of the script is not affected.
+    ///
+    /// Usable on any thread.
+    func stopEntry(of script: Script) {
+        // Until the lock is free, the entry cannot end, so that no other code begins.
+        state.withLock { if $0.isRunning { script.stopHandler() } }
     }
 
     private func take() -> [Part] {

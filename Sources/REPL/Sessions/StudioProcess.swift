@@ -48,7 +48,11 @@ final class StudioProcess: Sendable {
             var commands = [0]
             ChildProcesses.run(
                 [command], jobs: 1, isInOwnGroup: true, next: { commands.popLast() },
-                didEnd: { _, _ in }, whileWaiting: {})
+                didEnd: { [self] _, outcome in
+                    if outcome.exitCode != 0 {
+                        write("the studio ended with exit code \(outcome.exitCode)\n")
+                    }
+                }, whileWaiting: {})
             end()
         }
     }

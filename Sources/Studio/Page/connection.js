@@ -87,6 +87,12 @@ export class Connection extends EventTarget {
   #receive(message) {
     const id = message.on ?? message.id
     const entry = this.#requests.get(id)
+    if (message.is_running) {
+      // A worker searches; the script is not busy.
+      if (entry) entry.isElsewhere = true
+      this.#update()
+      return
+    }
     if (message.on !== undefined) {
       entry?.onEvent?.(message)
       this.#send({ seen: id, version: message.version })
@@ -102,7 +108,7 @@ export class Connection extends EventTarget {
 
   #update() {
     const waits = [...this.#requests.values()].some((entry) =>
-      entry.isOpen && !["export", "complete", "interrupt", "rehearse", "import"].includes(entry.action) && performance.now() - entry.since > 400)
+      entry.isOpen && !entry.isElsewhere && !["export", "complete", "interrupt", "rehearse", "import"].includes(entry.action) && performance.now() - entry.since > 400)
     const status = this.#socket?.readyState !== WebSocket.OPEN ? "disconnected" : waits ? "busy" : "connected"
     if (status === this.#status) return
     this.#status = status

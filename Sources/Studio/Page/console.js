@@ -1,6 +1,7 @@
 // The console: entries as at the prompt, and the output of the observers that their commits call.
 
 import { make } from "/elements.js"
+import { codeField, colored } from "/lua.js"
 
 class StudioConsole extends HTMLElement {
   #entries = [] // the texts, for the history
@@ -21,7 +22,7 @@ class StudioConsole extends HTMLElement {
     this.button = make("button", { class: "primary", onclick: () => this.#run() }, "Run")
     this.stop = make("button", { disabled: true, onclick: () => this.connection.request("interrupt").catch(() => {}) }, "Stop")
     this.append(this.log, make("div", { class: "entry-line" }, make("span", { "aria-hidden": "true", class: "prompt" }, ">"),
-      make("div", { class: "entry-field" }, this.field, this.completions), this.button, this.stop,
+      make("div", { class: "entry-field" }, codeField(this.field), this.completions), this.button, this.stop,
       make("button", { onclick: () => this.#save() }, "Save as script")))
   }
 
@@ -56,7 +57,7 @@ class StudioConsole extends HTMLElement {
 
   async #evaluate(text) {
     const { connection } = this
-    const article = make("article", {}, make("pre", { class: "entry" }, text))
+    const article = make("article", {}, make("pre", { class: "entry" }, ...colored(text)))
     const request = connection.request("evaluate", { text }, (event) => this.#add(event.late ? this.#late() : article, event.parts))
     this.stop.disabled = false
     try {
@@ -160,6 +161,7 @@ class StudioConsole extends HTMLElement {
   #accept(option) {
     const end = this.field.selectionStart
     this.field.setRangeText(option.textContent, end - Number(option.dataset.replaced), end, "end")
+    this.field.repaint()
     this.#offer([])
   }
 }

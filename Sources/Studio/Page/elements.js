@@ -17,7 +17,8 @@ export const countText = (count) => `${count} ${count === 1 ? "object" : "object
 // Places --------------------------------------------------------------------------------------------------------------
 
 /** Returns the fragment of a place: a view, a class, a filter, an order, an object that it is linked to, and a version. */
-export function fragment({ view, class: name, where, sort, linked, reveal, at }) {
+export function fragment({ view, class: name, where, sort, linked, reveal, at, panel }) {
+  if (view === "panel") return `#/panel/${encodeURIComponent(panel)}`
   const query = new URLSearchParams()
   if (where) query.set("where", where)
   if (sort?.length) query.set("sort", sort.map(([path, order]) => (order === "descending" ? "-" : "") + path).join(","))
@@ -40,12 +41,13 @@ export const folders = {
 /** Returns the place of a fragment; null if it names none. */
 export function placeOf(text) {
   const found = /^#\/([a-z]+)\/([^?]*)(?:\?(.*))?$/.exec(text)
-  if (!found || !views.some((name) => name.toLowerCase() === found[1])) return null
+  if (!found || ![...views, "panel"].some((name) => name.toLowerCase() === found[1])) return null
   const query = new URLSearchParams(found[3] ?? "")
   const linked = /^(.+):(\d+):(.+)$/.exec(query.get("linked") ?? "")
   const sort = (query.get("sort") ?? "").split(",").filter(Boolean).map((path) =>
     path[0] === "-" ? [path.slice(1), "descending"] : [path, "ascending"])
   try {
+    if (found[1] === "panel") return { view: "panel", panel: decodeURIComponent(found[2]), class: null, where: "", sort: [] }
     return {
       view: found[1], class: decodeURIComponent(found[2]) || null, where: query.get("where") ?? "", sort,
       linked: linked ? { class: linked[1], ref: Number(linked[2]), property: linked[3] } : null,

@@ -444,7 +444,7 @@ class StudioGrid extends HTMLElement {
 
   #isEditable({ form, type, base }) {
     if (!this.#canWrite || / primary/.test(type) || base === "data") return false
-    return form === "value" || form === "link" && !this.classes.get(base)?.embedded
+    return form === "value" || form !== "backlinks" && !this.classes.get(base)?.embedded
   }
 
   /** Replaces the text of the active cell by a field; a link is chosen in a dialog. `typed` replaces the text, null is nil. */
@@ -457,10 +457,12 @@ class StudioGrid extends HTMLElement {
       return
     }
     let value = row.values[index]
+    const isCollection = ["list", "set", "map"].includes(column.form)
     const place = { class: this.place.class, ref: row.ref, property: column.name }
     if (column.form === "link" && typed !== null) {
       return this.dispatchEvent(new CustomEvent("choose-link", { detail: { place, column, value } }))
     }
+    if (isCollection) return this.dispatchEvent(new CustomEvent("edit-collection", { detail: { place, column } }))
     if (isRich(value) && value.size !== undefined) {
       try { value = (await this.request("value", place)).value } catch { return }
     }
@@ -551,7 +553,7 @@ class StudioGrid extends HTMLElement {
         column = step > 0 ? 0 : columns.length - 1
       }
       if (row < 0 || row >= this.#total) return
-    } while (!this.#isEditable(columns[column].column))
+    } while (!this.#isEditable(columns[column].column) || !["value", "link"].includes(columns[column].column.form))
     const isSame = row === this.#active.row
     this.#active = { row, column }
     if (!isSame) this.#select(row, null)

@@ -43,6 +43,7 @@ export function importFile({ connection, upload, file = null, imported }) {
     try {
       running = request({})
       const { created, updated, notes } = await running
+      sent = null
       dialog.close()
       imported(`${countText(created)} imported${updated ? `, ${updated} updated` : ""}${notes.length ? `; ${notes.join("; ")}` : ""}`)
     } catch (failure) {
@@ -55,7 +56,10 @@ export function importFile({ connection, upload, file = null, imported }) {
   const dialog = openDialog("Import", make("div", { class: "fields" }, make("label", { class: "field" }, make("span", {}, "File"), chooser),
     make("label", { class: "field" }, make("span", { "aria-hidden": "true" }, "Class"), name)), table, error,
   make("div", { class: "buttons" }, make("button", { onclick: () => dialog.close() }, "Cancel"), button))
-  dialog.addEventListener("close", () => running && connection.end(running.id))
+  dialog.addEventListener("close", () => {
+    if (running) connection.end(running.id)
+    if (sent) connection.request("import", { ...sent, discard: true }).catch(() => {})
+  })
   dialog.classList.add("wide")
   if (file) take(file)
   return dialog

@@ -1,6 +1,7 @@
 // A folder of migrations: its state, the next file, a rehearsal on a copy, and the application to the store.
 
 import { make, countText, folders, showError } from "/elements.js"
+import { codeField } from "/lua.js"
 
 const tableOf = (name, heads, rows, className) => make("table", { "aria-label": name, class: `list ${className ?? ""}` },
   make("thead", {}, make("tr", {}, ...heads.map((head) => make("th", { scope: "col" }, head)))), make("tbody", {}, ...rows))
@@ -54,9 +55,10 @@ class StudioMigrations extends HTMLElement {
 
   async #plan() {
     const { script, name } = await this.#request("plan")
+    const field = make("textarea", { "aria-label": name ?? "Migration", class: "code", readonly: true, rows: String(Math.min(24, (script ?? "").split("\n").length)) })
     this.result.replaceChildren(make("section", { role: "region", "aria-label": "Planned migration" }, make("h2", {}, name ?? "Nothing to plan"),
-      script ? make("textarea", { "aria-label": name, class: "code", readonly: true, rows: String(Math.min(24, script.split("\n").length)) }) : make("p", {}, "The folder already leads to the schema of the store.")))
-    if (script) this.result.querySelector("textarea").value = script
+      script ? codeField(field) : make("p", {}, "The folder already leads to the schema of the store.")))
+    field.value = script ?? ""
   }
 
   async #rehearse() {

@@ -1,6 +1,7 @@
 // The schema: a diagram that follows the store, its text, and what a changed text means for the data.
 
 import { make, openDialog, showError, folders } from "/elements.js"
+import { codeField } from "/lua.js"
 
 const [rowHeight, charWidth, padding, gapX, gapY] = [20, 7.3, 12, 72, 24]
 
@@ -93,6 +94,7 @@ class StudioSchema extends HTMLElement {
         if (event.key !== "Tab" || event.shiftKey || event.ctrlKey || event.altKey || this.field.selectionStart === 0) return
         event.preventDefault()
         this.field.setRangeText("  ", this.field.selectionStart, this.field.selectionEnd, "end")
+        this.field.repaint()
         this.#forget()
       },
     })
@@ -102,9 +104,10 @@ class StudioSchema extends HTMLElement {
     this.reset = make("button", { hidden: true, onclick: () => this.#reset() }, "Discard changes")
     this.error = make("div")
     this.boxes = make("div", { class: "choices" })
-    this.migration = make("textarea", { "aria-label": "Migration", class: "code", readonly: true, rows: "12", hidden: true, spellcheck: "false" })
-    this.append(this.drawing, make("div", { class: "schema-text" }, this.field,
-      make("div", { class: "bar" }, this.plan, this.apply, this.save, this.reset), this.error, this.boxes, this.migration))
+    this.migration = make("textarea", { "aria-label": "Migration", class: "code", readonly: true, rows: "12", spellcheck: "false" })
+    this.append(this.drawing, make("div", { class: "schema-text" }, codeField(this.field),
+      make("div", { class: "bar" }, this.plan, this.apply, this.save, this.reset), this.error, this.boxes, this.planned = codeField(this.migration)))
+    this.planned.hidden = true
   }
 
   set canWrite(canWrite) { this.apply.hidden = this.save.hidden = !canWrite }
@@ -131,7 +134,7 @@ class StudioSchema extends HTMLElement {
     this.apply.disabled = false
     this.error.replaceChildren()
     this.boxes.replaceChildren()
-    this.migration.hidden = true
+    this.planned.hidden = true
     this.reset.hidden = this.field.value === this.#shown
   }
 
@@ -148,7 +151,7 @@ class StudioSchema extends HTMLElement {
       if (this.field.value !== text) return false
       this.#losses = losses
       this.migration.value = script ?? ""
-      this.migration.hidden = false
+      this.planned.hidden = false
       this.migration.rows = Math.min(24, Math.max(6, this.migration.value.split("\n").length))
       this.boxes.replaceChildren(...losses.map(({ name, count, what }) =>
         make("label", {}, make("input", { type: "checkbox", "data-name": name, onchange: () => this.#check() }), `Lose ${count} ${count === 1 ? what.slice(0, -1) : what} of ${name}`)))

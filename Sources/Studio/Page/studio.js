@@ -3,12 +3,14 @@
 import { Connection, takeKey } from "/connection.js"
 import { make, isRich, countText, views, fragment, placeOf, placeOfLinks, predicateOfLinks, textOf, styleOf, openDialog } from "/elements.js"
 import { addObject, chooseObject, deleteObjects } from "/editing.js"
+import { editCollection } from "/collections.js"
 import "/console.js"
 import "/grid.js"
 import "/history.js"
 import { importFile } from "/import.js"
 import "/migrations.js"
 import "/observers.js"
+import "/panels.js"
 import "/schema.js"
 
 const keys = [
@@ -88,6 +90,7 @@ class StudioApp extends HTMLElement {
         this.#inspect(this.#place.class, event.detail.ref)
       },
       "onchoose-link": (event) => this.#chooseLink(event.detail),
+      "onedit-collection": (event) => this.#editCollection(event.detail),
     })
     this.grid.request = (action, fields) => this.connection.request(action, fields)
     this.addition = make("button", { disabled: true, onclick: () => this.#add() }, "Add object")
@@ -129,16 +132,16 @@ class StudioApp extends HTMLElement {
           make("button", { onclick: () => this.#export() }, "Export")),
         this.filterError, this.grid],
       Schema: [this.schema = make("studio-schema")], Migrations: [this.migrations = make("studio-migrations")],
-      Observers: [this.observers], History: [this.history, this.historyGrid],
+      Panel: [this.panel = make("studio-panel", { onclick: (event) => this.#followed(event) })], Observers: [this.observers], History: [this.history, this.historyGrid],
     }
-    this.panels = views.map((name) => make("section", { role: "tabpanel", id: `panel-${name.toLowerCase()}`, "aria-label": name }, ...panels[name]))
+    this.panels = Object.keys(panels).map((name) => make("section", { role: "tabpanel", id: `panel-${name.toLowerCase()}`, "aria-label": name }, ...panels[name]))
     this.append(
       make("header", {}, make("span", { class: "logo", "aria-hidden": "true" }), this.heading, this.status, this.access,
         make("div", { role: "toolbar", "aria-label": "Store" }, this.undo, this.redo, this.importing, make("label", { class: "theme" }, this.theme),
           make("button", { "aria-label": "Keys", title: "Keys (?)", onclick: () => this.#showKeys() }, "?"))),
       this.alert, this.navigation,
       make("main", {},
-        make("div", { role: "tablist", "aria-label": "Views" }, ...this.tabs),
+        this.tablist = make("div", { role: "tablist", "aria-label": "Views" }, ...this.tabs),
         this.version,
         ...this.panels,
         make("footer", {}, this.rowsStatus, this.copied, this.notice, this.change)),
@@ -176,11 +179,13 @@ class StudioApp extends HTMLElement {
     this.#rows = this.#object = null
     const schema = await this.connection.request("schema", {}, (event) => this.#showClasses(event))
     this.#showClasses(schema)
+    this.panel.stop()
+    this.#showPanels(await this.connection.request("panels", {}, (event) => this.#showPanels(event)))
     const asked = this.#place ? null : /^\s*([^\s]+)(?:\s+where\s+([^]*))?$/.exec(welcome.open_to ?? "")
     const first = schema.classes.find(({ embedded }) => !embedded)?.name
     const place = placeOf(location.hash) ?? (asked && this.#classes.has(asked[1])
       ? { class: asked[1], where: asked[2] ?? "", sort: [] } : { view: asked?.[1], class: first, where: "", sort: [] })
-    place.class ??= first
+    place.class ??= first ?? null
     if (location.hash !== fragment(place)) history.replaceState(null, "", fragment(place))
     this.#open(place)
   }
@@ -249,6 +254,7 @@ class StudioApp extends HTMLElement {
     if (this.opening) this.connection.end(this.opening)
     const { view = "data", class: name, where, sort, linked, reveal, at } = place
     this.#next = place
+    if (view === "panel") place.class ??= this.#place?.class ?? null
     if (!name || !["data", "history"].includes(view)) {
       this.#place = place
       return this.#showView(place)
@@ -291,11 +297,11 @@ class StudioApp extends HTMLElement {
   }
 
   /** Shows the panel of a place, and which version it has. */
-  #showView({ view = "data", at }) {
+  #showView({ view = "data", at, panel }) {
     const isHistory = view === "history"
     for (const panel of this.panels) panel.hidden = panel.id !== `panel-${view}`
-    for (const tab of this.tabs) {
-      const isSelected = tab.id === `tab-${view}`
+    for (const tab of this.tablist.children) {
+      const isSelected = view === "panel" ? tab.dataset.panel === panel : tab.id === `tab-${view}`
       tab.setAttribute("aria-selected", String(isSelected))
       tab.tabIndex = isSelected ? 0 : -1
     }
@@ -313,16 +319,29 @@ class StudioApp extends HTMLElement {
       else this.observers.stop()
       if (view === "schema") this.schema.show(this.connection, [...this.#classes.values()])
       if (view === "migrations") this.migrations.show(this.connection)
+      this.panel.show(this.connection, view === "panel" ? panel : null)
+      this.panel.parentNode.setAttribute("aria-label", panel ?? "Panel")
     }
     this.history.at = at ?? null
     this.version.replaceChildren(...(at && needsGrid ? [make("span", { role: "status", "aria-label": "Shown version" }, `version ${at}, read-only`),
       ...(isHistory ? [] : [make("button", { class: "small", onclick: () => this.#go({ ...this.#place, at: null, reveal: null }) }, "Show the newest")])] : []))
   }
 
+  /** Adds a tab for each panel of the script. */
+  #showPanels({ panels }) {
+    const names = [...this.tablist.children].map((tab) => tab.dataset.panel).filter(Boolean)
+    if (names.join("\n") === panels.join("\n")) return
+    this.tablist.replaceChildren(...this.tabs, ...panels.map((name) => make("button", {
+      role: "tab", "data-panel": name, "aria-controls": "panel-panel", "aria-selected": String(this.#place?.panel === name), tabindex: "-1",
+      onclick: () => this.connection && this.#go({ ...this.#next, view: "panel", panel: name }), onkeydown: (event) => this.#tabKey(event),
+    }, name)))
+  }
+
   #tabKey(event) {
     const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key]
     if (!step) return
-    const next = this.tabs[(this.tabs.indexOf(event.target) + step + this.tabs.length) % this.tabs.length]
+    const tabs = [...this.tablist.children]
+    const next = tabs[(tabs.indexOf(event.target) + step + tabs.length) % tabs.length]
     next.focus()
     next.click()
   }
@@ -588,6 +607,15 @@ class StudioApp extends HTMLElement {
       connection: this.connection, classes: this.#classes, name: column.base, current: value,
       choose: (link, operations) => this.connection.request("write", { operations: [...operations, { do: "set", ...place, value: link, was: value }] }),
     }).addEventListener("close", () => this.grid.focus())
+  }
+
+  async #editCollection(detail) {
+    try {
+      const dialog = await editCollection({ connection: this.connection, classes: this.#classes, ...detail })
+      dialog.addEventListener("close", () => this.grid.focus())
+    } catch (error) {
+      if (error.name !== "AbortError") this.#say(error.message, true)
+    }
   }
 
   #import(file) {

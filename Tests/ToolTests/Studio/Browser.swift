@@ -167,4 +167,5 @@ final class Browser {
     static let shift = "\u{E008}"
     static let f2 = "\u{E032}"
     static let control = "\u{E009}"
+    static let alt = "\u{E00A}"
 }

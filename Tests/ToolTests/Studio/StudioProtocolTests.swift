@@ -337,7 +337,15 @@ import Testing
             error["code"] as? String == "invalid_query" && error["column"] as? Int == 7
                 && error["line"] as? Int == 1)
         #expect(error["text"] as? String == "age > > 3")
+        #expect(error["length"] as? Int == 1)
         #expect((error["message"] as? String)?.contains("\n") == false)
+        let second = try page.request([
+            "do": "rows", "class": "Dog", "where": "age > 3 and\n  nmae == 'é' or name == 1",
+        ])
+        let other = try #require(second["error"] as? [String: Any])
+        #expect(other["line"] as? Int == 2 && other["column"] as? Int == 3, "\(other)")
+        #expect(other["length"] as? Int == 4)
+        #expect(other["text"] as? String == "  nmae == 'é' or name == 1")
         for request in [
             ["do": "rows", "class": "Dgo"], ["do": "rows"],
             ["do": "rows", "class": "Dog", "first": -1],

@@ -4,72 +4,6 @@ import Testing
 extension StudioPageTests {
     /// The views *Schema* and *Migrations*.
     struct SchemaViews {
-        private static let dogs =
-            "return { Dog = { { 'id', 'int primary' }, { 'name', 'string' }, { 'age', 'int?' } } }"
-
-        /// Replaces the text of the schema.
-        private func setSchema(_ text: String, in browser: Browser) throws {
-            try browser.run(
-                "const field = one('textbox', 'Schema'); field.value = `\(text)`; field.dispatchEvent(new Event('input'))"
-            )
-        }
-
-        @Test func `a newcomer prototypes a schema, objects and an observer, and saves a script`()
-            throws
-        {
-            let folder = try TemporaryFolder()
-            let (studio, browser) = try open([], in: folder, needsRows: false)
-            attempt(studio, browser) {
-                try browser.run("one('tab', 'Schema').click()")
-                try browser.expect("one('textbox', 'Schema').value.includes('return')", "true")
-                try setSchema("return { Dog = { age = 'itn' } }", in: browser)
-                try browser.run("one('button', 'Apply').click()")
-                try browser.expect("text('alert', 'Schema error')?.includes('itn')", "true")
-                try setSchema("return {", in: browser)
-                try browser.expect("all('alert', 'Schema error').length", "0")
-                try browser.run("one('button', 'Plan').click()")
-                try browser.expect("all('alert', 'Schema error').length", "1")
-                try setSchema(Self.dogs, in: browser)
-                try browser.run("one('button', 'Apply').click()")
-                try browser.expect("all('link').map(nameOf)", "Dog, 0 objects")
-                try browser.expect(
-                    "one('img', 'Schema diagram').getAttribute('aria-description')",
-                    "Classes: Dog.")
-                try browser.run("one('tab', 'Data').click()")
-                for number in 1...3 {
-                    try browser.expect("one('button', 'Add object').disabled", "false")
-                    try browser.run("one('button', 'Add object').click()")
-                    try browser.type(
-                        "\(number)\(Browser.tab)Dog \(number)\(Browser.tab)\(number)\(Browser.enter)"
-                    )
-                    try browser.expect("rows().map(nameOf).includes('Dog \(number)')", "true")
-                    try browser.expect("all('dialog').length", "0")
-                }
-                try enter(
-                    "token = store:objects('Dog'):where('age > 3'):observe(function(c) print(c.type, #c.insertions) end, { name = 'old' })",
-                    in: browser)
-                try browser.expect("all('note', 'Output of old').length", "1")
-                try browser.run("one('grid').focus()")
-                try browser.type("\u{E011}" + Browser.right + Browser.right + "9" + Browser.enter)
-                try browser.expect("cells(one('row', 'Dog 3'))[2]", "9")
-                try browser.expect(
-                    "one('log', 'Output').lastChild.textContent", "oldupdate\t1\n")
-                try browser.run("one('button', 'Save as script').click()")
-                let script = browser.downloads + "/session.lua"
-                let deadline = ContinuousClock.now + .seconds(20)
-                while access(script, R_OK) != 0, ContinuousClock.now < deadline {
-                    usleep(20_000)
-                }
-                let outcome = try Tool.run(
-                    [
-                        "-e",
-                        "dofile('\(script)') print(#store:objects('Dog'), store:object('Dog', 3).age)",
-                    ]
-                )
-                #expect(outcome.output.hasSuffix("3\t9\n"), "\(outcome.output)\(outcome.error)")
-            }
-        }
-
         @Test func `a changed schema is planned, its losses accepted, and it becomes a migration`()
             throws
         {
@@ -90,7 +24,7 @@ extension StudioPageTests {
                 let text = try browser.run("return one('textbox', 'Schema').value") as? String ?? ""
                 let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
                     .filter { !$0.contains("weight") }.joined(separator: "\n")
-                try setSchema(lines, in: browser)
+                try Stories.setSchema(lines, in: browser)
                 try browser.run("one('button', 'Plan').click()")
                 try browser.expect(
                     "one('textbox', 'Migration').value.includes('drops = { \"Dog.weight\" }')",

@@ -12,6 +12,9 @@
 ---@field code string The error code, such as `not_in_write`.
 ---@field message string The cause of the error, and the solution.
 ---@field where string The file and line of the code that raised the error.
+---@field line? integer The line of a predicate or a path that is not valid, counted from 1.
+---@field column? integer The column of the first character that is not valid, counted from 1.
+---@field length? integer The number of characters that are not valid, at least 1.
 
 ---The codes of errors.
 ---@alias moonpool.ErrorCode

@@ -38,8 +38,8 @@ local function begin(run, store)
 end
 
 -- Starts the next pending migration, or continues the started one, until programs of both versions can use the store.
--- `pace` is the percentage of the time for which it may write. Stops after more than `most_failures` objects that cannot
--- be converted.
+-- `pace` is the percentage of the time for which it may write. Stops after more than `most_failures` objects that
+-- cannot be converted.
 function started.start(run, pace, most_failures)
   local start = host.clock()
   local store <close> = runs.open_existing(run)

@@ -50,6 +50,7 @@ struct QueryFault: Error, Equatable {
         var before = QueryFault.printable(bytes[lineStart..<start])
         var fault = QueryFault.printable(bytes[start..<end])
         var after = QueryFault.printable(bytes[end..<lineEnd])
+        let (column, length) = (before.count + 1, max(1, fault.count))
         let window = 60
         if before.count > window { before = Array("…" + String(before.suffix(window))) }
         if fault.count > window { fault = fault.prefix(window) + ["…"] }
@@ -58,9 +59,11 @@ struct QueryFault: Error, Equatable {
         let carets =
             String(repeating: " ", count: before.count)
             + "^" + String(repeating: "~", count: max(0, fault.count - 1))
-        return StoreError(
+        return .fault(
             isUnknownName ? .unknownProperty : .invalidQuery,
-            "\(message)\n  \(String(before + fault + after))\n  \(carets)")
+            "\(message)\n  \(String(before + fault + after))\n  \(carets)",
+            line: bytes[..<lineStart].count { $0 == UInt8(ascii: "\n") } + 1, column: column,
+            length: length)
     }
 
     /// Returns the text with spaces for control characters: a tab would move the caret, and an escape could move the

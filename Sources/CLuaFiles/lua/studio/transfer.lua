@@ -1,0 +1,50 @@
+-- Files: exports that the page downloads, and imports of uploaded files.
+local studio = ...
+local host, store, requests, pages, fail = studio.host, studio.store, studio.requests, studio.pages, studio.fail
+
+local extensions = { csv = "csv", json = "json", jsonl = "jsonl", sqlite = "sqlite", lua = "lua" }
+
+function requests.export(page, id, request)
+  local extension = extensions[request.format]
+  if not extension then error("unknown format '" .. tostring(request.format) .. "'; use csv, json, jsonl, sqlite or lua", 0) end
+  local path = studio.new_file("export") .. "." .. extension
+  studio.start_job(page, id, "export", function(count)
+    local name = request.class .. "." .. extension
+    studio.reply(page, id, { count = count, name = name, download = studio.offer(path, name) })
+  end, { path }, studio.results_of(request), path)
+end
+
+local formats = {
+  csv = "csv", tsv = "csv", json = "json", jsonl = "jsonl", ndjson = "jsonl", sqlite = "sqlite", db = "sqlite", sqlite3 = "sqlite", realm = "realm", lua = "lua",
+}
+
+-- Imports an uploaded file, shows what it contains, or removes it. A page that ends removes its files.
+function requests.import(page, id, request)
+  studio.check_writable()
+  local upload, name = tostring(request.upload), tostring(request.name)
+  if not string.find(upload, "^[%w_-]+$") then fail("invalid_argument", "unknown upload") end
+  local path, uploads = host.folder .. "/upload-" .. upload, pages[page].uploads
+  uploads[upload] = true
+  local function forget()
+    uploads[upload] = nil
+    os.remove(path)
+  end
+  if request.discard then
+    forget()
+    return studio.reply(page, id, true)
+  end
+  local ending = string.match(string.lower(name), "%.(%w+)$")
+  local format = formats[ending]
+  if not format then fail("invalid_argument", "unknown format '" .. name .. "'; use CSV, JSON, JSON Lines, SQLite or .realm") end
+  local options = { format = format, class = (format == "csv" or format == "json" or format == "jsonl") and request.class or nil, separator = ending == "tsv" and "\t" or nil }
+  local function finish(report)
+    if not request.preview then forget() end
+    studio.reply_with_text(page, id, report)
+  end
+  if request.preview then return studio.start_job(page, id, "preview", finish, nil, nil, path, options, name) end
+  local first = studio.class_names[1]
+  if first then return studio.start_job(page, id, "import", finish, nil, store:objects(first), path, options, name) end
+  -- No worker can receive an empty store in memory, but this script can import the file.
+  local report = store:import(path, options)
+  finish(moonpool.json.encode { created = report.created or 0, updated = report.updated or 0, notes = report.notes or {} })
+end
