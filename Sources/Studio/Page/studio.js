@@ -252,9 +252,10 @@ class StudioApp extends HTMLElement {
     if (!place || !this.connection) return
     clearTimeout(this.#typing)
     if (this.opening) this.connection.end(this.opening)
+    // A fragment without a class, such as that of a panel, keeps the class, or takes the first one.
+    place.class ??= this.#place?.class ?? [...this.#classes.values()].find(({ embedded }) => !embedded)?.name ?? null
     const { view = "data", class: name, where, sort, linked, reveal, at } = place
     this.#next = place
-    if (view === "panel") place.class ??= this.#place?.class ?? null
     if (!name || !["data", "history"].includes(view)) {
       this.#place = place
       return this.#showView(place)
