@@ -28,16 +28,16 @@ import Testing
     private func write(_ bytes: [UInt8], to path: String) { DamagedStore.write(bytes, to: path) }
     private func isFound(_ path: String) -> Bool { DamagedStore.isFound(path) }
 
-    /// The schema and all values of a store.
-    private func content(_ path: String) throws -> [String] {
+    /// All keys and values of a store.
+    private func content(_ path: String) throws -> [Value] {
         let store = try open(path)
         defer { store.close() }
         return try store.view.schema.classes.flatMap { classSchema in
             try Results(.store(store), Query(all: classSchema)).keys().array.flatMap { key in
-                try classSchema.properties.map { property in
-                    let value = try store.view.value(property, of: key, in: classSchema)
-                    return "\(classSchema.name) \(key.rawValue) \(property.name) \(value)"
-                }
+                try [.int(key.rawValue)]
+                    + classSchema.properties.map {
+                        try store.view.value($0, of: key, in: classSchema)
+                    }
             }
         }
     }
