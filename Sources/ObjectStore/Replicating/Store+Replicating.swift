@@ -120,12 +120,17 @@ extension Store {
     /// Creates an object with a given key, and returns false if the key exists.
     ///
     /// The values are in schema order. A missing value (nil) becomes zero, nil or an empty collection; defaults do not
-    /// apply. Throws `not_in_write`, `duplicate_key`, `type_mismatch`.
+    /// apply. With `replacingOthers`, an existing object gets the primary key, which the caller later takes from any other
+    /// object. Throws `not_in_write`, `duplicate_key`, `type_mismatch`.
     package func create(
-        _ classSchema: ClassSchema, at key: ObjectKey, positional values: [Value?]
+        _ classSchema: ClassSchema, at key: ObjectKey, positional values: [Value?],
+        replacingOthers: Bool = false
     ) throws -> Bool {
         let writer = try writer(changing: "'\(classSchema.name)'")
-        if let position = classSchema.primaryKeyPosition, let value = values[position],
+        let primary = classSchema.primaryKeyPosition.flatMap { position in
+            values[position].map { (classSchema.properties[position], $0) }
+        }
+        if let (_, value) = primary, !replacingOthers,
             let existing = try object(classSchema.name, primaryKey: value), existing.key != key
         {
             throw StoreError(
@@ -133,7 +138,16 @@ extension Store {
                 "'\(classSchema.name)' already has an object with the primary key \(value.summary)")
         }
         let isNew = try StoreError.wrapping(writer.session.insert(classSchema.table, at: key))
-        guard isNew else { return false }
+        guard isNew else {
+            if let (property, value) = primary, replacingOthers,
+                try view.value(property, of: key, in: classSchema) != value
+            {
+                try writer.write(
+                    ValueConversion.stored(value, property, classSchema), to: property, of: key,
+                    in: classSchema)
+            }
+            return false
+        }
         for (property, value) in zip(classSchema.properties, values) where !property.isBacklinks {
             var given = value
             if given == nil, property.isSingle, property.type != .object, property.type != .mixed {

@@ -157,11 +157,9 @@ package final class ReplicationReader {
             guard let position = classSchema.position(of: name) else { return }
             row[position] = try decoder.value(node, property, classSchema)
         }
-        if isSnapshot, !wasEmpty {
-            seen[classSchema.name, default: []].insert(key)
-            try removeOthers(than: key, in: classSchema, row)
-        }
-        if try store.create(classSchema, at: key, positional: row) {
+        let replaces = isSnapshot && !wasEmpty
+        if replaces { seen[classSchema.name, default: []].insert(key) }
+        if try store.create(classSchema, at: key, positional: row, replacingOthers: replaces) {
             importer.links.noteOwn(key, classSchema)
             return
         }
@@ -173,22 +171,6 @@ package final class ReplicationReader {
             named[property.name] = value
         }
         try update(key, in: classSchema, values: named, mode: .modified)
-    }
-
-    /// Deletes what contradicts an object of a snapshot: the object with its number and another primary key, and the one
-    /// with its primary key and another number.
-    ///
-    /// A snapshot of another history can give a number to another object. The lines that follow the insertions set all
-    /// links again.
-    private func removeOthers(
-        than key: ObjectKey, in classSchema: ClassSchema, _ row: [Value?]
-    ) throws {
-        guard let position = classSchema.properties.firstIndex(where: \.isPrimary),
-            let value = row[position]
-        else { return }
-        let holder = try store.object(classSchema.name, primaryKey: value)?.key
-        guard holder != key else { return }
-        try store.delete([key] + (holder.map { [$0] } ?? []), of: classSchema, keepingOwned: true)
     }
 
     private func modify(
