@@ -5,12 +5,24 @@ function jobs.export(results, file) return results:export(file) end
 
 -- Rehearsals ------------------------------------------------------------------------------------------------------------
 
-local function shown(value)
+local shown
+
+-- Returns the elements of a list or set. The text of an object would contain its other properties.
+local function elements(collection)
+  local parts = {}
+  for i = 1, math.min(#collection, 20) do parts[i] = shown(collection[i] == nil and error() or collection[i]) end
+  return "[" .. table.concat(parts, ", ") .. (#collection > 20 and ", …]" or "]")
+end
+
+function shown(value)
   if value == nil then return "nil" end
   if type(value) == "string" then return value end
   local is_object, class = pcall(moonpool.class_of, value)
-  return is_object and class .. " #" .. moonpool.id_of(value) or moonpool.inspect and moonpool.inspect(value) or tostring(value)
+  if is_object then return class .. " #" .. moonpool.id_of(value) end
+  local is_list, text = pcall(elements, value)
+  return is_list and text or moonpool.inspect and moonpool.inspect(value) or tostring(value)
 end
+
 -- Returns the objects of a class that differ between two stores.
 local function compare(before, after, schema, new_schema, name, most)
   local rows, changed, class, new_class = {}, 0, schema[name] or {}, new_schema[name]

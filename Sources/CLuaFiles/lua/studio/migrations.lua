@@ -93,6 +93,7 @@ end
 -- Applies the pending files to a copy, and replies with the objects that they change, and what they drop.
 function requests.rehearse(page, id, request)
   studio.check_console()
+  migrate()
   local copy, first, source = studio.new_file("rehearsal"), class_names[1], store.path
   local files = { copy, copy .. "-lock", copy .. "-source", copy .. "-source-lock" }
   if not source and not first then
