@@ -224,8 +224,13 @@ local function serve_elsewhere(page, id, request)
     receive(request)
   end, space:objects(request.class), sources, encode_json(request), studio.most_rows)
   if not worker then return studio.serve_rows(page, id, request) end
-  studio.pages[page].subscriptions[id] = { id = id, worker = worker, space = space, is_elsewhere = true }
-  worker:on_message(function(text) studio.host.send(page, text) end)
+  local subscription = { id = id, worker = worker, space = space, is_elsewhere = true }
+  studio.pages[page].subscriptions[id] = subscription
+  worker:on_message(function(text)
+    -- A message can arrive after the page has ended the request.
+    local found = studio.pages[page]
+    if found and found.subscriptions[id] == subscription then studio.host.send(page, text) end
+  end)
   studio.host.send(page, encode_json { on = id, is_running = true })
 end
 
