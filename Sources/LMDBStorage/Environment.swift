@@ -119,6 +119,8 @@ package final class Environment: Sendable {
     let writerThread = Atomic<UInt>(0)
     /// The lock file; nil if no other process can write, or this one cannot.
     let lockRegion: LockRegion?
+    /// The lock file of a writable or read-only environment, with the numbers with which this process uses the file.
+    let markedRegion: LockRegion?
     /// The lock file before LMDB has opened it; nil if it has no name, or this process cannot write to it.
     let lockFile: EnvironmentRegistry.Identity?
     /// The verifier of the file's path; nil if the file has no name or cannot be written.
@@ -181,6 +183,9 @@ package final class Environment: Sendable {
         usedAtOpening = Self.usedBytes(pointer)
         let region = isPrivate || options.readOnly ? nil : LockRegion(of: path, pointer)
         lockRegion = region
+        markedRegion =
+            options.readOnly && lockFile != nil && !isPrivate
+            ? LockRegion(of: path, pointer) : region
         let reservation = MapReservation(pointer, path, isInMemory: isPrivate)
         seals = ValueSeals(tables: names.map(\.name), isInPlace: reservation != nil)
         openWrite = OpenWrite(
@@ -206,7 +211,7 @@ package final class Environment: Sendable {
             if region?.isTaken == false, reservation != nil {
                 MapReservation.trim(pointer, least: sizeBefore)
             }
-            region?.closeFile()
+            markedRegion?.closeFile()
             mdb_env_close(pointer)
             if claimed >= 0 { Glibc.close(claimed) }
             throw error
@@ -231,6 +236,7 @@ package final class Environment: Sendable {
         options = live.options
         isReadOnly = false
         lockRegion = nil
+        markedRegion = nil
         lockFile = nil
         pathVerifier = nil
         claim = -1
@@ -569,7 +575,7 @@ package final class Environment: Sendable {
             MapReservation.trim(pointer)
         }
         if !isReadOnly, !isReplaced, lockRegion != nil, let pathVerifier { seal(pathVerifier) }
-        lockRegion?.closeFile()
+        markedRegion?.closeFile()
         replacement.end()
         mdb_env_close(pointer)
         if claim >= 0 { Glibc.close(claim) }

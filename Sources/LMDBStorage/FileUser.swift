@@ -33,10 +33,11 @@ final class FileMarks: Sendable {
     /// times.
     func exclude(_ number: UInt64, except own: Int, in descriptor: Int32) -> Bool {
         uses.withLock { uses in
-            guard uses.counts[number, default: 0] <= own,
-                Platform.lockDescriptor(descriptor, Self.byte(of: number, F_WRLCK)) == 0
+            guard uses.counts[number, default: 0] <= own, !uses.excluded.contains(number),
+                !Self.isTaken(Platform.lockDescriptor(descriptor, Self.byte(of: number, F_WRLCK)))
             else { return false }
-            return uses.excluded.insert(number).inserted
+            uses.excluded.insert(number)
+            return true
         }
     }
 
@@ -49,9 +50,17 @@ final class FileMarks: Sendable {
         }
     }
 
-    /// Counts one more or one less use with a number; waits while it is excluded.
-    func add(_ change: Int, to number: UInt64, in descriptor: Int32) {
-        while !tryAdd(change, to: number, in: descriptor) { usleep(Self.pause) }
+    /// Whether another descriptor has the lock; other errors mean that the file system has no such locks, and programs
+    /// do not know each other's numbers.
+    private static func isTaken(_ code: Int32) -> Bool { code == EAGAIN || code == EACCES }
+
+    /// Counts one more or one less use with a number; waits a moment while it is excluded, and then returns false.
+    func add(_ change: Int, to number: UInt64, in descriptor: Int32) -> Bool {
+        for _ in 0..<Self.attempts {
+            if tryAdd(change, to: number, in: descriptor) { return true }
+            usleep(Self.pause)
+        }
+        return false
     }
 
     /// Returns false while the number is excluded.
@@ -62,8 +71,7 @@ final class FileMarks: Sendable {
             let count = uses.counts[number, default: 0] + change
             if descriptor >= 0, !isExcluded, count == (change > 0 ? 1 : 0) {
                 let range = Self.byte(of: number, count > 0 ? F_RDLCK : F_UNLCK)
-                // Where the file system has no such locks, the number is only unknown to others.
-                if Platform.lockDescriptor(descriptor, range) == EAGAIN { return false }
+                if Self.isTaken(Platform.lockDescriptor(descriptor, range)) { return false }
             }
             uses.counts[number] = count > 0 ? count : nil
             return true
@@ -103,6 +111,7 @@ final class FileMarks: Sendable {
     private static let first: Int64 = 1 << 40
     private static let last: UInt64 = 1 << 60
     private static let pause: UInt32 = 1000
+    private static let attempts = 20
 }
 
 /// A number with which this process uses a data file, until the object is released.
@@ -111,30 +120,39 @@ package final class FileMark: Sendable {
     /// The number.
     package let number: UInt64
 
-    init(_ environment: Environment, _ number: UInt64) {
+    fileprivate init(_ environment: Environment, _ number: UInt64) {
         self.environment = environment
         self.number = number
-        environment.addMark(1, to: number)
     }
 
-    deinit { environment.addMark(-1, to: number) }
+    deinit { _ = environment.markedRegion?.addMark(-1, to: number) }
 }
 
-extension EnvironmentLease {
-    /// Shows other processes that this one uses the file with a number.
-    package func mark(_ number: UInt64) -> FileMark { FileMark(environment, number) }
+/// A number that no other part of this process and no other process can begin to use, until the object is released.
+package final class FileExclusion: Sendable {
+    private let environment: Environment
+    private let number: UInt64
+
+    fileprivate init(_ environment: Environment, _ number: UInt64) {
+        self.environment = environment
+        self.number = number
+    }
+
+    deinit { environment.markedRegion?.endExclusion(of: number) }
 }
 
 extension Environment {
-    /// Prevents others from using a number; see ``FileMarks/exclude(_:except:in:)``.
-    package func exclude(_ number: UInt64, except own: Int) -> Bool {
-        lockRegion?.exclude(number, except: own) ?? true
+    /// Shows other processes that this one uses the file with a number; nil if it is excluded and stays so for a moment.
+    package func mark(_ number: UInt64) -> FileMark? {
+        guard markedRegion?.addMark(1, to: number) ?? true else { return nil }
+        return FileMark(self, number)
     }
 
-    package func endExclusion(of number: UInt64) { lockRegion?.endExclusion(of: number) }
-
-    fileprivate func addMark(_ change: Int, to number: UInt64) {
-        lockRegion?.addMark(change, to: number)
+    /// Prevents others from beginning to use a number; nil if another process uses it, or this one more often than `own`
+    /// times.
+    package func exclude(_ number: UInt64, except own: Int) -> FileExclusion? {
+        guard markedRegion?.exclude(number, except: own) ?? true else { return nil }
+        return FileExclusion(self, number)
     }
 
     /// Returns the other processes that have the file open, in the order of their numbers.

@@ -220,7 +220,7 @@ final class LockRegion: @unchecked Sendable {
     }
 
     /// Counts one more or one less use of the file with a number, which other processes can see.
-    func addMark(_ change: Int, to number: UInt64) {
+    func addMark(_ change: Int, to number: UInt64) -> Bool {
         marks.add(change, to: number, in: descriptor.load(ordering: .relaxed))
     }
 

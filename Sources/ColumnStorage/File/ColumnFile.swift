@@ -295,17 +295,16 @@ package final class ColumnFile: Sendable {
     package var isOnlyUse: Bool { held.withLock { $0?.isOnlyOne ?? false } }
 
     /// Shows other processes that this one uses the file with a number, such as the version of its schema, until the
-    /// result is released; nil after the file was closed.
-    package func mark(_ number: UInt64) -> FileMark? { (try? lease())?.mark(number) }
-
-    /// Prevents programs from beginning to use the file with a number, and returns true; false if another process uses it,
-    /// or this one more often than `own` times.
-    package func exclude(_ number: UInt64, except own: Int) -> Bool {
-        environment?.exclude(number, except: own) ?? false
+    /// result is released; nil while a program prevents it.
+    package func mark(_ number: UInt64) throws(StorageError) -> FileMark? {
+        try lease().environment.mark(number)
     }
 
-    /// Ends an exclusion.
-    package func endExclusion(of number: UInt64) { environment?.endExclusion(of: number) }
+    /// Prevents programs from beginning to use the file with a number, until the result is released; nil if another
+    /// process uses it, or this one more often than `own` times.
+    package func exclude(_ number: UInt64, except own: Int) throws(StorageError) -> FileExclusion? {
+        try lease().environment.exclude(number, except: own)
+    }
 
     /// Returns the other processes that have the file open, in the order of their numbers.
     package func otherUsers() throws(StorageError) -> [FileUser] {

@@ -243,6 +243,7 @@ package typealias WriteLockTicket = LMDBStorage.WriteLockTicket
 package typealias LockUser = LMDBStorage.LockUser
 /// A number with which this process uses a file.
 package typealias FileMark = LMDBStorage.FileMark
+package typealias FileExclusion = LMDBStorage.FileExclusion
 
 extension StorageError {
     /// The check of an index block's content.

@@ -163,16 +163,38 @@ extension Store {
     /// Changes the schemas of the file in the open write transaction: defines the tables, and removes those that no schema
     /// has.
     fileprivate func adopt(_ schemas: FileSchema, _ session: WriteSession) throws {
-        let before = Set(fileSchema.tableDefinitions.map(\.id))
         let tables = schemas.tableDefinitions
+        let removed = Set(fileSchema.tableDefinitions.map(\.id)).subtracting(tables.map(\.id))
+            .sorted()
+        for table in removed { try deleteObjects(of: table, session) }
         for table in tables where view.snapshot.definition(of: table.id) != table {
             try StoreError.wrapping(session.define(table))
         }
         adoptInWrite(schemas)
-        for table in before.subtracting(tables.map(\.id)).sorted() {
+        for table in removed {
             try StoreError.wrapping(session.removeTable(table))
         }
         try writeCatalog(SchemaCatalog.encode(schemas), session)
+    }
+
+    /// Deletes the objects of a table that is removed, if other objects depend on them: those that they own or embed, and
+    /// mixed values that link to them.
+    private func deleteObjects(of table: TableID, _ session: WriteSession) throws {
+        let schemas = fileSchema.all
+        if schemas.contains(where: { !$0.owningProperties(of: table).isEmpty }) {
+            let rows = try view.table(table)
+            var roots: [ObjectReference] = []
+            for cluster in 0..<rows.clusterCount {
+                try rows.presence(cluster).forEachRow { row in
+                    let key = ObjectKey(rawValue: Int64(cluster * Cluster.rows + row))
+                    roots.append(ObjectReference(table: table, key: key))
+                }
+            }
+            var deletion = TreeDeletion(ObjectWriter(self, session))
+            try deletion.delete(roots)
+        } else if schemas.contains(where: { !$0.mixedProperties.isEmpty }) {
+            try StoreError.wrapping(session.deleteAll(table))
+        }
     }
 
     /// Returns the programs that use the file with a version of the schema, for messages; empty if there are none.
@@ -183,25 +205,23 @@ extension Store {
             .joined(separator: ", ")
     }
 
-    /// Runs `body` while no program can open the file with a version of the schema.
+    /// Runs `body`, which commits; until then, no program can open the file with a version of the schema.
     ///
     /// Throws `invalid_argument` with the programs that use the version.
     fileprivate func excluding<Result>(
         _ version: UInt64, isForced: Bool, _ body: () throws -> Result
     ) throws -> Result {
-        let file = view.snapshot.file
         let isOwn = schemaMarkNumber == version
-        guard file.exclude(version, except: isOwn ? 1 : 0) else {
-            guard isForced else {
-                throw StoreError(
-                    .invalidArgument,
-                    "schema version \(version) of \(title) is in use by \(try users(of: version))",
-                    program: "end the programs first",
-                    script: "end the programs first, wait for them with --wait, or pass --force")
-            }
-            return try body()
+        exclusion = try StoreError.wrapping(
+            view.snapshot.file.exclude(version, except: isOwn ? 1 : 0))
+        guard exclusion != nil || isForced else {
+            throw StoreError(
+                .invalidArgument,
+                "schema version \(version) of \(title) is in use by \(try users(of: version))",
+                program: "end the programs first",
+                script: "end the programs first, wait for them with --wait, or pass --force")
         }
-        defer { file.endExclusion(of: version) }
+        defer { exclusion = nil }
         return try body()
     }
 }
@@ -218,6 +238,12 @@ extension MigrationTransaction {
         try store.requireNoTransition()
         try SchemaValidation.check(classes)
         let before = store.view.schema
+        guard version > before.version else {
+            throw StoreError(
+                .versionTooLow,
+                "the file has schema version \(before.version); a migration to version \(version) cannot start"
+            )
+        }
         let planned = try TransitionPlan(
             store, before, to: classes, version: version, renaming: renames, dropping: dropping)
         var transition = SchemaTransition(

@@ -30,12 +30,15 @@ struct TransitionPlan {
                 .invalidSchema, "the schema does not contain class '\(name)'",
                 advice: "declare the loss with drops = { \"\(name)\" }, or add it to the schema")
         }
+        for (old, new) in before.classes.compactMap({ old in
+            change.schema.find(table: old.table).map { (old, $0) }
+        }) where old.uniqueColumns != new.uniqueColumns {
+            throw Self.refusal("a unique index of '\(new.name)' would change")
+        }
         let embedded = Set((before.classes + wanted).filter(\.isEmbedded).map(\.name))
         for difference in change.differences {
             if let obstacle = Self.obstacle(difference, embedded) {
-                throw StoreError(
-                    .invalidArgument, "both versions cannot be used at once: \(obstacle)",
-                    advice: "apply the migration with moonpool migrate up")
+                throw Self.refusal(obstacle)
             }
         }
         new = change.schema
@@ -47,6 +50,12 @@ struct TransitionPlan {
             return SchemaTransition.Pair(
                 table: present.table, old: old.column, new: property.column)
         }
+    }
+
+    private static func refusal(_ obstacle: String) -> StoreError {
+        StoreError(
+            .invalidArgument, "both versions cannot be used at once: \(obstacle)",
+            advice: "apply the migration with moonpool migrate up")
     }
 
     private static func check(_ store: Store) throws {
@@ -94,6 +103,15 @@ struct TransitionPlan {
         }
         return property.rules.isEmpty
             ? nil : "'\(className).\(property.name)' has rules (\(property.rules.summary))"
+    }
+}
+
+extension ClassSchema {
+    /// The columns of each unique index over several properties.
+    fileprivate var uniqueColumns: Set<[ColumnID]> {
+        let unique = Set(indexes.filter(\.isUnique).map(\.id))
+        return Set(
+            compositeIndexDefinitions.filter { unique.contains($0.id) }.map(\.columns))
     }
 }
 

@@ -9,6 +9,8 @@ import ColumnStorage
 struct TreeDeletion {
     private let writer: ObjectWriter
     private let keepsOwned: Bool
+    /// The schemas of the file: links of both count while a migration is started.
+    private let schemas: [Schema]
     /// The roots, and the objects found from them, owners first.
     private var found: [ObjectReference] = []
     private var members: Set<ObjectReference> = []
@@ -20,6 +22,7 @@ struct TreeDeletion {
     init(_ writer: ObjectWriter, keepsOwned: Bool = false) {
         self.writer = writer
         self.keepsOwned = keepsOwned
+        schemas = writer.store.fileSchema.all
     }
 
     private var view: StoreView { writer.store.view }
@@ -38,7 +41,9 @@ struct TreeDeletion {
 
     /// Adds an object that exists; in a damaged file, a link may lead to none.
     private mutating func add(_ reference: ObjectReference) throws {
-        guard try view.isPresent(reference), members.insert(reference).inserted else { return }
+        guard try view.table(reference.table).isPresent(reference.key),
+            members.insert(reference).inserted
+        else { return }
         found.append(reference)
         tables.insert(reference.table)
     }
@@ -49,12 +54,14 @@ struct TreeDeletion {
             try StoreError.step()
             let owner = found[next]
             next += 1
-            let properties =
-                keepsOwned
-                ? view.schema.embeddingProperties(of: owner.table)
-                : view.schema.owningProperties(of: owner.table)
-            for property in properties {
-                for target in try targets(of: property, owner) { try add(target) }
+            for schema in schemas {
+                let properties =
+                    keepsOwned
+                    ? schema.embeddingProperties(of: owner.table)
+                    : schema.owningProperties(of: owner.table)
+                for property in properties {
+                    for target in try targets(of: property, in: schema, owner) { try add(target) }
+                }
             }
         }
     }
@@ -80,18 +87,19 @@ struct TreeDeletion {
 
     private func isUsedElsewhere(_ reference: ObjectReference) throws -> Bool {
         try StoreError.step()
-        let schema = view.schema
         // Only the parent links to an embedded object.
-        if schema.find(table: reference.table)?.isEmbedded == true { return false }
+        if schemas.contains(where: { $0.find(table: reference.table)?.isEmbedded == true }) {
+            return false
+        }
         func isOutside(_ key: ObjectKey, _ source: Schema.LinkSource) -> Bool {
             !members.contains(ObjectReference(table: source.classSchema.table, key: key))
         }
-        for source in schema.links(to: reference.table) {
+        for source in schemas.flatMap({ $0.links(to: reference.table) }) {
             let keys = try view.table(source.classSchema).sources(
                 of: reference.key, through: source.property.column)
             if keys.contains(where: { isOutside($0, source) }) { return true }
         }
-        for source in schema.mixedProperties {
+        for source in schemas.flatMap(\.mixedProperties) {
             let keys = try view.table(source.classSchema).holders(
                 of: reference.key, in: reference.table, through: source.property.column)
             if keys.contains(where: { isOutside($0, source) }) { return true }
@@ -100,9 +108,9 @@ struct TreeDeletion {
     }
 
     private func targets(
-        of property: Property, _ owner: ObjectReference
+        of property: Property, in schema: Schema, _ owner: ObjectReference
     ) throws -> [ObjectReference] {
-        guard let target = view.schema.target(of: property)?.table else { return [] }
+        guard let target = schema.target(of: property)?.table else { return [] }
         return try EmbeddedWriter.keys(in: property, of: owner.key, view.table(owner.table)).map {
             ObjectReference(table: target, key: $0)
         }
@@ -110,11 +118,13 @@ struct TreeDeletion {
 
     /// Returns all objects to which an object links.
     private func allTargets(of user: ObjectReference) throws -> [ObjectReference] {
-        guard let classSchema = view.schema.find(table: user.table) else { return [] }
         let rows = try view.table(user.table)
-        return try classSchema.properties.flatMap { property -> [ObjectReference] in
+        let properties = schemas.flatMap { schema in
+            (schema.find(table: user.table)?.properties ?? []).map { (schema, $0) }
+        }
+        return try properties.flatMap { schema, property -> [ObjectReference] in
             switch property.type {
-            case .object: try targets(of: property, user)
+            case .object: try targets(of: property, in: schema, user)
             case .mixed:
                 try tables.flatMap { table in
                     try rows.mixedTargets(user.key, in: table, through: property.column).map {

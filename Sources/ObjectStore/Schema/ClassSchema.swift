@@ -238,19 +238,22 @@ extension ClassSchema {
         }
     }
 
-    /// Returns the indexes of a class with the numbers that the file will use.
+    /// Returns the class, whose properties have their columns, with the numbers of the indexes that the file will use.
     ///
-    /// Existing indexes keep their numbers, and new ones receive the lowest free numbers.
-    func numberedIndexes(after stored: [CompositeIndex]) -> [CompositeIndex] {
-        var taken = Set(stored.map(\.id))
-        return indexes.map { wanted in
-            if let known = stored.first(where: { $0.properties == wanted.properties }) {
-                return CompositeIndex(known.properties, isUnique: wanted.isUnique, id: known.id)
+    /// An index over the same columns keeps its number, and new ones receive the lowest free numbers.
+    func numberingIndexes(after stored: ClassSchema? = nil) -> ClassSchema {
+        let known = stored?.compositeIndexDefinitions ?? []
+        var taken = Set(known.map(\.id))
+        let numbered = zip(indexes, compositeIndexDefinitions).map { wanted, definition in
+            var id = known.first { $0.columns == definition.columns }?.id ?? 0
+            if !known.contains(where: { $0.columns == definition.columns }) {
+                while taken.contains(id) { id += 1 }
+                taken.insert(id)
             }
-            var id = 0
-            while taken.contains(id) { id += 1 }
-            taken.insert(id)
             return CompositeIndex(wanted.properties, isUnique: wanted.isUnique, id: id)
         }
+        return ClassSchema(
+            name, properties, table: table, columnCount: columnCount, isEmbedded: isEmbedded,
+            indexes: numbered)
     }
 }

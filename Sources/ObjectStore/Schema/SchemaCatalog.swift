@@ -253,19 +253,19 @@ struct FileSchema: Sendable {
     let old: Schema
     /// The started migration; nil for a file with one schema.
     let transition: SchemaTransition?
+    /// Whether the store uses the new schema of the started migration.
+    private(set) var isNewVersion = false
 
     init(_ schema: Schema, _ transition: SchemaTransition? = nil) {
         old = schema
         self.transition = transition
     }
 
-    /// Returns whether a store with this configuration uses the new schema of a started migration.
+    /// Chooses the schema of a store with this configuration.
     ///
     /// Throws `schema_in_transition` while objects are not converted yet.
-    func isNewVersion(for configuration: StoreConfiguration, _ snapshot: Snapshot) throws -> Bool {
-        guard let transition, configuration.schemaVersion == transition.new.version else {
-            return false
-        }
+    mutating func choose(for configuration: StoreConfiguration, _ snapshot: Snapshot) throws {
+        guard let transition, configuration.schemaVersion == transition.new.version else { return }
         guard transition.isReady else {
             let done = try MigrationProgress.read(snapshot).converted
             throw StoreError(
@@ -274,11 +274,26 @@ struct FileSchema: Sendable {
                 advice:
                     "continue it with moonpool migrate start, and open the store when it has ended")
         }
-        return true
+        isNewVersion = true
     }
 
-    /// Returns the schema of a store.
-    func schema(isNew: Bool) -> Schema { isNew ? transition?.new ?? old : old }
+    /// Returns the same schemas for a store that has used others before: it keeps its version while the same migration
+    /// is started.
+    func following(_ known: FileSchema) -> FileSchema {
+        var result = self
+        result.isNewVersion =
+            known.isNewVersion && known.transition?.startedAt == transition?.startedAt
+        return result
+    }
+
+    /// The schema of the store.
+    var schema: Schema { isNewVersion ? transition?.new ?? old : old }
+
+    /// All schemas, that of the store first.
+    var all: [Schema] {
+        guard let transition else { return [old] }
+        return isNewVersion ? [transition.new, old] : [old, transition.new]
+    }
 
     /// The storage's definitions of the tables, with the columns and the indexes of both schemas.
     var tableDefinitions: [TableDefinition] {

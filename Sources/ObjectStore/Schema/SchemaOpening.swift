@@ -131,6 +131,7 @@ struct SchemaOpening {
 
     /// Removes all data and creates the store again.
     private func reset() throws {
+        try store.requireNoTransition()
         let session = try store.writer(changing: "the schema").session
         let before = store.view.schema
         for classSchema in before.classes {

@@ -55,7 +55,8 @@ struct SchemaPlanner {
         if !wanted.isOrdered { properties = inStoredOrder(properties, stored) }
         let result = ClassSchema(
             wanted.name, properties, table: stored.table, columnCount: columnCount,
-            isEmbedded: wanted.isEmbedded, indexes: wanted.numberedIndexes(after: stored.indexes))
+            isEmbedded: wanted.isEmbedded, indexes: wanted.indexes
+        ).numberingIndexes(after: stored)
         if stored.isEmbedded != wanted.isEmbedded {
             differences.append(.embedding(class: wanted.name, wanted.isEmbedded))
         }
@@ -124,7 +125,8 @@ struct SchemaPlanner {
         }
         return ClassSchema(
             wanted.name, properties, table: table, columnCount: columnCount,
-            isEmbedded: wanted.isEmbedded, indexes: wanted.numberedIndexes(after: []))
+            isEmbedded: wanted.isEmbedded, indexes: wanted.indexes
+        ).numberingIndexes()
     }
 
     private func counterpart(of property: Property, in stored: ClassSchema) -> Property? {

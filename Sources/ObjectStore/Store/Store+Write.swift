@@ -63,7 +63,7 @@ extension Store {
         coordinator.writer.store(membership, ordering: .relaxed)
         view.snapshot.write?.reservedKeys = coordinator.reservedKeys
         do {
-            if let left { try didLeave(left) }
+            if let left { try didLeave(left) } else { try reloadSchema(after: view.version) }
             try checkRole()
         } catch {
             view.snapshot.cancelWrite()

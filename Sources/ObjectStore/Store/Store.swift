@@ -86,19 +86,21 @@ public final class Store {
         didSet { conversions = ClassConversion.all(of: fileSchema, toNew: !isNewVersion) }
     }
     /// Whether the store uses the new schema of a started migration.
-    let isNewVersion: Bool
+    var isNewVersion: Bool { fileSchema.isNewVersion }
     /// The conversions to the schema that the store does not use; none without a started migration.
     private(set) var conversions: [ClassConversion] = []
     /// The schema before the open write transaction changed it; nil if it did not.
     private(set) var schemaBeforeWrite: Schema?
-    /// The started migration before the open write transaction changed it.
-    private var transitionBeforeWrite: SchemaTransition?
+    /// The schemas of the file before the open write transaction changed them; nil if it did not.
+    private var fileSchemaBeforeWrite: FileSchema?
     /// The schema of the current version, without changes of an open write transaction.
     var committedSchema: Schema { schemaBeforeWrite ?? view.schema }
     /// The last change of the schema that the store has received since it was opened; nil if there was none.
     public private(set) var lastSchemaEvent: SchemaEvent?
-    /// Whether no other store may convert the objects of a started migration.
-    var convertsAlone = false
+    /// Prevents other stores from converting the objects of a started migration; nil if this one does not convert.
+    var conversion: FileExclusion?
+    /// Prevents programs from opening a schema version until the open write transaction ends.
+    var exclusion: FileExclusion?
     /// Whether a migration's function is running, in a write transaction that ends with it.
     private(set) var isMigrating = false
     /// The function that migrates the file when the store is opened.
@@ -138,13 +140,12 @@ public final class Store {
         if let schema = configuration.schema { try SchemaValidation.check(schema) }
         let file = try FileOpening.open(configuration, shouldCompact)
         let snapshot = try StoreError.wrapping(Snapshot(file))
-        let schemas = try SchemaCatalog.read(snapshot)
+        var schemas = try SchemaCatalog.read(snapshot)
         try snapshot.configure(schemas.tableDefinitions)
-        isNewVersion = try schemas.isNewVersion(for: configuration, snapshot)
+        try schemas.choose(for: configuration, snapshot)
         fileSchema = schemas
-        conversions = ClassConversion.all(of: schemas, toNew: !isNewVersion)
-        view = StoreView(
-            schema: schemas.schema(isNew: isNewVersion), snapshot: snapshot, isFrozen: false)
+        conversions = ClassConversion.all(of: schemas, toNew: !schemas.isNewVersion)
+        view = StoreView(schema: schemas.schema, snapshot: snapshot, isFrozen: false)
         view.threads = configuration.scanThreads
         coordinator = StoreCoordinator.of(file)
         pin = coordinator.pins.add(.store, configuration.holder, version: snapshot.version)
@@ -152,18 +153,20 @@ public final class Store {
         link.store = self
         do {
             // From here on, the version that the store uses cannot be removed without `force`.
-            markSchema()
+            try markSchema()
             if try StoreError.wrapping(snapshot.advance()) != nil {
+                try fileSchema = SchemaCatalog.read(snapshot)
+                try fileSchema.choose(for: configuration, snapshot)
                 try adopt(SchemaCatalog.bytes(snapshot) ?? [])
             }
             try readRole()
             try SchemaOpening(self).prepare()
+            try markSchema()
         } catch {
             // The migration function may have kept a reference to the store.
             end()
             throw error
         }
-        markSchema()
         pin.move(to: view.version)
         let wakeup = scheduler.makeWakeup { [link] in link.store?.runTurn() }
         self.wakeup = wakeup
@@ -203,8 +206,7 @@ public final class Store {
         wakeup?.cancel()
         wakeup = nil
         pin.move(to: .max)
-        schemaMark = nil
-        if convertsAlone { view.snapshot.file.endExclusion(of: Self.conversionMark) }
+        (schemaMark, conversion, exclusion) = (nil, nil, nil)
         view.snapshot.close()
         view.snapshot.file.close()
         abandonQueuedWrites()
@@ -337,7 +339,11 @@ extension Store {
             if left == nil { try view.snapshot.file.requireInPlace() }
             return left
         }
-        guard let left else { return false }
+        guard let left else {
+            // An earlier attempt has failed, so the store still has the schema of another version.
+            try reloadSchema(after: view.version)
+            return false
+        }
         try didLeave(left)
         return true
     }
@@ -353,7 +359,7 @@ extension Store {
             var schema = view.schema
             if let bytes = try SchemaCatalog.bytes(next), bytes != catalog {
                 let schemas = try SchemaCatalog.decodeFile(bytes, of: next.file)
-                schema = schemas.schema(isNew: isNewVersion)
+                schema = schemas.following(fileSchema).schema
                 try next.configure(schemas.tableDefinitions)
             }
             try notifications.willMove(
@@ -396,7 +402,7 @@ extension Store {
     }
 
     /// Loads the schema of the current version if another process has changed it.
-    private func reloadSchema(after version: UInt64) throws {
+    func reloadSchema(after version: UInt64) throws {
         guard view.snapshot.mayHaveNewSchema else { return }
         if let bytes = try SchemaCatalog.bytes(view.snapshot), bytes != catalog {
             let (left, before) = (view.schema, fileSchema.transition)
@@ -404,6 +410,7 @@ extension Store {
             let event = try noteSchemaChange(after: version, before)
             view.schema = view.schema.following(left, event)
         }
+        try markSchema()
         try readRole()
         view.snapshot.didReadSchema()
     }
@@ -417,36 +424,41 @@ extension Store {
             view, since: version, from: transition, to: fileSchema.transition)
         lastSchemaEvent = event
         notifications.owesSchema = true
-        markSchema()
         return event
     }
 
     /// The schema version that other processes see.
     var schemaMarkNumber: UInt64? { schemaMark?.number }
 
-    /// Shows other processes the version of the committed schema.
-    private func markSchema() {
+    /// Shows other processes the version of the committed schema; waits while a program removes it.
+    private func markSchema() throws {
         let number = committedSchema.version
-        if schemaMark?.number != number { schemaMark = view.snapshot.file.mark(number) }
+        while schemaMark?.number != number {
+            schemaMark = try StoreError.wrapping(view.snapshot.file.mark(number)) ?? schemaMark
+            if schemaMark?.number != number {
+                try waitHandler?(self)
+                try StoreError.step()
+            }
+        }
     }
 
     /// Adopts a schema in its stored form; no bytes mean an empty schema.
     func adopt(_ bytes: [UInt8]) throws {
         let schemas = try SchemaCatalog.decodeFile(bytes, of: view.snapshot.file)
-        var schema = schemas.schema(isNew: isNewVersion)
+            .following(fileSchemaBeforeWrite ?? fileSchema)
+        var schema = schemas.schema
         if isReadOnly, let declared = configuration.schema {
             schema = ReadOnlySchema.schema(schema, with: declared)
         }
-        let stored = schemas.schema(isNew: isNewVersion)
         let tables =
             schemas.tableDefinitions
-            + schema.classes.filter { stored.find(table: $0.table) == nil }
+            + schema.classes.filter { schemas.schema.find(table: $0.table) == nil }
             .map(schema.tableDefinition)
         let kept = Set(tables.map(\.id))
         let known = Set(fileSchema.tableDefinitions.map(\.id) + view.schema.classes.map(\.table))
         catalog = bytes
         fileSchema = schemas
-        schemaBeforeWrite = nil
+        (schemaBeforeWrite, fileSchemaBeforeWrite) = (nil, nil)
         inserterCache.didChangeSchema()
         view.schema = schema
         try view.snapshot.configure(
@@ -468,9 +480,10 @@ extension Store {
 
     /// Adopts the schemas of the file, whose tables the open write transaction has already created.
     func adoptInWrite(_ schemas: FileSchema) {
-        if schemaBeforeWrite == nil { transitionBeforeWrite = fileSchema.transition }
         schemaBeforeWrite = schemaBeforeWrite ?? view.schema
-        let schema = schemas.schema(isNew: isNewVersion)
+        fileSchemaBeforeWrite = fileSchemaBeforeWrite ?? fileSchema
+        let schemas = schemas.following(fileSchema)
+        let schema = schemas.schema
         fileSchema = schemas
         inserterCache.didChangeSchema()
         view.schema = schema
@@ -483,12 +496,14 @@ extension Store {
         fileprivate let schema: Schema
         fileprivate let schemaBeforeWrite: Schema?
         fileprivate let fileSchema: FileSchema
+        fileprivate let fileSchemaBeforeWrite: FileSchema?
         fileprivate let catalog: [UInt8]
 
         init(_ store: Store) {
             schema = store.view.schema
             schemaBeforeWrite = store.schemaBeforeWrite
             fileSchema = store.fileSchema
+            fileSchemaBeforeWrite = store.fileSchemaBeforeWrite
             catalog = store.catalog
         }
     }
@@ -499,6 +514,7 @@ extension Store {
         catalog = state.catalog
         schemaBeforeWrite = state.schemaBeforeWrite
         fileSchema = state.fileSchema
+        fileSchemaBeforeWrite = state.fileSchemaBeforeWrite
         inserterCache.didChangeSchema()
         view.schema = state.schema
         schemaHandler?()
@@ -507,10 +523,14 @@ extension Store {
     /// Records that the write transaction after a version was committed; nil while the store is being opened.
     func didCommitSchema(after version: UInt64?) {
         guard schemaBeforeWrite != nil else { return }
-        schemaBeforeWrite = nil
+        let before = fileSchemaBeforeWrite?.transition
+        (schemaBeforeWrite, fileSchemaBeforeWrite) = (nil, nil)
         guard let version else { return }
         // because: the commit has succeeded, so its caller must not receive an error.
-        do { try noteSchemaChange(after: version, transitionBeforeWrite) } catch {
+        do {
+            try noteSchemaChange(after: version, before)
+            try markSchema()
+        } catch {
             notifications.report(error)
         }
     }
@@ -551,6 +571,8 @@ extension Store {
     func commitSnapshot(
         keepingLeft: Bool = false, silencing tokens: [NotificationToken] = []
     ) throws -> Snapshot? {
+        // Observers and openers must not wait for each other.
+        defer { exclusion = nil }
         do {
             if !conversions.isEmpty, let transition = fileSchema.transition,
                 let session = view.snapshot.write

@@ -8,7 +8,7 @@ package struct StoreProgram: Hashable, Sendable {
     package let command: String?
     /// The versions of the schemas of its stores, in ascending order.
     ///
-    /// None for a program that cannot write the file, for one of another user or container, and for an earlier build.
+    /// None for a program that cannot write the lock file, for one of another user or container, and for an earlier build.
     package let schemaVersions: [UInt64]
 }
 
@@ -36,12 +36,16 @@ extension Store {
             .map { StoreProgram(process: $0.process, command: $0.program, schemaVersions: []) }
     }
 
-    /// Reserves the conversion of a started migration for this store, until it is closed.
+    /// Ends the reservation of the conversion.
+    package func endConversion() { conversion = nil }
+
+    /// Reserves the conversion of a started migration for this store, until it is closed or ends the reservation.
     ///
     /// Throws `invalid_argument` if another process converts.
     package func beginConversion() throws {
-        convertsAlone = view.snapshot.file.exclude(Self.conversionMark, except: 0)
-        guard !convertsAlone else { return }
+        conversion = try StoreError.wrapping(
+            view.snapshot.file.exclude(Self.conversionMark, except: 0))
+        guard conversion == nil else { return }
         let other = try convertingProgram()
         throw StoreError(
             .invalidArgument,

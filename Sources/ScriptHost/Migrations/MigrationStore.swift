@@ -49,6 +49,7 @@ final class MigrationStore {
     private func end() {
         guard !isEnded else { return }
         isEnded = true
+        store.endConversion()
         borrowed.end()
     }
 
@@ -126,7 +127,12 @@ final class MigrationStore {
             // The state of a started migration; nil if there is none.
             LuaMethod("started") { store, call in
                 guard let started = try store.store.startedMigration() else { return .none }
-                return call.answer(try started.lua(store.store, call.state))
+                return call.answer(started.lua(call.state))
+            },
+            // The other process that converts the objects of the started migration; nil if there is none.
+            LuaMethod("converting_process") { store, call in
+                call.answer(
+                    try store.store.convertingProgram().map { .count(Int($0.process)) } ?? .nil)
             },
             // Raises an error if another process converts the objects of the started migration.
             LuaMethod("begin_conversion") { store, _ in
@@ -416,7 +422,7 @@ extension LuaTable {
 
 extension StartedMigration {
     /// Returns the state as a table.
-    fileprivate func lua(_ store: Store, _ state: LuaState) throws -> LuaValue {
+    fileprivate func lua(_ state: LuaState) -> LuaValue {
         let seconds = Double(Timestamp.now.microseconds - startedAt.microseconds) / 1e6
         return state.record([
             "number": .count(number), "name": .text(name), "checksum": .text(checksum),
@@ -425,7 +431,6 @@ extension StartedMigration {
             "new_version": .integer(Int64(clamping: versions.new)), "converted": .count(converted),
             "total": .count(total),
             "rate": .number((Double(converted) / max(seconds, 0.001)).rounded()),
-            "process": try store.convertingProgram().map { .count(Int($0.process)) } ?? .nil,
             "failures": state.list(
                 failures.map {
                     state.record([

@@ -237,7 +237,9 @@ function history.compare(run, store)
     self.problems = drift(run, store, self)
   end
   self.schema_version, self.started = store.schema_version, store:started()
-  if self.started then self.started.programs = store.programs end
+  if self.started then
+    self.started.programs, self.started.process = store.programs, store:converting_process()
+  end
   self.last_number = self.last and self.last.number or 0
   return self
 end

@@ -23,6 +23,27 @@ local function file_of(run, state)
     "abort the migration, and start it again")
 end
 
+local function names(programs)
+  return table.concat(text.map(programs, function(program)
+    return "process " .. program.process .. (program.command and " (" .. program.command .. ")" or "")
+  end), ", ")
+end
+
+-- Raises an error while programs have the store open that do not show their schema version: an earlier build cannot read
+-- two schemas. A program that opens the store has no version for a moment.
+local function require_known_programs(run, store)
+  local deadline = host.clock() + 2
+  while true do
+    local unknown = text.filter(store.programs, function(program) return #program.versions == 0 end)
+    if #unknown == 0 then return end
+    if host.clock() >= deadline then
+      fail("invalid_argument", "'" .. run.store .. "' is open in " .. names(unknown)
+        .. ", which may be of an earlier build of Moonpool or of another user", "end the programs first")
+    end
+    host.sleep(0.05)
+  end
+end
+
 local function begin(run, store)
   local compared = history.compare(run, store)
   history.require_sound(compared.problems)
@@ -33,6 +54,7 @@ local function begin(run, store)
       .. "', which needs all objects at once", "apply it with moonpool migrate up")
   end
   runs.check_version(run, store.schema_version, file)
+  require_known_programs(run, store)
   local write <close> = store:begin()
   write:start(script.schema, file.number, script.drops, script.renames, file.name, folder.record(file))
 end
@@ -64,11 +86,8 @@ local function await_programs(run, store, version, options)
     local using = text.filter(store.programs, function(program) return text.contains(program.versions, version) end)
     if #using == 0 then return end
     if host.clock() >= deadline then
-      local names = text.map(using, function(program)
-        return "process " .. program.process .. (program.command and " (" .. program.command .. ")" or "")
-      end)
       fail("invalid_argument", "schema version " .. version .. " of '" .. run.store .. "' is in use by "
-        .. table.concat(names, ", "), "end the programs first, wait for them with --wait, or pass --force")
+        .. names(using), "end the programs first, wait for them with --wait, or pass --force")
     end
     host.sleep(0.05)
   end
