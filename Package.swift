@@ -251,7 +251,7 @@ let package = Package(
             swiftSettings: unsafeZone),
         .testTarget(
             name: "StoreBindingsTests",
-            dependencies: ["StoreBindings", "Reference", "TestSupport"],
+            dependencies: ["StoreBindings", "Reference", "TestSupport", "TestThreads"],
             swiftSettings: unsafeZone),
         .testTarget(
             name: "ScriptHostTests",

@@ -28,6 +28,7 @@
     !__has_include("migrate/back.lua") || \
     !__has_include("migrate/check.lua") || \
     !__has_include("migrate/commands.lua") || \
+    !__has_include("migrate/conversion.lua") || \
     !__has_include("migrate/edits.lua") || \
     !__has_include("migrate/findings.lua") || \
     !__has_include("migrate/fleet.lua") || \
@@ -119,6 +120,7 @@ lua_files:
     FILE "migrate/back.lua"
     FILE "migrate/check.lua"
     FILE "migrate/commands.lua"
+    FILE "migrate/conversion.lua"
     FILE "migrate/edits.lua"
     FILE "migrate/findings.lua"
     FILE "migrate/fleet.lua"

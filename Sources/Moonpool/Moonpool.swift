@@ -6,6 +6,7 @@
 @_exported import struct Decimals.DecimalValue
 @_exported import struct ObjectStore.ObjectIDValue
 @_exported import struct ObjectStore.SchemaEvent
+@_exported import protocol ObjectStore.StoreConversions
 @_exported import struct ObjectStore.StoreError
 @_exported import enum ObjectStore.StoreNotification
 @_exported import struct ObjectStore.Timestamp

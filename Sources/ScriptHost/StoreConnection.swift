@@ -182,6 +182,8 @@ package final class FollowedStore {
     /// If the system cannot watch the file, the store checks for commits ten times a second. The store does not keep
     /// the loop alive. Throws the errors of opening a store.
     package init(_ configuration: StoreConfiguration, on loop: EventLoop) throws {
+        var configuration = configuration
+        configuration.conversions = ScriptConversions()
         store = try Store(configuration, scheduler: LoopScheduler(loop: loop, surroundings: nil))
         watch = CommitWatch(store, on: loop)
     }

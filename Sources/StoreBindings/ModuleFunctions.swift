@@ -29,11 +29,7 @@ struct ModuleFunctions {
         add("default") { call in
             call.answer(try weak.module().defaultStore(open), StoreHandle.type)
         }
-        add("date") { try dates.make($0) }
-        for type in FixedType.all { add(type.traits.name) { try FixedBox.make(type, $0) } }
-        add("decimal", DecimalBox.make)
-        add("data") { call in call.answer(DataBox(try call.string(1).bytes), DataBox.type) }
-        add("float", FloatBox.make)
+        Self.addValues(to: table, dates, state)
         add("type_of", TypeFunctions.typeOf)
         add("new", UnmanagedObject.make)
         add("class_of") { call in
@@ -74,6 +70,18 @@ struct ModuleFunctions {
         table["null"] = module.null
         TransferModule(state: state, json: module.json).install(in: table)
         addMethodsAsFunctions(add)
+    }
+
+    /// Adds the constructors of values.
+    static func addValues(to table: LuaTable, _ dates: DateClass, _ state: LuaState) {
+        func add(_ name: String, _ body: @escaping (borrowing LuaCall) throws -> LuaAnswer) {
+            table[name] = .function(state.makeFunction(name, of: "moonpool", body))
+        }
+        add("date") { try dates.make($0) }
+        for type in FixedType.all { add(type.traits.name) { try FixedBox.make(type, $0) } }
+        add("decimal", DecimalBox.make)
+        add("data") { call in call.answer(DataBox(try call.string(1).bytes), DataBox.type) }
+        add("float", FloatBox.make)
     }
 
     /// Adds each method as a function, for receivers with a property of the same name: `moonpool.observe(dog, …)`.

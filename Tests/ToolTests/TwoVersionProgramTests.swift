@@ -190,4 +190,172 @@ import Testing
         #expect(refused.exitCode == 1)
         #expect(refused.error.contains("has a function 'up'"), "\(refused.error)")
     }
+
+    private static let names = """
+        return {
+          changes = { Dog = { name = "string" } },
+          drops = { "Dog.first", "Dog.last" },
+          each = { Dog = {
+            up = function(old, new)
+              if old.first == "bad" then error "no name" end
+              new.name = old.first .. " " .. old.last
+            end,
+            down = function(new, old) old.first, old.last = new.name:match "^(%S*) ?(.*)$" end,
+          } },
+        }
+        """
+
+    private func namedShop() throws -> MigrationShop {
+        let shop = try MigrationShop([
+            """
+            return {
+              schema = { Dog = { id = "int primary", first = "string", last = "string" } },
+              up = function(m)
+                for id = 1, 500 do m:create("Dog", { id = id, first = "F" .. id, last = "L" .. id }) end
+              end,
+            }
+            """, Self.names,
+        ])
+        #expect(try shop.migrate("up", "--to", "1").exitCode == 0)
+        return shop
+    }
+
+    @Test func `functions convert each write of programs of two versions`() throws {
+        let shop = try namedShop()
+        let (original, offline) = (try export(shop.store), shop.folder.path + "/offline.moonpool")
+        #expect(try Tool.run(["backup", shop.store, offline]).exitCode == 0)
+        let up = try Tool.run(
+            ["migrate", "up", offline, "--dir", "migrations"], in: shop.folder.path)
+        #expect(up.exitCode == 0, "\(up.error)")
+        let bad = try run(
+            shop, version: 1, "store:write(function() store:object('Dog', 7).first = 'bad' end)")
+        #expect(bad.exitCode == 0, "\(bad.error)")
+        let failed = try shop.migrate("start", "--pace", "100")
+        #expect(failed.exitCode == 1)
+        #expect(!failed.output.contains("without 'down'"), "\(failed.output)")
+        #expect(failed.output.contains("Dog id = 7: line 6: no name"), "\(failed.output)")
+        let repaired = try run(
+            shop, version: 1, "store:write(function() store:object('Dog', 7).first = 'F7' end)")
+        #expect(repaired.exitCode == 0, "\(repaired.error)")
+        let start = try shop.migrate("start", "--pace", "100")
+        #expect(start.exitCode == 0, "\(start.error)")
+        #expect(try export(shop.store) == original)
+
+        let write = try run(
+            shop, version: 2,
+            "store:write(function() store:object('Dog', 3).name = 'Bob Ray Lee' end)")
+        #expect(write.exitCode == 0, "\(write.error)")
+        let read = try run(
+            shop, version: 1,
+            "local d = store:object('Dog', 3) print(d.first, d.last) "
+                + "print(pcall(store.write, store, function() d.first = 'bad' end))")
+        #expect(read.output.hasPrefix("Bob\tRay Lee\nfalse\t"), "\(read.output)")
+        #expect(
+            read.output.contains(
+                "'Dog' id = 3 cannot be converted by migration 2 (names, up, line 6): no name"),
+            "\(read.output)")
+        let back = try run(
+            shop, version: 1,
+            "store:write(function() local d = store:object('Dog', 3) d.first, d.last = 'F3', 'L3' end)"
+        )
+        #expect(back.exitCode == 0, "\(back.error)")
+        let complete = try shop.migrate("complete")
+        #expect(complete.exitCode == 0, "\(complete.error)")
+        #expect(try export(shop.store) == export(offline))
+        #expect(try Tool.run(["check", shop.store]).exitCode == 0)
+        let down = try shop.migrate("down", "--to", "1")
+        #expect(down.exitCode == 0, "\(down.error)")
+        #expect(try export(shop.store) == original)
+    }
+
+    @Test func `complete waits for a program that only reads`() throws {
+        let shop = try namedShop()
+        let script = try shop.folder.write(
+            """
+            store = moonpool.open { path = arg[1], read_only = true }
+            print "ready" io.flush()
+            moonpool.after(3600, print)
+            """, to: "reader.lua")
+        let reader = try Subprocess(Tool.path, [script, shop.store])
+        try reader.wait(within: 20) { reader.output.contains("ready") }
+        #expect(try shop.migrate("start", "--pace", "100").exitCode == 0)
+        let refused = try shop.migrate("complete")
+        #expect(refused.exitCode == 1)
+        #expect(refused.error.contains("in use by process"), "\(refused.error)")
+        reader.send(SIGKILL)
+        _ = try reader.finish()
+        let complete = try shop.migrate("complete")
+        #expect(complete.exitCode == 0, "\(complete.error)")
+    }
+
+    @Test func `start and status show what a migration without functions for old programs means`()
+        throws
+    {
+        let shop = try namedShop()
+        try shop.write(
+            """
+            return {
+              changes = { Dog = { name = "string" } }, drops = { "Dog.first", "Dog.last" },
+              each = { Dog = function(old, new) new.name = old.first end },
+            }
+            """, to: "0002_names.lua")
+        let start = try shop.migrate("start", "--pace", "100")
+        #expect(start.exitCode == 0, "\(start.error)")
+        #expect(
+            start.output.contains(
+                "without 'down', old programs see the default in Dog.first, Dog.last of new objects"
+            ),
+            "\(start.output)")
+        let both = try shop.migrate("start", "--pace", "100")
+        #expect(both.exitCode == 0, "\(both.error)")
+        try shop.write(
+            """
+            return {
+              changes = { Dog = { name = "string" } }, drops = { "Dog.first", "Dog.last" },
+              each = { Dog = function(old, new) end }, up = function(m) end,
+            }
+            """, to: "0002_names.lua")
+        let edited = try shop.migrate("status")
+        #expect(edited.exitCode == 0, "\(edited.error)")
+        let refused = try shop.migrate("complete")
+        #expect(refused.error.contains("was edited or removed"), "\(refused.error)")
+        #expect(try shop.migrate("abort").exitCode == 0)
+        #expect(
+            try shop.migrate("start").error.contains("expected either 'each', or 'up' and 'down'"))
+    }
+
+    @Test func `a test of a migration runs its functions`() throws {
+        let shop = try namedShop()
+        try shop.write(
+            """
+            return {
+              before = function(store) store:create("Dog", { id = 900, first = "Ann", last = "Lee" }) end,
+              after = function(store) assert(store:object("Dog", 900).name == "Ann Lee") end,
+              down = function(store) assert(store:object("Dog", 900).last == "Lee") end,
+            }
+            """, to: "0002_names_test.lua")
+        let test = try Tool.run(["migrate", "test", "migrations"], in: shop.folder.path)
+        #expect(test.exitCode == 0, "\(test.output) \(test.error)")
+    }
+
+    @Test func `a script starts a migration of its own store again after a failure`() throws {
+        let shop = try namedShop()
+        try shop.write(
+            "return { changes = { Dog = { size = 'double' } }, up = function(m) end }",
+            to: "0002_names.lua")
+        let file = try shop.folder.write(Self.names, to: "names.txt")
+        let outcome = try Tool.run([
+            "-e",
+            """
+            local store = moonpool.open(arg[1])
+            local options = { dir = arg[2] }
+            print(pcall(moonpool.migrate.start, store, options))
+            local text = io.open(arg[3]):read "a"
+            io.open(arg[2] .. "/0002_names.lua", "w"):write(text):close()
+            print(moonpool.migrate.start(store, options).started.state)
+            """, "-", shop.store, shop.migrations, file,
+        ])
+        #expect(outcome.output.contains("has a function 'up'"), "\(outcome.output)")
+        #expect(outcome.output.hasSuffix("both\n"), "\(outcome.output)\(outcome.error)")
+    }
 }

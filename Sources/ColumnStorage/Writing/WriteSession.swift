@@ -34,6 +34,8 @@ package final class WriteSession {
     @exclusivity(unchecked) var isSchemaChanged = false
     /// The history's record of this write if it restores an earlier version's data.
     @exclusivity(unchecked) package var restoration: Restoration?
+    /// The number of versions in the history that do not count against its limit.
+    package var uncountedVersions = 0
     /// The script that commits, for the history entry.
     @exclusivity(unchecked) package var author: VersionAuthor?
     @exclusivity(unchecked) var incomingColumns:
@@ -350,7 +352,7 @@ package final class WriteSession {
         let isLarge = entry.bytes.count > HistoryLog.largeEntry
         if handle.version % 16 == 0 || isLarge, options.keepsHistory {
             try HistoryLog.trim(
-                file.tables.history, limit: options.historyLimit,
+                file.tables.history, limit: options.historyLimit + uncountedVersions,
                 needed: file.oldestVersion() ?? snapshot.version, in: handle,
                 archive: IdentityArchive(handle, file.tables.meta))
         }

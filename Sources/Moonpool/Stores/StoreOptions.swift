@@ -51,6 +51,12 @@ public struct StoreOptions: Sendable {
     /// store, a read outside of a tracking scope takes about 15 ns longer; set this to false for loops over many
     /// objects.
     public var isObservable: Bool?
+    /// Runs the Lua functions of a started migration when this store writes, such as `LuaConversions()` of the product
+    /// MoonpoolScripting; nil for none.
+    ///
+    /// Without it, a write that such a function must convert throws `schema_in_transition` while programs of both schema
+    /// versions use the file.
+    public var conversions: (any StoreConversions)?
 
     /// Creates options; those that are not given have their defaults.
     public init(
@@ -92,11 +98,13 @@ public struct StoreOptions: Sendable {
             case .async: .async
             case .memory: .memory
             }
-        return StoreConfiguration(
+        var configuration = StoreConfiguration(
             location, schema: schema, schemaVersion: UInt64(max(version, 0)),
             deletesIfMigrationNeeded: deletesIfMigrationNeeded, isReadOnly: isReadOnly,
             durability: mode, history: history, maximumSize: maximumSize,
             maximumLiveVersions: maximumLiveVersions, threads: threads)
+        configuration.conversions = conversions
+        return configuration
     }
 }
 

@@ -16,9 +16,10 @@ enum CommandStore {
         let wait = WriteWait {
             ProcessServices.writeError("moonpool: \(WriteWait.text($0))\n")
         }
+        var configuration = StoreConfiguration(.file(path), isReadOnly: isReadOnly)
+        configuration.conversions = ScriptConversions()
         return try Store(
-            StoreConfiguration(.file(path), isReadOnly: isReadOnly), scheduler: UnwokenThread(),
-            whileWaiting: { wait.note($0) })
+            configuration, scheduler: UnwokenThread(), whileWaiting: { wait.note($0) })
     }
 
     /// Opens an in-memory store for a dry run.

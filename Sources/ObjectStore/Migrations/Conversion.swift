@@ -3,13 +3,20 @@ import ColumnStorage
 /// The conversion of the objects of one class from one schema of a file to the other.
 ///
 /// It depends on the object alone. Properties that both schemas share need no conversion.
-struct ClassConversion: Sendable {
+struct ClassConversion {
     let source: ClassSchema
     let target: ClassSchema
+    /// Whether it leads to the new schema.
+    let isUp: Bool
+    /// The name of the class in the new schema, if the migration has a function for this direction.
+    let functionName: String?
+    private let schemas: (source: Schema, target: Schema)
     /// The properties of both schemas with a column of their own in each.
-    fileprivate let pairs: [(source: Property, target: Property)]
+    private let pairs: [(source: Property, target: Property)]
     /// The values of properties that only the target has.
-    fileprivate let defaults: [(property: Property, value: Value)]
+    private let defaults: [(property: Property, value: Value)]
+    /// The properties of the target that the source does not share.
+    private let own: [Property]
 
     /// Returns the conversions between the schemas of a file.
     static func all(of file: FileSchema, toNew: Bool) -> [ClassConversion] {
@@ -23,62 +30,103 @@ struct ClassConversion: Sendable {
                 }
             }
             let paired = Set(pairs.map(\.1.column))
-            let defaults = target.properties.compactMap { property -> (Property, Value)? in
-                guard !property.isBacklinks, property.isSingle, !paired.contains(property.column),
-                    source.property(in: property.column) == nil
-                else { return nil }
+            let own = target.properties.filter {
+                !$0.isBacklinks && source.property(in: $0.column) == nil
+            }
+            let defaults = own.compactMap { property -> (Property, Value)? in
+                guard property.isSingle, !paired.contains(property.column) else { return nil }
                 return property.defaultValue.map { (property, $0) }
             }
-            guard !pairs.isEmpty || !defaults.isEmpty else { return nil }
+            let functions = transition.functions[target.table]
+            let hasFunction = (toNew ? functions?.up : functions?.down) == true
+            guard hasFunction || !pairs.isEmpty || !defaults.isEmpty else { return nil }
             return ClassConversion(
-                source: source, target: target, pairs: pairs, defaults: defaults)
+                source: source, target: target, isUp: toNew,
+                functionName: hasFunction ? (toNew ? target : source).name : nil,
+                schemas: (from, to), pairs: pairs, defaults: defaults, own: own)
         }
     }
 
-    /// Sets all values of the target; returns the reason why an object cannot be converted, or nil.
-    func convert(_ key: ObjectKey, _ view: StoreView, _ writer: ObjectWriter) throws -> String? {
-        for (property, value) in defaults {
+    /// Sets all values of the target.
+    ///
+    /// Throws ``ConversionFailure`` for an object that cannot be converted.
+    func convert(
+        _ key: ObjectKey, _ view: StoreView, _ writer: ObjectWriter,
+        _ engine: (any ConversionEngine)?
+    ) throws {
+        let results = try run(key, view, engine)
+        for (property, value) in defaults where results[property.name] == nil {
             try writer.set(property, of: key, in: target, to: value)
         }
-        for (first, second) in pairs {
+        for (first, second) in pairs where results[second.name] == nil {
             let value = try view.value(first, of: key, in: source)
-            guard let converted = ExactConversion.convert(value, to: second) else {
-                return message(value, first, second)
-            }
-            try writer.set(second, of: key, in: target, to: converted)
+            try writer.set(second, of: key, in: target, to: exact(value, first, second))
         }
-        return nil
+        for property in own {
+            guard let value = results[property.name] else { continue }
+            try writer.write(value, to: property, of: key, in: target)
+        }
     }
 
-    /// Sets the values of the target whose conversion has another result than before; returns the reason why an object
-    /// cannot be converted, or nil.
+    /// Sets the values of the target whose conversion has another result than before.
     ///
-    /// A value that was written through the other schema therefore stays as written.
-    fileprivate func update(
-        _ key: ObjectKey, from before: StoreView, _ view: StoreView, _ writer: ObjectWriter
-    ) throws -> String? {
-        for (first, second) in pairs
-        where writer.session.hasSet(source.table, first.column, key) {
-            let value = try view.value(first, of: key, in: source)
-            guard let converted = ExactConversion.convert(value, to: second) else {
-                return message(value, first, second)
+    /// A value that was written through the other schema therefore stays as written. Throws ``ConversionFailure`` for an
+    /// object that cannot be converted.
+    func update(
+        _ key: ObjectKey, from before: StoreView, _ view: StoreView, _ writer: ObjectWriter,
+        _ engine: (any ConversionEngine)?
+    ) throws {
+        let results = try run(key, view, engine)
+        if !results.isEmpty {
+            var earlier: [String: Value] = [:]
+            do { earlier = try run(key, before, engine) } catch is ConversionFailure {
+                // because: an object without a result has all of them now.
             }
+            for property in own {
+                guard let value = results[property.name], value != earlier[property.name] else {
+                    continue
+                }
+                try writer.write(value, to: property, of: key, in: target)
+            }
+        }
+        for (first, second) in pairs
+        where results[second.name] == nil
+            && writer.session.hasSet(source.table, first.column, key)
+        {
+            let value = try exact(view.value(first, of: key, in: source), first, second)
             let earlier = try ExactConversion.convert(
                 before.value(first, of: key, in: source), to: second)
-            guard converted != earlier else { continue }
-            try writer.set(second, of: key, in: target, to: converted)
+            guard value != earlier else { continue }
+            try writer.set(second, of: key, in: target, to: value)
         }
-        return nil
     }
 
-    fileprivate var columns: [ColumnID] { pairs.map(\.source.column) }
+    /// Runs the function of the class; without one, there are no results.
+    func run(
+        _ key: ObjectKey, _ view: StoreView, _ engine: (any ConversionEngine)?
+    ) throws -> [String: Value] {
+        guard let functionName, let engine else { return [:] }
+        return try engine.convert(
+            functionName, isUp: isUp,
+            ConversionSource(view: view, classSchema: source, schema: schemas.source, key: key),
+            to: ConversionTarget(
+                classSchema: target, schema: schemas.target, own: Set(own.map(\.column))))
+    }
 
-    private func message(_ value: Value, _ first: Property, _ second: Property) -> String {
-        guard value != .null else {
-            return "'\(second.name)' is required, and '\(first.name)' has no value"
-        }
-        return
-            "'\(first.name)' is \(value.summary), which does not convert exactly to \(second.typeName)"
+    /// The columns of the source on which the target depends.
+    fileprivate var columns: [ColumnID] {
+        functionName == nil
+            ? pairs.map(\.source.column)
+            : source.properties.filter { !$0.isBacklinks }.map(\.column)
+    }
+
+    private func exact(_ value: Value, _ first: Property, _ second: Property) throws -> Value {
+        if let converted = ExactConversion.convert(value, to: second) { return converted }
+        throw ConversionFailure(
+            value == .null
+                ? "'\(second.name)' is required, and '\(first.name)' has no value"
+                : "'\(first.name)' is \(value.summary), which does not convert exactly to \(second.typeName)"
+        )
     }
 }
 
@@ -99,46 +147,101 @@ struct Conversion {
         writer = ObjectWriter(store, session)
     }
 
-    /// Throws `conversion_failed`, with the object in the message.
+    /// Throws `conversion_failed`, with the object in the message, and `schema_in_transition` without an engine.
     func run() throws {
         // An undo restores the columns of both schemas.
         guard !transition.isReady || session.restoration == nil else { return }
         var before: StoreView?
         var progress: MigrationProgress?
-        for conversion in store.conversions where session.hasTouched(conversion.source.table) {
-            let table = conversion.source.table
-            let keys = try StoreError.wrapping(session.touchedKeys(table, conversion.columns))
+        for conversion in store.conversions {
+            let keys = try touchedKeys(conversion)
             guard !keys.isEmpty else { continue }
             let old = try before ?? store.committedView()
             before = old
-            let rows = try old.table(table)
+            let rows = try old.table(conversion.source.table)
+            let engine = try engine(for: conversion)
             for key in keys {
                 try StoreError.step()
-                let isKnown = try transition.isReady && rows.isPresent(key)
-                let failure =
-                    isKnown
-                    ? try conversion.update(key, from: old, store.view, writer)
-                    : try conversion.convert(key, store.view, writer)
-                guard !transition.isReady else {
-                    if let failure { throw error(failure, key, conversion) }
-                    continue
+                var failure: ConversionFailure?
+                do {
+                    if conversion.functionName != nil, engine == nil {
+                        throw ConversionFailure("a program without Lua has changed the object")
+                    }
+                    if try transition.isReady && rows.isPresent(key) {
+                        try conversion.update(key, from: old, store.view, writer, engine)
+                    } else {
+                        try conversion.convert(key, store.view, writer, engine)
+                    }
+                } catch let error as ConversionFailure {
+                    guard !transition.isReady else { throw self.error(error, key, conversion) }
+                    failure = error
                 }
+                guard !transition.isReady else { continue }
                 var noted = try progress ?? MigrationProgress.read(store.view.snapshot)
-                if noted.note(failure, key, in: table) { try noted.write(session) }
+                if noted.note(failure?.text, key, in: conversion.source.table) {
+                    try noted.write(session)
+                }
                 progress = noted
             }
         }
     }
 
-    private func error(_ message: String, _ key: ObjectKey, _ conversion: ClassConversion)
-        -> StoreError
-    {
+    /// Returns the objects that were created, or of which the write has set a property or an embedded object.
+    private func touchedKeys(_ conversion: ClassConversion) throws -> KeySet {
+        var keys = KeySet()
+        let table = conversion.source.table
+        if session.hasTouched(table) {
+            keys = try StoreError.wrapping(session.touchedKeys(table, conversion.columns))
+        }
+        guard conversion.functionName != nil else { return keys }
+        for owned in try ownersOfTouched(conversion.source) { keys.insert(owned) }
+        return keys
+    }
+
+    /// Returns the objects of a class in which the write has set a property of an embedded object, at any depth.
+    private func ownersOfTouched(_ classSchema: ClassSchema) throws -> [ObjectKey] {
+        let schema = store.view.schema
+        var owners: [ObjectKey] = []
+        for property in schema.embeddingProperties(of: classSchema.table) {
+            guard let embedded = schema.target(of: property), embedded !== classSchema else {
+                continue
+            }
+            var touched = try ownersOfTouched(embedded)
+            if session.hasTouched(embedded.table) {
+                let columns = embedded.properties.filter { !$0.isBacklinks }.map(\.column)
+                touched += try StoreError.wrapping(session.touchedKeys(embedded.table, columns))
+            }
+            let rows = try store.view.table(classSchema)
+            for key in touched {
+                owners += try rows.sources(of: key, through: property.column)
+            }
+        }
+        return owners
+    }
+
+    /// Returns the engine that a conversion needs; nil if the store has none, and the migration must try again.
+    private func engine(for conversion: ClassConversion) throws -> (any ConversionEngine)? {
+        guard conversion.functionName != nil else { return nil }
+        if let engine = try store.conversionEngine() { return engine }
+        guard transition.isReady else { return nil }
+        throw StoreError(
+            .schemaInTransition,
+            "'\(conversion.source.name)' is converted by Lua functions of \(transition.title)",
+            advice:
+                "open the store with conversions = LuaConversions() of MoonpoolScripting, or complete the "
+                + "migration")
+    }
+
+    private func error(
+        _ failure: ConversionFailure, _ key: ObjectKey, _ conversion: ClassConversion
+    ) -> StoreError {
         let name = store.view.name(
             of: ObjectReference(table: conversion.source.table, key: key))
-        let direction = store.isNewVersion ? "down" : "up"
+        let direction = conversion.isUp ? "up" : "down"
+        let line = failure.line.map { ", line \($0)" } ?? ""
         return StoreError(
             .conversionFailed,
-            "'\(conversion.source.name)' \(name) cannot be converted by \(transition.title), \(direction): \(message)"
-        )
+            "'\(conversion.source.name)' \(name) cannot be converted by migration \(transition.number) "
+                + "(\(transition.name), \(direction)\(line)): \(failure.message)")
     }
 }

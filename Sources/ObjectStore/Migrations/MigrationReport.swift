@@ -166,6 +166,8 @@ struct MigrationProgress {
 
     /// The number of objects that batches have visited.
     var converted = 0
+    /// The number of committed batches.
+    var batches = 0
     /// The table and the key of the last visited object.
     var table = TableID(rawValue: 0)
     var key = ObjectKey(rawValue: -1)
@@ -219,6 +221,7 @@ struct MigrationProgress {
                     key: ObjectKey(rawValue: Int64(bitPattern: try reader.number())),
                     message: try reader.text()))
         }
+        progress.batches = try reader.number(as: Int.self)
         return progress
     }
 
@@ -235,6 +238,7 @@ struct MigrationProgress {
             writer.number(UInt64(bitPattern: failure.key.rawValue))
             writer.text(failure.message)
         }
+        writer.number(UInt64(max(batches, 0)))
         try Self.store(writer.bytes, session)
     }
 

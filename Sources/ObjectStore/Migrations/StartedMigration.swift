@@ -76,8 +76,9 @@ extension Store {
     /// Converts further objects of the started migration in a write transaction of its own, for about 10 milliseconds and
     /// at most `limit` objects.
     ///
-    /// Returns whether all objects were visited. The transaction that visits the last one opens the file to programs of
-    /// the new version, unless there are objects that cannot be converted. No observer receives the transaction, and undo
+    /// Returns whether the conversion has ended. The transaction that visits the last object opens the file to programs of
+    /// the new version, unless there are objects that cannot be converted, or programs that write without being able to
+    /// run the functions of the migration: call it again until they have ended. No observer receives the transaction, and undo
     /// skips it. Throws the errors of a write.
     package func convertBatch(atMost limit: Int = 1000) throws -> Bool {
         try beginWrite()
@@ -96,15 +97,19 @@ extension Store {
             let writer = ObjectWriter(self, session)
             let isFinished = try convertNext(&progress, writer, limit)
             if isFinished { try convertFailed(&progress, writer) }
+            progress.batches += 1
             try progress.write(session)
-            if isFinished, progress.failures.isEmpty {
+            let isReady =
+                try isFinished && progress.failures.isEmpty
+                && (transition.functions.isEmpty || areAllConverting())
+            if isReady {
                 transition.isReady = true
                 try adopt(FileSchema(fileSchema.old, transition), session)
             } else if isAlone {
                 session.restoration = history
             }
             try commitWrite()
-            return isFinished
+            return isReady || isFinished && !progress.failures.isEmpty
         } catch {
             if !isClosed, isInWrite { try cancelWrite() }
             throw error
@@ -136,8 +141,7 @@ extension Store {
                     guard count < limit, count % 64 < 63 || ContinuousClock.now < end else {
                         return false
                     }
-                    let failure = try conversion.convert(key, view, writer)
-                    _ = progress.note(failure, key, in: table)
+                    try convert(conversion, key, writer, noting: &progress)
                     (progress.table, progress.key) = (table, key)
                     progress.converted += 1
                     count += 1
@@ -152,12 +156,36 @@ extension Store {
         _ progress: inout MigrationProgress, _ writer: ObjectWriter
     ) throws {
         for failure in progress.failures {
-            let conversion = conversions.first { $0.source.table == failure.table }
             let isPresent = try view.table(failure.table).isPresent(failure.key)
-            let message =
-                isPresent ? try conversion?.convert(failure.key, view, writer) : nil
-            _ = progress.note(message, failure.key, in: failure.table)
+            guard isPresent,
+                let conversion = conversions.first(where: { $0.source.table == failure.table })
+            else {
+                _ = progress.note(nil, failure.key, in: failure.table)
+                continue
+            }
+            try convert(conversion, failure.key, writer, noting: &progress)
         }
+    }
+
+    /// Converts an object, or records why it cannot be converted.
+    private func convert(
+        _ conversion: ClassConversion, _ key: ObjectKey, _ writer: ObjectWriter,
+        noting progress: inout MigrationProgress
+    ) throws {
+        let engine = conversion.functionName == nil ? nil : try conversionEngine()
+        guard conversion.functionName == nil || engine != nil else { throw missingEngine() }
+        do {
+            try conversion.convert(key, view, writer, engine)
+            _ = progress.note(nil, key, in: conversion.source.table)
+        } catch let failure as ConversionFailure {
+            _ = progress.note(failure.text, key, in: conversion.source.table)
+        }
+    }
+
+    fileprivate func missingEngine() -> StoreError {
+        StoreError(
+            .invalidArgument, "this program cannot run the functions of a migration",
+            advice: "start it with moonpool migrate start")
     }
 
     /// Changes the schemas of the file in the open write transaction: defines the tables, and removes those that no schema
@@ -230,10 +258,12 @@ extension MigrationTransaction {
     /// Starts a migration without a function: from now on, the file also has the columns and classes of its schema.
     ///
     /// `renames` has the new names of classes and of `Class.property` by the old ones. Throws `invalid_schema`,
-    /// `invalid_argument` for a change that both versions cannot use at once, and `schema_in_transition`.
+    /// `invalid_argument` for a change that both versions cannot use at once, and for functions in `code` that cannot be
+    /// used, `conversion_failed`, and `schema_in_transition`.
     package func start(
         to classes: [ClassSchema], version: UInt64, renaming renames: [String: String],
-        dropping: Set<String>, number: Int, name: String, checksum: String
+        dropping: Set<String>, number: Int, name: String, checksum: String,
+        code: ConversionCode? = nil
     ) throws {
         try store.requireNoTransition()
         try SchemaValidation.check(classes)
@@ -250,13 +280,54 @@ extension MigrationTransaction {
             new: planned.new, number: number, name: name, checksum: checksum, startedAt: .now,
             pairs: planned.pairs)
         let session = try store.writer(changing: "the schema").session
+        let engine = try code.map { try functions(in: $0, &transition, before) }
         let needed = ClassConversion.all(
             of: FileSchema(before, transition), toNew: true)
+        if let engine { for conversion in needed { try test(conversion, engine, transition) } }
         transition.total = try needed.reduce(0) { try $0 + store.view.count(of: $1.source) }
         transition.isReady = transition.total == 0
         try store.adopt(FileSchema(before.counting(planned.new), transition), session)
         try MigrationProgress().write(session)
+        try ConversionCode.write(code, session)
         try store.commitWrite()
+    }
+
+    /// Records the functions of a migration, and returns the engine that runs them.
+    private func functions(
+        in code: ConversionCode, _ transition: inout SchemaTransition, _ before: Schema
+    ) throws -> any ConversionEngine {
+        guard let engine = try store.makeEngine(code) else { throw store.missingEngine() }
+        for (name, directions) in engine.functions {
+            guard let classSchema = transition.new.find(name),
+                before.find(table: classSchema.table) != nil
+            else {
+                throw StoreError(
+                    .invalidArgument,
+                    "'\(code.fileName)': each has functions of '\(name)', which is not a class of both versions",
+                    advice: "use the name after the migration")
+            }
+            transition.functions[classSchema.table] = SchemaTransition.Functions(
+                up: directions.up, down: directions.down)
+        }
+        return engine
+    }
+
+    /// Runs a function for the first object of its class; throws if the function is wrong for every object.
+    private func test(
+        _ conversion: ClassConversion, _ engine: any ConversionEngine,
+        _ transition: SchemaTransition
+    ) throws {
+        let results = Results(.store(store), Query(all: conversion.source))
+        guard conversion.functionName != nil, let first = try results.first() else { return }
+        do {
+            _ = try conversion.run(first.key, store.view, engine)
+        } catch let failure as ConversionFailure {
+            guard failure.isMisuse else { return }
+            throw StoreError(
+                .conversionFailed,
+                "the function 'up' of '\(conversion.target.name)' in \(transition.title) cannot be used: \(failure.text)"
+            )
+        }
     }
 
     /// Ends the started migration: the old schema is removed, with all that only it has.
@@ -274,6 +345,7 @@ extension MigrationTransaction {
             let session = try store.writer(changing: "the schema").session
             try store.adopt(FileSchema(transition.new.counting(old)), session)
             try MigrationProgress.remove(session)
+            try ConversionCode.write(nil, session)
             try log.write(session)
             try store.commitWrite()
         }
@@ -306,6 +378,7 @@ extension MigrationTransaction {
             let session = try store.writer(changing: "the schema").session
             try store.adopt(FileSchema(old), session)
             try MigrationProgress.remove(session)
+            try ConversionCode.write(nil, session)
             try store.commitWrite()
             return found
         }

@@ -49,6 +49,12 @@ enum SchemaCatalog {
                 old: ColumnID(rawValue: try reader.number(as: Int.self)),
                 new: ColumnID(rawValue: try reader.number(as: Int.self)))
         }
+        for _ in 0..<(try reader.count()) {
+            let table = TableID(rawValue: try reader.number(as: UInt32.self))
+            let directions = try reader.byte()
+            transition.functions[table] = SchemaTransition.Functions(
+                up: directions & 1 != 0, down: directions & 2 != 0)
+        }
         return transition
     }
 
@@ -69,6 +75,11 @@ enum SchemaCatalog {
             writer.number(UInt64(pair.table.rawValue))
             writer.number(UInt64(pair.old.rawValue))
             writer.number(UInt64(pair.new.rawValue))
+        }
+        writer.number(UInt64(transition.functions.count))
+        for (table, functions) in transition.functions.sorted(by: { $0.key < $1.key }) {
+            writer.number(UInt64(table.rawValue))
+            writer.byte((functions.up ? 1 : 0) | (functions.down ? 2 : 0))
         }
         return writer.bytes
     }
@@ -323,6 +334,14 @@ struct SchemaTransition: Sendable {
     var total = 0
     /// The properties that both schemas have with different types.
     var pairs: [Pair]
+    /// The functions of the migration by the tables of their classes.
+    var functions: [TableID: Functions] = [:]
+
+    /// The directions for which a class has a function.
+    struct Functions: Hashable, Sendable {
+        let up: Bool
+        let down: Bool
+    }
 
     /// A property with a column of its own in each schema.
     struct Pair: Hashable, Sendable {

@@ -65,6 +65,10 @@ extension Store {
         do {
             if let left { try didLeave(left) } else { try reloadSchema(after: view.version) }
             try checkRole()
+            if let transition = fileSchema.transition, !transition.isReady {
+                view.snapshot.write?.uncountedVersions = try MigrationProgress.read(view.snapshot)
+                    .batches
+            }
         } catch {
             view.snapshot.cancelWrite()
             throw error

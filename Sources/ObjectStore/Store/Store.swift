@@ -67,6 +67,8 @@ public final class Store {
     private var announcedVersion: UInt64
     /// The version of the store's schema, which other processes can see.
     private var schemaMark: FileMark?
+    /// Shows other processes that the store cannot run the functions of a migration; nil if it can, or does not write.
+    private var plainMark: FileMark?
     /// The queued writes.
     var queue = WriteQueue()
     /// Whether a turn of the event loop was skipped because the store was busy.
@@ -83,10 +85,15 @@ public final class Store {
     private(set) var catalog: [UInt8] = []
     /// The schemas of the file.
     private(set) var fileSchema: FileSchema {
-        didSet { conversions = ClassConversion.all(of: fileSchema, toNew: !isNewVersion) }
+        didSet {
+            conversions = ClassConversion.all(of: fileSchema, toNew: !isNewVersion)
+            if oldValue.transition?.startedAt != fileSchema.transition?.startedAt { engine = nil }
+        }
     }
     /// Whether the store uses the new schema of a started migration.
     var isNewVersion: Bool { fileSchema.isNewVersion }
+    /// The functions of the started migration, once they were needed.
+    private var engine: (any ConversionEngine)?
     /// The conversions to the schema that the store does not use; none without a started migration.
     private(set) var conversions: [ClassConversion] = []
     /// The schema before the open write transaction changed it; nil if it did not.
@@ -154,6 +161,9 @@ public final class Store {
         do {
             // From here on, the version that the store uses cannot be removed without `force`.
             try markSchema()
+            if !configuration.isReadOnly, !(configuration.conversions is any ConversionProvider) {
+                plainMark = try mark(Self.plainMark)
+            }
             if try StoreError.wrapping(snapshot.advance()) != nil {
                 try fileSchema = SchemaCatalog.read(snapshot)
                 try fileSchema.choose(for: configuration, snapshot)
@@ -206,7 +216,7 @@ public final class Store {
         wakeup?.cancel()
         wakeup = nil
         pin.move(to: .max)
-        (schemaMark, conversion, exclusion) = (nil, nil, nil)
+        (schemaMark, plainMark, conversion, exclusion) = (nil, nil, nil, nil)
         view.snapshot.close()
         view.snapshot.file.close()
         abandonQueuedWrites()
@@ -433,12 +443,14 @@ extension Store {
     /// Shows other processes the version of the committed schema; waits while a program removes it.
     private func markSchema() throws {
         let number = committedSchema.version
-        while schemaMark?.number != number {
-            schemaMark = try StoreError.wrapping(view.snapshot.file.mark(number)) ?? schemaMark
-            if schemaMark?.number != number {
-                try waitHandler?(self)
-                try StoreError.step()
-            }
+        if schemaMark?.number != number { schemaMark = try mark(number) }
+    }
+
+    private func mark(_ number: UInt64) throws -> FileMark {
+        while true {
+            if let mark = try StoreError.wrapping(view.snapshot.file.mark(number)) { return mark }
+            try waitHandler?(self)
+            try StoreError.step()
         }
     }
 
@@ -533,6 +545,21 @@ extension Store {
         } catch {
             notifications.report(error)
         }
+    }
+
+    /// Returns the functions of the started migration; nil if it has none, or if the program cannot run them.
+    ///
+    /// Throws `invalid_argument` if they cannot be loaded.
+    func conversionEngine() throws -> (any ConversionEngine)? {
+        if let engine { return engine }
+        guard let code = try ConversionCode.read(view.snapshot) else { return nil }
+        engine = try makeEngine(code)
+        return engine
+    }
+
+    /// Returns an engine for the code of a migration; nil if the program has none.
+    func makeEngine(_ code: ConversionCode) throws -> (any ConversionEngine)? {
+        try (configuration.conversions as? any ConversionProvider)?.makeEngine(code)
     }
 
     /// Returns the outcome of the open write, for references to its objects.

@@ -76,6 +76,10 @@ public struct StoreConfiguration: Sendable {
         didSet { scanThreads.count = threads ?? WorkerPool.processors }
     }
     package var scanThreads = ScanThreads(count: WorkerPool.processors)
+    /// Runs the functions of a started migration when this store writes; nil for a program that cannot.
+    ///
+    /// Without it, a write that such a function must convert throws `schema_in_transition`.
+    public var conversions: (any StoreConversions)?
     /// The holder that opens the store, named in reports.
     package var holder = VersionHolder()
 

@@ -10,6 +10,8 @@ package struct StoreProgram: Hashable, Sendable {
     ///
     /// None for a program that cannot write the lock file, for one of another user or container, and for an earlier build.
     package let schemaVersions: [UInt64]
+    /// Whether its stores can run the functions of a started migration.
+    package let convertsObjects: Bool
 }
 
 extension Store {
@@ -21,19 +23,31 @@ extension Store {
         return try StoreError.wrapping(view.snapshot.file.otherUsers()).map {
             StoreProgram(
                 process: $0.process, command: $0.program,
-                schemaVersions: $0.marks.filter { $0 < Self.conversionMark }.sorted())
+                schemaVersions: $0.marks.filter { $0 < Self.conversionMark }.sorted(),
+                convertsObjects: !$0.marks.contains(Self.plainMark))
         }
     }
 
     /// The number that a process uses while it converts the objects of a started migration; greater than all versions.
     static let conversionMark: UInt64 = 1 << 59
+    /// The number of a process with a writable store that cannot run the functions of a migration.
+    static let plainMark: UInt64 = 1 << 59 + 1
+
+    /// Returns whether all programs that write the file can run the functions of a migration.
+    func areAllConverting() throws -> Bool {
+        try StoreError.wrapping(view.snapshot.file.exclude(Self.plainMark, except: 0)) != nil
+    }
 
     /// Returns the other process that converts the objects of a started migration; nil if there is none.
     package func convertingProgram() throws -> StoreProgram? {
         try check()
         return try StoreError.wrapping(view.snapshot.file.otherUsers())
             .first { $0.marks.contains(Self.conversionMark) }
-            .map { StoreProgram(process: $0.process, command: $0.program, schemaVersions: []) }
+            .map {
+                StoreProgram(
+                    process: $0.process, command: $0.program, schemaVersions: [],
+                    convertsObjects: true)
+            }
     }
 
     /// Ends the reservation of the conversion.

@@ -210,7 +210,7 @@ final class MigrationStore {
                 result.set(SchemaBox(schema.classes, stored: schema), SchemaBox.type)
             },
             LuaProperty("has_file") { $1.set($0.store.path != nil) },
-            // The other processes that have the file open: { process, command, versions }.
+            // The other processes that have the file open: { process, command, versions, converts }.
             LuaProperty("programs") { store, result in
                 let state = store.host.state
                 result.set(
@@ -221,6 +221,7 @@ final class MigrationStore {
                                 "command": .optional(program.command),
                                 "versions": state.list(
                                     program.schemaVersions.map { .integer(Int64(clamping: $0)) }),
+                                "converts": .boolean(program.convertsObjects),
                             ])
                         }))
             },
@@ -309,13 +310,19 @@ private final class MigrationWrite {
             LuaMethod("log") { write, call in
                 call.answer(write.transaction.log.lua(call.state))
             },
-            // start(schema, number, drops, renames, name, checksum): starts a migration, and commits.
+            // start(schema, number, drops, renames, name, checksum [, file_name, text, helpers]): starts a migration, whose
+            // file with functions is given, and commits.
             LuaMethod("start") { write, call in
                 let number = try call.integer(3)
                 try write.transaction.start(
                     to: call.object(2, SchemaBox.type).classes, version: UInt64(clamping: number),
                     renaming: call.table(5).texts, dropping: Set(call.texts(4)),
-                    number: Int(clamping: number), name: call.text(6), checksum: call.text(7))
+                    number: Int(clamping: number), name: call.text(6), checksum: call.text(7),
+                    code: call.isNil(8)
+                        ? nil
+                        : ConversionCode(
+                            fileName: call.text(8), text: call.lossy(9),
+                            helpers: call.table(10).texts))
                 return .none
             },
             // complete(log, is_forced, mark): ends the started migration, and commits with a new record.

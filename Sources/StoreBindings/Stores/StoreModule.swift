@@ -225,6 +225,7 @@ package final class StoreModule {
         try rights.checkCount(handles.count)
         var configuration = configuration
         configuration.holder = holder
+        configuration.conversions = ScriptConversions()
         // Objects that a migration stores in the script's variables belong to the opened store.
         var migrated: StoreHandle?
         let wait = WriteWait { [weak self] in self?.host?.hint(WriteWait.text($0)) }

@@ -276,7 +276,7 @@ import Testing
             try old.write { try dog(5, old).set("age", .string("five")) }
         }
         #expect(
-            refused?.message == #"'Dog' id = 5 cannot be converted by migration 2 (names), up: "#
+            refused?.message == #"'Dog' id = 5 cannot be converted by migration 2 (names, up): "#
                 + #"'age' is "five", which does not convert exactly to int"#)
         #expect(try values(5, old) == #"5 "d5" "b5" "5" "t5""#)
         old.close()

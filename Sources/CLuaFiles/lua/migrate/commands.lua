@@ -411,8 +411,13 @@ end
 
 function commands.start(args)
   local report = started.start(run(args), args.pace, args.most_failures)
+  local lines = reports.started_lines(report.state)
+  if #report.unset > 0 then
+    lines[#lines + 1] = "  without 'down', old programs see the default in " .. table.concat(report.unset, ", ")
+      .. " of new objects"
+  end
   return {
-    report = reports.start(report), lines = reports.started_lines(report.state),
+    report = reports.start(report), lines = lines,
     exit_code = report.state.is_ready and 0 or 1,
   }
 end

@@ -9,7 +9,8 @@ local fail = text.fail
 local folder = {}
 local form = "{ schema = { … }, up = function(m) … end, down = … }"
 local keys = {
-  "schema", "changes", "renames", "drops", "down_drops", "up", "down", "parent", "merged_from", "squashes", "adopts",
+  "schema", "changes", "renames", "drops", "down_drops", "each", "up", "down", "parent", "merged_from", "squashes",
+  "adopts",
 }
 
 -- Checksums of code: that of the compiled code, and that of the tokens, which an earlier build or another release of
@@ -125,6 +126,16 @@ local function texts(list)
   return text.filter(type(list) == "table" and list or { list }, function(item) return type(item) == "string" end)
 end
 
+-- Returns the sorted names of the classes in `each`.
+local function classes_with_functions(each)
+  local classes = {}
+  for name in next, type(each) == "table" and each or {} do
+    if type(name) == "string" then classes[#classes + 1] = name end
+  end
+  table.sort(classes)
+  return classes
+end
+
 -- Runs a file, and keeps its table or its error, and the keys that give its position in the folder.
 local function run(self, file)
   local is_valid, result = text.try(function()
@@ -137,9 +148,14 @@ local function run(self, file)
   file.is_squash = #file.squashed > 0
   file.is_adoption = field "adopts" ~= nil
   file.parent = type(field "parent") == "string" and field "parent" or nil
-  file.is_delta, file.has_up = field "changes" ~= nil, field "up" ~= nil
+  file.is_delta, file.has_up = field "changes" ~= nil, field "up" ~= nil or field "each" ~= nil
   local functions = text.filter({ field "up" or false, field "down" or false },
     function(value) return type(value) == "function" end)
+  for _, name in ipairs(classes_with_functions(field "each")) do
+    local pair = field "each"[name]
+    text.append(functions, text.filter(type(pair) == "table" and { pair.up or false, pair.down or false } or { pair },
+      function(value) return type(value) == "function" end))
+  end
   file.code_checksum = is_valid and host.function_checksum(functions) or ""
 end
 
@@ -354,6 +370,36 @@ local function renames_of(result, invalid)
   return copy
 end
 
+-- Returns the functions that convert one object, by class: { up =, down = }.
+local function each_of(result, invalid)
+  local each = rawget(result, "each")
+  if each == nil then return nil end
+  local pairs_by_class = {}
+  for name, pair in next, type(each) == "table" and each or { false } do
+    pair = type(pair) == "function" and { up = pair } or pair
+    if type(name) ~= "string" or type(pair) ~= "table" then
+      invalid "expected 'each' to be a table such as { Dog = { up = function(old, new) … end, down = … } }"
+    end
+    for key, value in next, pair do
+      if key ~= "up" and key ~= "down" or type(value) ~= "function" then
+        invalid("expected 'each." .. name .. "' to have the functions 'up' and 'down', got '" .. tostring(key)
+          .. "', a " .. type(value))
+      end
+    end
+    pairs_by_class[name] = pair
+  end
+  return pairs_by_class
+end
+
+-- Returns a function that converts all objects with the functions of one direction; nil without any.
+local function conversion_of(each, direction)
+  local classes = text.filter(classes_with_functions(each), function(name) return each[name][direction] end)
+  if #classes == 0 then return nil end
+  return function(m)
+    for _, name in ipairs(classes) do m:each(name, each[name][direction]) end
+  end
+end
+
 local function schema_of(self, file, result, drops, renames)
   local whole, changes = rawget(result, "schema"), rawget(result, "changes")
   whole, changes = type(whole) == "table" and whole, type(changes) == "table" and changes
@@ -399,6 +445,11 @@ function folder.script(self, file)
     if script[name] ~= nil and type(script[name]) ~= "function" then
       invalid("expected '" .. name .. "' to be a function, got a " .. type(script[name]))
     end
+  end
+  script.each = each_of(result, invalid)
+  if script.each then
+    if script.up or script.down then invalid "expected either 'each', or 'up' and 'down'" end
+    script.up, script.down = conversion_of(script.each, "up"), conversion_of(script.each, "down")
   end
   script.drops = qualified_names(result, "drops", invalid)
   script.down_drops = qualified_names(result, "down_drops", invalid)

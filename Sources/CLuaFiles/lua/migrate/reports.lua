@@ -261,7 +261,7 @@ function reports.started(state)
     "failed", failed(state, 10),
     "programs", text.map(state.programs or {}, function(program)
       return object("process", program.process, "command", program.command, "schema_version", program.versions[1],
-        "converts", true)
+        "converts", program.converts)
     end))
 end
 

@@ -23,14 +23,32 @@ local function file_of(run, state)
     "abort the migration, and start it again")
 end
 
+-- Returns the properties that only the old version has and for which its programs see defaults in new objects, because
+-- their class has no `down`.
+local function unset_properties(dir, state)
+  local file = folder.with_number(dir, state.number)
+  local script = folder.script(dir, file)
+  local found = {}
+  if not script.each then return found end
+  local before = folder.schema_after(dir, select(2, folder.before(dir, file.number)))
+  for _, difference in ipairs(host.differences(before, script.schema)) do
+    local pair = script.each[difference.class]
+    if difference.kind == "property_removed" and not (pair and pair.down)
+      and text.contains(script.drops, difference.class .. "." .. difference.old.name) then
+      found[#found + 1] = difference.class .. "." .. difference.old.name
+    end
+  end
+  return found
+end
+
 local function names(programs)
   return table.concat(text.map(programs, function(program)
     return "process " .. program.process .. (program.command and " (" .. program.command .. ")" or "")
   end), ", ")
 end
 
--- Raises an error while programs have the store open that do not show their schema version: an earlier build cannot read
--- two schemas. A program that opens the store has no version for a moment.
+-- Raises an error while programs have the store open that do not show their schema version: an earlier build cannot
+-- read two schemas. A program that opens the store has no version for a moment.
 local function require_known_programs(run, store)
   local deadline = host.clock() + 2
   while true do
@@ -49,14 +67,28 @@ local function begin(run, store)
   history.require_sound(compared.problems)
   local file = compared.pending[1] or fail("invalid_argument", "no migration of '" .. run.dir.path .. "' is pending")
   local script = folder.script(run.dir, file)
-  if script.up or script.down then
+  if not script.each and (script.up or script.down) then
     fail("invalid_argument", "'" .. file.file_name .. "' has a function '" .. (script.up and "up" or "down")
-      .. "', which needs all objects at once", "apply it with moonpool migrate up")
+      .. "', which needs all objects at once", "apply it with moonpool migrate up, or declare 'each'")
+  end
+  local helpers = {}
+  for name in pairs(run.dir.helpers[file.path] or {}) do
+    helpers[name] = host.read(text.path(name, run.dir.path))
   end
   runs.check_version(run, store.schema_version, file)
   require_known_programs(run, store)
   local write <close> = store:begin()
-  write:start(script.schema, file.number, script.drops, script.renames, file.name, folder.record(file))
+  write:start(script.schema, file.number, script.drops, script.renames, file.name, folder.record(file),
+    script.each and file.file_name, script.each and file.source, helpers)
+end
+
+-- Reports the programs for which the conversion waits; returns whether there are any.
+local function note_waiting(run, store)
+  local plain = text.filter(store.programs, function(program) return not program.converts end)
+  if #plain > 0 and run.notice then
+    run.notice("waiting for " .. names(plain) .. ", which cannot run the functions of the migration")
+  end
+  return #plain > 0
 end
 
 -- Starts the next pending migration, or continues the started one, until programs of both versions can use the store.
@@ -68,15 +100,22 @@ function started.start(run, pace, most_failures)
   store:begin_conversion()
   local state = store:started()
   if state then file_of(run, state) else begin(run, store) end
-  local is_done
+  local is_done, is_waiting
   repeat
     local batch = host.clock()
     is_done = store:convert_batch()
     state = store:started()
     host.progress(state.converted, state.total)
-    if not is_done then host.sleep((host.clock() - batch) * (100 - pace) / pace) end
+    if not is_done and state.converted >= state.total then
+      is_waiting = is_waiting or note_waiting(run, store)
+      host.sleep(0.1)
+    elseif not is_done then
+      host.sleep((host.clock() - batch) * (100 - pace) / pace)
+    end
   until is_done or #state.failures > most_failures
-  return { store = run.store, state = state, seconds = host.clock() - start }
+  return {
+    store = run.store, state = state, unset = unset_properties(run.dir, state), seconds = host.clock() - start,
+  }
 end
 
 -- Waits until no program uses a schema version, or raises an error that names the programs.
