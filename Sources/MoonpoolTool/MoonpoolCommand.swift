@@ -20,7 +20,7 @@ struct MoonpoolCommand: ParsableCommand {
             CheckCommand.self, CompactCommand.self, SchemaCommand.self, StatsCommand.self,
             AnnotationsCommand.self, LintCommand.self, MigrateCommand.self, TranscriptCommand.self,
             WatchCommand.self, StudioCommand.self, AttachCommand.self, PublishCommand.self,
-            FollowCommand.self,
+            FollowCommand.self, ClusterCommand.self,
         ])
 
     /// Returns the completion script for bash, changed to offer file names if the word is not a command.

@@ -174,6 +174,8 @@ extension StoreError.Code {
     public static let frozen = Self(rawValue: "frozen")
     /// The store was opened read-only.
     public static let readOnly = Self(rawValue: "read_only")
+    /// Another member of the store's cluster is the writer, or the lease of this one has ended.
+    public static let notWriter = Self(rawValue: "not_writer")
     /// A predicate or a key path is not valid.
     public static let invalidQuery = Self(rawValue: "invalid_query")
     /// A schema is not valid.

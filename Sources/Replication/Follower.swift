@@ -19,6 +19,10 @@ package final class Follower {
         package var stopsAtEnd = false
         /// Replace a store that follows another stream or has another history.
         package var rebuilds = false
+        /// Whether the store is a member of a cluster.
+        package var isClustered = false
+        /// The time without a message or heartbeat after which the connection counts as lost.
+        package var silenceLimit = Duration.seconds(10)
 
         package init() {}
     }
@@ -108,7 +112,10 @@ package final class Follower {
     package static func detach(_ path: String) throws {
         let store = try Store(StoreConfiguration(.file(path)), scheduler: ReplicationThread())
         defer { store.close() }
-        guard try ReplicationRecord.read(store)?.role == .follower else {
+        guard
+            try ReplicationRecord.read(store)?.role == .follower
+                || store.writeAccess == .leaseHolder
+        else {
             throw ReplicationError.fatal("'\(path)' does not follow a stream")
         }
         store.isReplicating = true
@@ -154,13 +161,15 @@ package final class Follower {
     ///
     /// Returns true if the follower has reached the end of the stream and the options request a stop there.
     private func follow() throws -> Bool {
-        let stream = JetStream(try NatsConnection(servers), streamName)
+        let limit = min(options.silenceLimit, .seconds(5))
+        let stream = JetStream(
+            try NatsConnection(servers, within: limit), streamName, limit: limit)
         guard let state = try stream.state() else {
             throw ReplicationError.temporary("the stream '\(streamName)' does not exist")
         }
         let start = try self.start(stream, state)
         let end = state.last
-        let messages = try stream.consume(from: start)
+        let messages = try stream.consume(from: start, heartbeat: options.silenceLimit / 4)
         status.noteConnection {
             $0.sequence = start - 1
             $0.version = record?.version ?? 0
@@ -173,7 +182,7 @@ package final class Follower {
         while !status.isStopping {
             progress.writeStatus()
             guard let message = try messages.next(within: 200) else {
-                guard ContinuousClock.now - lastMessage < .seconds(10) else {
+                guard ContinuousClock.now - lastMessage < options.silenceLimit else {
                     throw ReplicationError.temporary(
                         "the stream '\(streamName)' sends no more messages")
                 }
@@ -236,7 +245,7 @@ package final class Follower {
             }
         }
         guard let last = try stream.lastMessage(of: stream.completions),
-            let first = last.headers[MessageHeader.first].flatMap({ UInt64($0) })
+            let first = last.first
         else {
             throw ReplicationError.temporary("the stream '\(streamName)' has no snapshot yet")
         }
@@ -251,9 +260,7 @@ package final class Follower {
     private func hasPosition(_ record: ReplicationRecord, _ stream: JetStream) throws -> Bool {
         guard let last = try stream.message(record.sequence) else { return true }
         try checkIdentity(last.headers[MessageHeader.store])
-        return record.isAt(
-            last.headers[MessageHeader.version].flatMap { UInt64($0) },
-            last.headers[MessageHeader.commit])
+        return record.isAt(last.version, last.headers[MessageHeader.commit])
     }
 
     /// Checks a stream that ends before the last message that the store has applied.
@@ -268,11 +275,10 @@ package final class Follower {
                 "the stream '\(streamName)' is empty; waiting for its publisher")
         }
         try checkIdentity(last.headers[MessageHeader.store])
-        let version = last.headers[MessageHeader.version].flatMap { UInt64($0) }
         let commit = last.headers[MessageHeader.commit] ?? ""
         let isKnown =
             try commit.isEmpty
-            ? version ?? 0 <= record.version : store.version(ofCommit: commit) != nil
+            ? last.version ?? 0 <= record.version : store.version(ofCommit: commit) != nil
         guard !isKnown else {
             throw ReplicationError.temporary(
                 "the stream '\(streamName)' has lost messages that the store has applied; waiting for its publisher"
@@ -315,11 +321,13 @@ package final class Follower {
         try reader?.finish()
         reader = nil
         nextPart = 1
-        let isNew = record?.role != .follower
+        let access = ReplicationRecord.access(.follower, options.isClustered)
+        let changesRole = record?.role != .follower || store.writeAccess != access
         let next = ReplicationRecord(
             role: .follower, identity: identity, stream: streamName, sequence: position.sequence,
             version: version, commit: message.headers(MessageHeader.commit) ?? "")
-        try next.write(to: store, changesRole: isNew)
+        try next.write(
+            to: store, changesRole: changesRole, isClustered: options.isClustered)
         try store.setCommitIdentity(next.commit)
         try store.commitWrite()
         record = next

@@ -5,10 +5,13 @@ import Transfer
 final class JetStream {
     let connection: NatsConnection
     let name: String
+    /// The time limit of a request to the server.
+    private let limit: Duration
 
-    init(_ connection: NatsConnection, _ name: String) {
+    init(_ connection: NatsConnection, _ name: String, limit: Duration = .seconds(5)) {
         self.connection = connection
         self.name = name
+        self.limit = limit
     }
 
     /// The subject of commits.
@@ -48,11 +51,21 @@ final class JetStream {
             messages: answer.number("state", "messages"))
     }
 
+    /// The subjects of the stored messages that match a subject with wildcards.
+    func subjects(_ filter: String) throws -> [String] {
+        try ask("STREAM.INFO.\(name)", "{\"subjects_filter\":\"\(filter)\"}")?
+            .names("state", "subjects") ?? []
+    }
+
     /// Creates the stream.
     func create(replicas: Int) throws {
+        try create(#""subjects":["moonpool.\#(name).*"],"max_age":0"#, replicas)
+    }
+
+    fileprivate func create(_ settings: String, _ replicas: Int) throws {
         let body = """
-            {"name":"\(name)","subjects":["moonpool.\(name).*"],"retention":"limits","storage":"file",\
-            "num_replicas":\(replicas),"discard":"old","max_msgs":-1,"max_bytes":-1,"max_age":0,\
+            {"name":"\(name)",\(settings),"retention":"limits","storage":"file",\
+            "num_replicas":\(replicas),"discard":"old","max_msgs":-1,"max_bytes":-1,\
             "max_msg_size":-1,"max_consumers":-1,"duplicate_window":120000000000}
             """
         guard try ask("STREAM.CREATE.\(name)", body) != nil else {
@@ -72,6 +85,33 @@ final class JetStream {
         let sequence: UInt64
         let subject: String
         let headers: [String: String]
+        private let answer: Answer
+        var data: [UInt8] { Base64.decode(answer.text("message", "data")) ?? [] }
+
+        fileprivate init(_ answer: Answer) {
+            var headers: [String: String] = [:]
+            let bytes = Base64.decode(answer.text("message", "hdrs")) ?? []
+            for line in String(decoding: bytes, as: UTF8.self).split(whereSeparator: \.isNewline) {
+                guard let colon = line.firstIndex(of: ":") else { continue }
+                headers[String(line[..<colon])] = String(
+                    line[line.index(after: colon)...].drop { $0 == " " })
+            }
+            self.headers = headers
+            self.answer = answer
+            sequence = answer.number("message", "seq")
+            subject = answer.text("message", "subject")
+        }
+
+        /// Whether the message is a commit or snapshot, or the last part of one.
+        var isComplete: Bool { headers[MessageHeader.last] == "1" }
+        /// The identity of the last complete commit in the stream up to the message.
+        var completeCommit: String {
+            headers[isComplete ? MessageHeader.commit : MessageHeader.sinceCommit] ?? ""
+        }
+        /// The sequence number of the first part.
+        var first: UInt64? { headers[MessageHeader.first].flatMap { UInt64($0) } }
+        /// The publisher's version after the commit.
+        var version: UInt64? { headers[MessageHeader.version].flatMap { UInt64($0) } }
     }
 
     /// Returns the message with a sequence number, or the last message of a subject; nil if it does not exist.
@@ -83,29 +123,19 @@ final class JetStream {
     }
 
     private func message(_ body: String) throws -> Stored? {
-        guard let answer = try ask("STREAM.MSG.GET.\(name)", body) else { return nil }
-        var headers: [String: String] = [:]
-        let bytes = Base64.decode(answer.text("message", "hdrs")) ?? []
-        for line in String(decoding: bytes, as: UTF8.self).split(whereSeparator: \.isNewline) {
-            guard let colon = line.firstIndex(of: ":") else { continue }
-            headers[String(line[..<colon])] = String(
-                line[line.index(after: colon)...].drop { $0 == " " })
-        }
-        return Stored(
-            sequence: answer.number("message", "seq"), subject: answer.text("message", "subject"),
-            headers: headers)
+        try ask("STREAM.MSG.GET.\(name)", body).map(Stored.init)
     }
 
     /// Subscribes to the messages, starting at a sequence number.
     ///
     /// The server ends the consumer half a minute after the connection has ended.
-    func consume(from sequence: UInt64) throws -> NatsSubscription {
+    func consume(from sequence: UInt64, heartbeat: Duration) throws -> NatsSubscription {
         let inbox = try connection.makeInbox()
         let subscription = try connection.subscribe(inbox)
         let body = """
             {"stream_name":"\(name)","config":{"deliver_policy":"by_start_sequence","opt_start_seq":\(sequence),\
             "ack_policy":"none","max_deliver":1,"replay_policy":"instant","deliver_subject":"\(inbox)",\
-            "flow_control":true,"idle_heartbeat":2000000000,"num_replicas":1,"mem_storage":true,\
+            "flow_control":true,"idle_heartbeat":\(heartbeat.milliseconds)000000,"num_replicas":1,"mem_storage":true,\
             "inactive_threshold":30000000000}}
             """
         guard try ask("CONSUMER.CREATE.\(name)", body) != nil else {
@@ -139,6 +169,15 @@ final class JetStream {
             return UInt64(clamping: node.tape.int(node.index))
         }
 
+        /// The names of the members of an object.
+        func names(_ path: String...) -> [String] {
+            var names: [String] = []
+            if let node = node(path), node.kind == .object {
+                node.forEachMember { name, _ in names.append(name) }
+            }
+            return names
+        }
+
         func flag(_ path: String...) -> Bool { node(path)?.kind == .truth }
 
         func text(_ path: String...) -> String {
@@ -166,7 +205,8 @@ final class JetStream {
 
     /// Sends a request to the JetStream API; returns nil if its subject does not exist.
     private func ask(_ subject: String, _ body: String) throws -> Answer? {
-        let answer = try Answer(try connection.request("$JS.API.\(subject)", body))
+        let answer = try Answer(
+            try connection.request("$JS.API.\(subject)", body, within: limit))
         guard answer.hasError else { return answer }
         switch answer.number("error", "err_code") {
         case ErrorCode.streamNotFound, ErrorCode.messageNotFound: return nil
@@ -175,6 +215,82 @@ final class JetStream {
                 "JetStream is not enabled on the NATS server; start it with: nats-server --jetstream"
             )
         default: throw ReplicationError.temporary("NATS: \(Self.reason(answer))")
+        }
+    }
+}
+
+/// A JetStream key-value bucket: a stream whose subjects are the keys, and whose last messages are the values.
+///
+/// The revision of a value is the sequence number of its message. Confined to one thread.
+final class KeyValueBucket {
+    private let stream: JetStream
+    private let limit: Duration
+    private let answers: NatsSubscription
+    private let inbox: String
+    private var requests = 0
+
+    /// A value, which is a JSON object, and its revision.
+    struct Entry {
+        let revision: UInt64
+        let value: JetStream.Answer
+    }
+
+    /// Creates the bucket if it does not exist; its values end after an hour.
+    init(
+        _ connection: NatsConnection, _ name: String, replicas: Int, limit: Duration
+    ) throws {
+        stream = JetStream(connection, "KV_" + name, limit: limit)
+        self.limit = limit
+        inbox = try connection.makeInbox()
+        answers = try connection.subscribe(inbox + ".*")
+        guard try stream.state() == nil else { return }
+        try stream.create(
+            #""subjects":["$KV.\#(name).>"],"max_msgs_per_subject":1,"allow_rollup_hdrs":true,"max_age":3600000000000"#,
+            replicas)
+    }
+
+    private func subject(_ key: String) -> String {
+        "$\(stream.name.replacing("KV_", with: "KV.", maxReplacements: 1)).\(key)"
+    }
+
+    /// Returns a value; nil if the key does not exist.
+    func get(_ key: String) throws -> Entry? {
+        guard let message = try stream.lastMessage(of: subject(key)) else { return nil }
+        return Entry(revision: message.sequence, value: try JetStream.Answer(message.data))
+    }
+
+    /// The keys with a prefix.
+    func keys(_ prefix: String) throws -> [String] {
+        let start = subject("")
+        return try stream.subjects(start + prefix + ">").map { String($0.dropFirst(start.count)) }
+    }
+
+    /// Sets a value; with `revision`, only if the key has this revision, which is 0 for a key without value.
+    ///
+    /// Returns the new revision; nil if the key has another revision.
+    func put(_ key: String, _ value: [UInt8], expecting revision: UInt64?) throws -> UInt64? {
+        requests += 1
+        let reply = "\(inbox).\(requests)"
+        let headers = revision.map { [(MessageHeader.expectedRevision, String($0))] } ?? []
+        try stream.connection.publish(subject(key), reply: reply, headers: headers, value)
+        let deadline = ContinuousClock.now + limit
+        while true {
+            let left = deadline - .now
+            guard left > .zero, let message = try answers.next(within: max(left.milliseconds, 1))
+            else { throw ReplicationError.temporary("the NATS server does not respond") }
+            // The answer to an earlier request that has taken too long.
+            guard message.subject == reply || message.headers(MessageHeader.status) != nil else {
+                continue
+            }
+            guard message.headers(MessageHeader.status) == nil else {
+                throw ReplicationError.temporary("the bucket of the cluster has no leader")
+            }
+            let answer = try JetStream.Answer(message.data)
+            guard answer.hasError else { return answer.number("seq") }
+            guard JetStream.isFenced(answer) else {
+                throw ReplicationError.temporary("NATS: \(JetStream.reason(answer))")
+            }
+            return nil
         }
     }
 }

@@ -42,11 +42,16 @@ package enum ReplicationError: Error, CustomStringConvertible {
     case temporary(String)
     /// Trying again does not help.
     case fatal(String)
+    /// Another store or process has become the stream's publisher.
+    case replaced(String)
+    /// The stream has commits that a future publisher has not applied.
+    case behind(String)
 
     /// The error, and the solution.
     package var description: String {
         switch self {
-        case .temporary(let reason), .fatal(let reason): reason
+        case .temporary(let reason), .fatal(let reason), .replaced(let reason), .behind(let reason):
+            reason
         }
     }
 }
@@ -87,8 +92,13 @@ package struct NatsOptions: Sendable, Hashable {
     }
 
     /// Creates options from the addresses of servers in one text, separated by commas.
+    ///
+    /// The scheme of the first address applies to others without a scheme: `nats://a,b,c`.
     package init(_ addresses: String) {
-        servers = addresses.split(separator: ",").map(String.init)
+        let scheme = addresses.hasPrefix("tls://") ? "tls://" : "nats://"
+        servers = addresses.split(separator: ",").enumerated().map { index, address in
+            index == 0 || address.contains("://") ? String(address) : scheme + address
+        }
     }
 }
 
@@ -256,11 +266,14 @@ final class NatsConnection {
     func flush() throws { try check(functions.flush(handle, 5000)) }
 
     /// Sends a request and waits for the answer.
-    func request(_ subject: String, _ body: String) throws -> [UInt8] {
+    func request(
+        _ subject: String, _ body: String, within limit: Duration = .seconds(5)
+    ) throws -> [UInt8] {
         var made: OpaquePointer?
         let body = Array(body.utf8)
         let status = body.withUnsafeBytes { bytes in
-            functions.request(&made, handle, subject, bytes.baseAddress, Int32(bytes.count), 5000)
+            functions.request(
+                &made, handle, subject, bytes.baseAddress, Int32(bytes.count), limit.milliseconds)
         }
         try check(status)
         guard let message = made else { return [] }
@@ -414,12 +427,15 @@ extension Duration {
 enum MessageHeader {
     static let identifier = "Nats-Msg-Id"
     static let expectedSequence = "Nats-Expected-Last-Sequence"
+    static let expectedRevision = "Nats-Expected-Last-Subject-Sequence"
     static let status = "Status"
     static let stalled = "Nats-Consumer-Stalled"
     /// The identity of the store.
     static let store = "Moonpool-Store"
     /// The publishing process.
     static let publisher = "Moonpool-Publisher"
+    /// The number of the lease of a cluster's writer, which grows with each new writer.
+    static let lease = "Moonpool-Lease"
     /// The version after the commit or snapshot.
     static let version = "Moonpool-Version"
     /// The version before a commit; absent for a snapshot.

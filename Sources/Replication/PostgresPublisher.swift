@@ -52,7 +52,8 @@ package final class PostgresPublisher {
         self.options = options
         self.status = status
         store = try Store(StoreConfiguration(.file(path)), scheduler: ReplicationThread(status))
-        record = try ReplicationRecord.publisher(store, path, Self.stream(options))
+        record = try ReplicationRecord.publisher(
+            store, path, Self.stream(options), isClustered: false)
         let file = StatusFile(
             path, .publisher, stream: Self.stream(options),
             servers: PostgresAddress.display(address))

@@ -31,6 +31,10 @@ package final class Publisher {
         package var stopsAtEnd = false
         /// The number of commits between two snapshots.
         package var snapshotInterval = 100_000
+        /// The number of the lease of the cluster's writer; nil outside of a cluster.
+        package var lease: UInt64?
+        /// The time without an answer after which the connection counts as lost.
+        package var silenceLimit = Duration.seconds(10)
 
         package init() {}
     }
@@ -100,7 +104,9 @@ package final class Publisher {
             record = known
             store.isReplicating = true
         } else {
-            record = try ReplicationRecord.publisher(store, path, stream)
+            store.isReplicating = options.lease != nil
+            record = try ReplicationRecord.publisher(
+                store, path, stream, isClustered: options.lease != nil)
         }
         isPublisher = options.takeover == nil
         commits = CommitReader(store)
@@ -149,8 +155,9 @@ package final class Publisher {
     // MARK: Connecting
 
     private func connect() throws {
-        let connection = try NatsConnection(servers)
-        let stream = JetStream(connection, streamName)
+        let limit = min(options.silenceLimit, .seconds(5))
+        let connection = try NatsConnection(servers, within: limit)
+        let stream = JetStream(connection, streamName, limit: limit)
         inbox = try connection.makeInbox()
         acknowledgments = try connection.subscribe(inbox)
         if try stream.state() == nil {
@@ -160,7 +167,7 @@ package final class Publisher {
         lastAnswer = .now
         self.stream = stream
         if isPublisher { try takePosition(of: stream) } else { try takeOver(stream) }
-        status.noteConnection()
+        status.noteConnection { $0.isPublisher = true }
     }
 
     /// Reads the end of the stream.
@@ -186,14 +193,13 @@ package final class Publisher {
             )
         }
         // If the publisher ended between two parts, followers drop the incomplete commit.
-        let isComplete = headers[MessageHeader.last] == "1"
-        sentCommit = headers[isComplete ? MessageHeader.commit : MessageHeader.sinceCommit] ?? ""
+        let isComplete = message.isComplete
+        sentCommit = message.completeCommit
         if !isComplete, sentCommit.isEmpty, headers[MessageHeader.commit] != nil { return }
         let version = try store.version(ofCommit: sentCommit)
         guard version != nil || options.takeover != nil && !isPublisher else {
             throw ReplicationRecord.secondHistory(
-                "the stream '\(streamName)'",
-                headers[MessageHeader.version].flatMap { UInt64($0) } ?? 0, sentCommit)
+                "the stream '\(streamName)'", message.version ?? 0, sentCommit)
         }
         position = version
         storedVersion = isComplete ? version ?? 0 : 0
@@ -214,7 +220,7 @@ package final class Publisher {
                 position == before
                 || record.role == .follower && record.sequence == sent && record.commit.isEmpty
             guard isAtEnd || options.takeover == .adoption else {
-                throw ReplicationError.fatal(
+                throw ReplicationError.behind(
                     "the stream '\(streamName)' has other commits than the store; follow it to its end first"
                 )
             }
@@ -224,13 +230,17 @@ package final class Publisher {
         }
         record.role = .publisher
         record.stream = streamName
-        try record.write(to: store, changesRole: true)
+        try record.write(to: store, changesRole: true, isClustered: options.lease != nil)
         try store.setCommitIdentity(sentCommit)
         try store.commitWrite()
         isPublisher = true
-        store.isReplicating = false
+        store.isReplicating = options.lease != nil
         position = store.version
         storedVersion = store.version
+        status.update {
+            $0.version = storedVersion
+            $0.roleStart = storedVersion
+        }
         held = try store.frozenView()
         progress.report("became the publisher of the stream '\(streamName)' at message \(sent)")
     }
@@ -248,7 +258,7 @@ package final class Publisher {
             : lines.snapshot(store.frozenView(), catalog: store.schemaCatalog())
         try parts.finish(last)
         while sent > stored {
-            guard try takeAnswers(within: 10_000) else {
+            guard try takeAnswers(within: options.silenceLimit.milliseconds) else {
                 throw ReplicationError.temporary("the NATS server does not respond")
             }
         }
@@ -290,7 +300,7 @@ package final class Publisher {
         guard !hasWork else { return true }
         if sent > stored {
             _ = try takeAnswers(within: 1)
-            guard ContinuousClock.now - lastAnswer < .seconds(10) else {
+            guard ContinuousClock.now - lastAnswer < options.silenceLimit else {
                 throw ReplicationError.temporary("the NATS server does not respond")
             }
             return true
@@ -388,7 +398,7 @@ package final class Publisher {
         progress.report("published a snapshot of version \(view.version)")
         // Followers can still be reading the messages before this snapshot, but probably not those before the previous
         // snapshot.
-        if let first = before?.headers[MessageHeader.first].flatMap({ UInt64($0) }) {
+        if let first = before?.first {
             try stream.purge(before: first)
         }
     }
@@ -433,7 +443,10 @@ package final class Publisher {
 
         private mutating func send(_ part: [UInt8], _ subject: String, isLast: Bool) throws {
             while publisher.sent - publisher.stored >= Publisher.window {
-                guard try publisher.takeAnswers(within: 10_000) else {
+                guard
+                    try publisher.takeAnswers(
+                        within: publisher.options.silenceLimit.milliseconds)
+                else {
                     throw ReplicationError.temporary("the NATS server does not respond")
                 }
             }
@@ -459,6 +472,9 @@ package final class Publisher {
             if !sinceCommit.isEmpty { headers.append((MessageHeader.sinceCommit, sinceCommit)) }
             if let since { headers.append((MessageHeader.since, String(since))) }
             if isLast { headers.append((MessageHeader.last, "1")) }
+            if let lease = publisher.options.lease {
+                headers.append((MessageHeader.lease, String(lease)))
+            }
             // A confirmation of one message also confirms the messages before it, because the server refuses a message
             // that does not follow the last one.
             let isAnswered =
@@ -514,7 +530,7 @@ package final class Publisher {
     private func checkPublisher(of sequence: UInt64) throws {
         let publisher = try stream?.message(sequence)?.headers[MessageHeader.publisher]
         guard publisher == identifier else {
-            throw ReplicationError.fatal(
+            throw ReplicationError.replaced(
                 "another process publishes to the stream '\(streamName)'; only one can")
         }
     }

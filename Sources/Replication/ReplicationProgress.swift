@@ -33,6 +33,9 @@ struct ReplicationProgress {
         status.pause(atMost: commitWatch == nil ? limit : limit * 10)
     }
 
+    /// Sets the role that the reports contain.
+    mutating func setRole(_ role: ReplicationRole) { file.role = role }
+
     /// Reports the status to other processes, at most once a second.
     mutating func writeStatus() { file.writeEachSecond(status) }
 

@@ -34,7 +34,7 @@ struct ReplicationRecord: Equatable {
     ///
     /// Afterward, the newest commit has an identity. Throws `ReplicationError.fatal` for a follower.
     static func publisher(
-        _ store: Store, _ path: String, _ stream: String
+        _ store: Store, _ path: String, _ stream: String, isClustered: Bool
     ) throws -> ReplicationRecord {
         let known = try read(store)
         guard known?.role != .follower else {
@@ -46,8 +46,12 @@ struct ReplicationRecord: Equatable {
             known
             ?? ReplicationRecord(
                 role: .publisher, identity: UUIDValue.random().description, stream: stream)
-        if try known == nil || store.view.commitIdentity(of: store.version).isEmpty {
-            try store.write { try record.write(to: store, changesRole: true) }
+        if try known == nil || isClustered && store.writeAccess != .leaseHolder
+            || store.view.commitIdentity(of: store.version).isEmpty
+        {
+            try store.write {
+                try record.write(to: store, changesRole: true, isClustered: isClustered)
+            }
         }
         return record
     }
@@ -64,7 +68,7 @@ struct ReplicationRecord: Equatable {
                     + "is its publisher, continue with all objects of the store: moonpool publish … --adopt"
             )
         }
-        return .fatal(
+        return .replaced(
             "\(target) has commits up to version \(version) that the store does not have: another copy of the store has "
                 + "published them, or the store was restored from an older copy. Replace the store by a follower with moonpool "
                 + "follow … --rebuild, or drop these commits with moonpool publish … --adopt")
@@ -79,7 +83,7 @@ struct ReplicationRecord: Equatable {
     }
 
     /// Sets the record in the open write transaction.
-    func write(to store: Store, changesRole: Bool) throws {
+    func write(to store: Store, changesRole: Bool, isClustered: Bool) throws {
         var json = JSONWriter()
         json.beginObject()
         for (name, text) in [
@@ -92,11 +96,19 @@ struct ReplicationRecord: Equatable {
         json.member("version", version)
         json.endObject()
         try store.setReplicationRecord(
-            json.bytes, isFollower: role == .follower, changesRole: changesRole)
+            json.bytes, Self.access(role, isClustered), changesRole: changesRole)
+    }
+
+    /// The stores that may write to a file with a role.
+    static func access(_ role: ReplicationRole, _ isClustered: Bool) -> WriteAccess {
+        switch role {
+        case .publisher: isClustered ? .leaseHolder : .everyStore
+        case .follower: isClustered ? .clusterFollower : .follower
+        }
     }
 
     /// Ends replication in the open write transaction.
     static func remove(from store: Store) throws {
-        try store.setReplicationRecord([], isFollower: false, changesRole: true)
+        try store.setReplicationRecord([], .everyStore, changesRole: true)
     }
 }

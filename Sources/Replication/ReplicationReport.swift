@@ -22,6 +22,8 @@ package struct ReplicationReport: Sendable {
     package let rate: Double
     /// The last error; nil if there was none.
     package let lastError: ReplicationStatus.Failure?
+    /// The lease of the writer of the store's cluster; nil outside of a cluster.
+    package let lease: ReplicationStatus.Lease?
 
     /// Returns the report of a store; nil for a store without replication.
     ///
@@ -47,7 +49,19 @@ package struct ReplicationReport: Sendable {
             sequence: isFollower ? record.sequence : file?.number("sequence") ?? 0,
             version: version, lag: lag,
             rate: isRunning ? Double(file?.number("milli_rate") ?? 0) / 1000 : 0,
-            lastError: file.flatMap(lastError))
+            lastError: file.flatMap(lastError), lease: lease(store, file))
+    }
+
+    private static func lease(
+        _ store: Store, _ file: JetStream.Answer?
+    ) -> ReplicationStatus.Lease? {
+        switch store.writeAccess {
+        case .everyStore, .follower: nil
+        case .leaseHolder, .clusterFollower:
+            ReplicationStatus.Lease(
+                number: file?.number("lease") ?? 0, holder: file?.text("lease_holder") ?? "",
+                isValid: store.hasLease)
+        }
     }
 
     private static func lastError(_ file: JetStream.Answer) -> ReplicationStatus.Failure? {
@@ -66,13 +80,17 @@ package struct ReplicationReport: Sendable {
         let target = servers.isEmpty ? stream : "\(stream) at \(servers)"
         let counted = lag.map { "\($0) \(unit)\($0 == 1 ? "" : "s")" }
         let tenths = Int((rate * 10).rounded())
+        let member = lease.map { lease -> (String, String) in
+            let holder = "lease \(lease.number) of '\(lease.holder)'"
+            return ("cluster", lease.isValid ? "writer, \(holder)" : "not the writer; \(holder)")
+        }
         return [
             (role == .publisher ? "publishes to" : "follows", target),
-            ("state", process == 0 ? state : "\(state), process \(process)"),
+            ("state", process == 0 ? state : "\(state), process \(process)"), member,
             ("position", "version \(version), message \(sequence)"),
             ("lag", counted ?? "unknown"),
             ("rate", "\(tenths / 10).\(tenths % 10) commits/s"),
             ("last error", lastError?.summary ?? "none"),
-        ]
+        ].compactMap { $0 }
     }
 }

@@ -30,6 +30,30 @@ package final class ReplicationStatus: @unchecked Sendable {
         package var rate = 0.0
         /// The last error; nil if there was none.
         package var lastError: Failure?
+        /// Whether the store currently publishes.
+        package var isPublisher = false
+        /// The last version of the store before its current role as the publisher.
+        package var roleStart: UInt64 = 0
+        /// The lease of the cluster's writer; nil outside of a cluster.
+        package var lease: Lease?
+
+        /// Whether a version does not belong to the store's current role as the publisher.
+        package func isLost(_ version: UInt64) -> Bool {
+            lease != nil && version <= roleStart && roleStart > 0
+        }
+
+        /// Whether the store is the writer of its cluster.
+        package var isWriter: Bool { isPublisher && lease?.isValid == true }
+    }
+
+    /// What a member knows about the lease of its cluster's writer.
+    package struct Lease: Sendable, Hashable {
+        /// The number, which grows with each writer; 0 before the first one.
+        package var number: UInt64 = 0
+        /// The name of the member that holds it.
+        package var holder = ""
+        /// Whether this member holds it and has enough time left.
+        package var isValid = false
     }
 
     /// A replication error, with the times at which it occurred and at which the work continued.
@@ -50,10 +74,12 @@ package final class ReplicationStatus: @unchecked Sendable {
     private let monitor = Monitor()
     private var current = Snapshot()
     private var isStopped = false
+    private var isInterrupted = false
     private var hasSignal = false
     private var meter = RateMeter()
     private var observers: [Int: @Sendable () -> Void] = [:]
     private var lastObserver = 0
+    private var roleObserver: [@Sendable () -> Void] = []
 
     package init() {}
 
@@ -67,9 +93,11 @@ package final class ReplicationStatus: @unchecked Sendable {
 
     func update(_ change: (inout Snapshot) -> Void) {
         let notified = monitor.withLock {
+            let wasWriter = current.isWriter
             change(&current)
             monitor.broadcast()
-            return observers.values
+            let isOther = wasWriter != current.isWriter
+            return Array(observers.values) + (isOther ? roleObserver : [])
         }
         for observer in notified { observer() }
     }
@@ -85,6 +113,11 @@ package final class ReplicationStatus: @unchecked Sendable {
         }
         defer { monitor.withLock { observers[number] = nil } }
         return try body()
+    }
+
+    /// Calls a function on the working thread after each change of ``Snapshot/isWriter``.
+    package func observeRole(_ observer: @escaping @Sendable () -> Void) {
+        monitor.withLock { roleObserver = [observer] }
     }
 
     /// Records an error, which has ended the connection.
@@ -115,7 +148,23 @@ package final class ReplicationStatus: @unchecked Sendable {
         }
     }
 
-    var isStopping: Bool { monitor.withLock { isStopped } }
+    /// Ends the current task of a cluster's member, which begins the next one.
+    func interrupt() {
+        monitor.withLock {
+            isInterrupted = true
+            monitor.broadcast()
+        }
+    }
+
+    /// Begins a task; returns false after ``stop()``.
+    func beginTask() -> Bool {
+        monitor.withLock {
+            isInterrupted = false
+            return !isStopped
+        }
+    }
+
+    var isStopping: Bool { monitor.withLock { isStopped || isInterrupted } }
 
     /// Ends ``pause(atMost:)``, because there can be new work.
     func signal() {
@@ -125,14 +174,14 @@ package final class ReplicationStatus: @unchecked Sendable {
         }
     }
 
-    /// Waits for ``signal()`` or ``stop()``, up to a time limit.
+    /// Waits for ``signal()``, ``interrupt()`` or ``stop()``, up to a time limit.
     func pause(atMost time: Duration) {
-        wait(atMost: time) { hasSignal || isStopped }
+        wait(atMost: time) { hasSignal || isStopped || isInterrupted }
         monitor.withLock { hasSignal = false }
     }
 
-    /// Waits for ``stop()``, up to a time limit.
-    func rest(atMost time: Duration) { wait(atMost: time) { isStopped } }
+    /// Waits for ``interrupt()`` or ``stop()``, up to a time limit.
+    func rest(atMost time: Duration) { wait(atMost: time) { isStopped || isInterrupted } }
 
     /// Waits until the numbers satisfy a condition, up to a time limit; returns whether they do.
     @discardableResult  // because a caller may check the numbers itself

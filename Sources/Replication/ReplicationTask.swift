@@ -8,8 +8,19 @@ import SystemCalls
 ///     _ = task.wait(forVersion: store.version, atMost: .seconds(5))
 ///     task.stop()
 package final class ReplicationTask: Sendable {
-    /// The role of the task.
-    package let role: ReplicationRole
+    /// The task: publishing, following, or each in turn as a member of a cluster.
+    package enum Kind: Sendable { case publisher, follower, member }
+    private let kind: Kind
+    /// The current role of the store.
+    package var role: ReplicationRole {
+        switch kind {
+        case .publisher: .publisher
+        case .follower: .follower
+        case .member: status.snapshot.isWriter ? .publisher : .follower
+        }
+    }
+    /// Whether the store is a member of a cluster.
+    package var isMember: Bool { kind == .member }
     /// The name of the stream.
     package let stream: String
     /// The progress.
@@ -17,10 +28,10 @@ package final class ReplicationTask: Sendable {
 
     /// Starts a task, whose thread opens the store with `open`.
     private init(
-        _ role: ReplicationRole, _ stream: String, _ waiting: StartWait?,
+        _ kind: Kind, _ stream: String, _ waiting: StartWait?,
         _ open: @escaping @Sendable (ReplicationStatus) throws -> Work
     ) throws {
-        self.role = role
+        self.kind = kind
         self.stream = stream
         status = ReplicationStatus()
         try start(waiting, open)
@@ -72,6 +83,21 @@ package final class ReplicationTask: Sendable {
             let follower = try Follower(
                 path, servers, stream: stream, options: options, status: status)
             return (follower.run, follower.close)
+        }
+    }
+
+    /// Makes a store file a member of a cluster.
+    ///
+    /// Blocks the thread until the store is open, or calls `waiting`. Throws the errors of `waiting` and of creating a
+    /// ``ClusterMember``.
+    package static func cluster(
+        _ path: String, _ servers: NatsOptions, stream: String,
+        options: ClusterMember.Options = ClusterMember.Options(), waiting: StartWait? = nil
+    ) throws -> ReplicationTask {
+        try ReplicationTask(.member, stream, waiting) { status in
+            let member = try ClusterMember(
+                path, servers, stream: stream, options: options, status: status)
+            return (member.run, {})
         }
     }
 
@@ -127,9 +153,14 @@ package final class ReplicationTask: Sendable {
     package var isRunning: Bool { !status.snapshot.hasEnded }
 
     /// Waits until the stream holds a version of the publishing store, up to a time limit; returns whether it does.
+    ///
+    /// Returns false at once for a version from before the store became the writer of its cluster.
     package func wait(forVersion version: UInt64, atMost time: Duration) -> Bool {
-        status.wait(atMost: time) { $0.version >= version || $0.hasEnded }
-            && status.snapshot.version >= version
+        func isStored(_ known: ReplicationStatus.Snapshot) -> Bool {
+            known.version >= version && !known.isLost(version)
+        }
+        return status.wait(atMost: time) { isStored($0) || $0.isLost(version) || $0.hasEnded }
+            && isStored(status.snapshot)
     }
 
     /// Waits until a follower has applied all messages of the stream, up to a time limit; returns whether it has.

@@ -115,7 +115,7 @@ package final class RequestClient: Sendable {
             }
             if message.headers(MessageHeader.status) == "503" {
                 throw RequestError(
-                    "unavailable", "no service answers requests to '\(subject)'")
+                    "unavailable", "no service answers requests to '\(subject)'", isUnhandled: true)
             }
             if let error = Self.error(message) { throw error }
             return message.data

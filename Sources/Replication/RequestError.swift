@@ -5,10 +5,13 @@ package struct RequestError: Error, Hashable, CustomStringConvertible {
     package let code: String
     /// The message.
     package let message: String
+    /// Whether no service has received the request.
+    package let isUnhandled: Bool
 
-    package init(_ code: String, _ message: String) {
+    package init(_ code: String, _ message: String, isUnhandled: Bool = false) {
         self.code = code
         self.message = message
+        self.isUnhandled = isUnhandled
     }
 
     /// The error of requests that a service can no longer answer.

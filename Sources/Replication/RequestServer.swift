@@ -70,9 +70,10 @@ package final class RequestServer: Sendable {
     /// The last error; nil if there was none.
     package var lastError: String? { status.snapshot.lastError?.message }
 
-    /// Ends the thread, and waits until it no longer calls the handler.
-    package func stop() {
+    /// Ends the thread, and waits until it no longer calls the handler, unless `waits` is false.
+    package func stop(waits: Bool = true) {
         status.stop()
+        guard waits else { return }
         status.wait(atMost: .seconds(15), until: \.hasEnded)
     }
 

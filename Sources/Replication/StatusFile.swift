@@ -16,7 +16,7 @@ struct StatusFile {
     static let suffix = "-replication"
 
     private let path: String
-    private let role: ReplicationRole
+    var role: ReplicationRole
     private let stream: String
     private let servers: String
     private var lastWrite: ContinuousClock.Instant?
@@ -51,6 +51,7 @@ struct StatusFile {
             ("error_time", numbers.lastError?.time.description ?? ""),
             ("error_recovery", numbers.lastError?.recovery?.description ?? ""),
             ("state", hasEnded ? "ended" : numbers.isConnected ? "connected" : "disconnected"),
+            ("lease_holder", numbers.lease?.holder ?? ""),
         ] {
             json.key(name)
             json.string(text)
@@ -60,6 +61,7 @@ struct StatusFile {
             ("version", numbers.version), ("lag", numbers.lag),
             ("commits", UInt64(numbers.commits)),
             ("milli_rate", UInt64(max(0, numbers.rate * 1000))),
+            ("lease", numbers.lease?.number ?? 0),
         ] {
             json.key(name)
             json.int(Int64(clamping: number))

@@ -179,7 +179,7 @@ import Testing
         "plot options",
         "write options", "import options", "export options", "csv options", "json options",
         "record options", "replication", "publish options", "follow options", "service",
-        "serve options",
+        "serve options", "cluster options", "remote write options",
         "service request", "request options",
     ]
 
@@ -201,7 +201,8 @@ import Testing
         "frozen store.backup", "frozen store.export", "frozen store.import", "frozen store.pins",
         "frozen store.resolve", "frozen store.at", "frozen store.versions", "frozen store.diff",
         "frozen store.undo", "frozen store.redo", "frozen store.record", "frozen store.publish",
-        "frozen store.follow", "frozen store.new", "frozen store.stats",
+        "frozen store.follow", "frozen store.cluster", "frozen store.on_role",
+        "frozen store.remote_write", "frozen store.new", "frozen store.stats",
     ]
 
     @Test
@@ -261,7 +262,7 @@ import Testing
         ("where", 4), ("Results.where", 1), ("dogs:where", 4), ("moonpool.open", 1), ("open", 1),
         ("observe", 6), ("store.observe", 1), ("STORE:observe", 1), ("frozen store.objects", 1),
         ("set.union", 1), ("json.encode", 1), ("moonpool.json.encode", 1), ("nothing", 0), ("", 0),
-        (".", 0), (":::", 0), ("store", 2),
+        (".", 0), (":::", 0), ("store", 3),
     ])
     func `names are found with and without their type`(text: String, count: Int) {
         let found = HelpCatalog.find(text).count

@@ -209,6 +209,14 @@ enum StatisticsReport {
             json.key(key)
             if let text { json.string(text) } else { json.null() }
         }
+        if let lease = report.lease {
+            json.key("cluster")
+            json.beginObject()
+            json.member("is_writer", lease.isValid)
+            json.member("lease", lease.number)
+            json.member("holder", lease.holder)
+            json.endObject()
+        }
         json.endObject()
     }
 

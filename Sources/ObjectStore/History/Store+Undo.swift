@@ -52,12 +52,14 @@ extension Store {
     /// Takes time in proportion to the changes since that version. Throws `out_of_range` for a version that is not kept
     /// or does not exist, `invalid_argument` for the current version and if a commit since then cannot be reversed, and
     /// the errors of ``beginWrite(timeout:)`` and ``commitWrite(withoutNotifying:)``; the store is then unchanged.
-    package func restore(_ version: UInt64) throws {
+    ///
+    /// `finish` runs in the transaction, before the commit.
+    package func restore(_ version: UInt64, finish: () throws -> Void = {}) throws {
         try check()
         guard version != self.version else {
             throw StoreError(.invalidArgument, "the store already shows version \(version)")
         }
-        try reverse { history in
+        try reverse(finish: finish) { history in
             let present = view.version
             guard version < present else {
                 throw StoreError(
@@ -143,6 +145,7 @@ extension Store {
     /// Reverses versions, the newest first, in one new transaction, and returns the first of them.
     @discardableResult  // because a caller that passes the version knows it
     private func reverse(
+        finish: () throws -> Void = {},
         _ choose: (VersionHistory) throws -> (versions: [UInt64], Restoration)
     ) throws -> UInt64 {
         try beginWrite()
@@ -159,6 +162,7 @@ extension Store {
                 for version in versions { try session.revert(version: version) }
             }
             session.restoration = restoration
+            try finish()
             try commitWrite()
             return versions.first ?? view.version
         } catch {

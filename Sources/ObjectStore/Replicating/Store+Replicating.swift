@@ -1,20 +1,38 @@
 import ColumnStorage
+import SystemCalls
 
 // The parts of a store for replication: changes since a version, objects with given keys, the schema with its table and
 // column numbers, and a record of the source.
 
+/// The stores that may write to a file.
+package enum WriteAccess: UInt8, Sendable {
+    /// Every store of every process.
+    case everyStore = 0
+    /// Only the store that applies the commits of a stream.
+    case follower = 1
+    /// Every store, while the cluster's lease belongs to the file.
+    case leaseHolder = 2
+    /// Only the store that applies the commits of a cluster's writer.
+    case clusterFollower = 3
+}
+
 extension Store {
     /// Returns the changes since a version; nil if the history does not reach back that far.
     ///
-    /// Only the newer version can be read; ``VersionChange/older`` is the same version. Takes time in proportion to the
-    /// changes. Throws `closed`, `wrong_thread`, `file_corrupt`.
-    package func replicatedChanges(since version: UInt64) throws -> VersionChange? {
+    /// Only the newer version can be read, and ``VersionChange/older`` is the same version, in time proportional to the
+    /// changes. With `readsOlder`, both can be read, which takes the time and has the errors of ``at(_:for:)``. Throws
+    /// `closed`, `wrong_thread`, `file_corrupt`.
+    package func replicatedChanges(
+        since version: UInt64, readsOlder: Bool = false
+    ) throws -> VersionChange? {
         try check()
         let newer = try frozenView()
         guard version <= newer.version else { return nil }
         let changes = try StoreError.wrapping(
             view.snapshot.changes(from: version, to: newer.version))
-        return changes.map { VersionChange(VersionStep(from: newer, to: newer, changes: $0)) }
+        guard let changes else { return nil }
+        let older = readsOlder ? try at(version) : newer
+        return VersionChange(VersionStep(from: older, to: newer, changes: changes))
     }
 
     // MARK: Record
@@ -34,19 +52,20 @@ extension Store {
     /// `changesRole` makes other stores of the file check again whether they may write, because only the replicating
     /// store of a follower may write.
     package func setReplicationRecord(
-        _ bytes: [UInt8], isFollower: Bool, changesRole: Bool
+        _ bytes: [UInt8], _ access: WriteAccess, changesRole: Bool
     ) throws {
         try requireNoTransition()
         let session = try writer(changing: "the replication record").session
         try StoreError.wrapping { () throws(StorageError) in
             try session.setMetadata(Self.recordName, bytes, changesSchema: changesRole)
-            if !isFollower { try session.keepIdentities() }
+            if access == .everyStore || access == .leaseHolder { try session.keepIdentities() }
             if changesRole {
                 try session.setMetadata(
-                    Self.followerName, isFollower ? [1] : [], changesSchema: true)
+                    Self.followerName, access == .everyStore ? [] : [access.rawValue],
+                    changesSchema: true)
             }
         }
-        if changesRole { self.isFollower = isFollower }
+        if changesRole { writeAccess = access }
     }
 
     /// Returns the newest version with the commit of an identity; nil if the store does not have the commit.
@@ -76,20 +95,50 @@ extension Store {
         try requireWrite("the identity of the commit").givenIdentity = CommitIdentity(identity)
     }
 
-    /// Reads whether the file follows a stream.
+    /// Reads which stores may write to the file.
     func readRole() throws {
         let mark = try StoreError.wrapping(view.snapshot.metadata(Self.followerName))
-        isFollower = mark?.isEmpty == false
+        writeAccess = mark?.first.map { WriteAccess(rawValue: $0) ?? .follower } ?? .everyStore
     }
 
-    /// Throws `read_only` if the file follows a stream, and this store does not apply its commits.
+    /// Throws `read_only` or `not_writer` if another store writes to the file.
     func checkRole() throws {
-        guard isFollower, !isReplicating else { return }
-        throw StoreError(
-            .readOnly,
-            "\(title) follows a stream and cannot be written; write to the publisher, or end following with: "
-                + "moonpool follow STORE --detach")
+        guard writeAccess != .everyStore, !isReplicating else { return }
+        switch writeAccess {
+        case .everyStore: return
+        case .follower:
+            throw StoreError(
+                .readOnly,
+                "\(title) follows a stream and cannot be written; write to the publisher, or end following with: "
+                    + "moonpool follow STORE --detach")
+        case .clusterFollower:
+            throw StoreError(
+                .notWriter,
+                "another member of the cluster of \(title) is the writer; use store:remote_write, or end the membership "
+                    + "with: moonpool follow STORE --detach")
+        case .leaseHolder:
+            guard !hasLease else { return }
+            throw StoreError(
+                .notWriter,
+                "the lease of \(title) has ended, because its member of the cluster is not running or does not reach the "
+                    + "servers; try again, or use store:remote_write")
+        }
     }
+
+    /// Whether the file can be written now; false if another store must write.
+    package var isWriter: Bool {
+        switch writeAccess {
+        case .everyStore: !isReadOnly
+        case .leaseHolder: !isReadOnly && hasLease
+        case .follower, .clusterFollower: false
+        }
+    }
+
+    /// Whether the lease of the file's cluster can be used for writing.
+    package var hasLease: Bool { path.map { DeadlineFile.isPending(Self.leaseFile($0)) } ?? false }
+
+    /// The path of the file that contains the end of the lease of a cluster's writer.
+    package static func leaseFile(_ store: String) -> String { store + "-lease" }
 
     // MARK: Schema
 

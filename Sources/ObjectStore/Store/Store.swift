@@ -113,8 +113,10 @@ public final class Store {
     /// The function that migrates the file when the store is opened.
     let migrationFunction: ((Migration) throws -> Void)?
 
+    /// The stores that may write to the file.
+    package internal(set) var writeAccess = WriteAccess.everyStore
     /// Whether the file follows a stream, so that only its replicating store may write.
-    package internal(set) var isFollower = false
+    package var isFollower: Bool { writeAccess == .follower || writeAccess == .clusterFollower }
     /// Whether this store applies the commits of the stream.
     package var isReplicating = false
 
@@ -610,6 +612,8 @@ extension Store {
                 try RuleCheck(self, session).check()
             }
             try announceCommit(silencing: tokens)
+            // The process may have been stopped since the write began.
+            try checkRole()
         } catch {
             view.snapshot.cancelWrite()
             throw error

@@ -15,35 +15,63 @@ final class Service {
     private(set) var requests = 0
     private weak var context: ScriptContext?
     private var server: RequestServer?
+    private var listen: (() throws -> RequestServer)?
+    /// The store whose writer answers the requests, and its membership in the cluster; nil for other services.
+    private var writing: (store: StoreHandle, membership: ReplicationHandle)?
+    private let number: Int
     private var handler: LuaFunction?
     private var hold: LoopHold?
     private var waiting: [ReceivedRequest] = []
     private var isAnswering = false
 
     /// Connects on the thread of the server, and keeps the loop running until ``stop()``.
+    ///
+    /// With a store, the service listens while the store is the writer of its cluster, and runs the handler in a write
+    /// transaction.
     init(
         _ servers: NatsOptions, subject: String, handler: LuaFunction, number: Int,
-        in context: ScriptContext
+        writing store: StoreHandle? = nil, in context: ScriptContext
     ) throws {
+        self.number = number
         self.subject = subject
         self.context = context
         self.handler = handler
         let link = context.link
         let title = "the service '\(subject)'"
-        server = try RequestServer(servers, subject: subject) { text in
-            link.postToScript { context in
-                context.configuration.report(
-                    ScriptReport(
-                        hint: "\(title): \(text)", program: context.configuration.programName))
+        let listen = {
+            try RequestServer(servers, subject: subject) { text in
+                link.postToScript { context in
+                    context.configuration.report(
+                        ScriptReport(
+                            hint: "\(title): \(text)", program: context.configuration.programName))
+                }
+            } handler: { request in
+                link.postToScript { $0.services.find(number)?.receive(request) }
             }
-        } handler: { request in
-            link.postToScript { $0.services.find(number)?.receive(request) }
+        }
+        self.listen = listen
+        if let store {
+            let membership = try store.membership
+            writing = (store, membership)
+            membership.addListener(number) { [weak self] in self?.setListening($0) }
+        } else {
+            server = try listen()
         }
         hold = context.loop.hold()
     }
 
+    /// Begins or ends listening, after a change of the store's role.
+    private func setListening(_ isListening: Bool) {
+        if !isListening { server?.stop(waits: false) }
+        do {
+            server = isListening ? try listen?() : nil
+        } catch {
+            context?.failed(error, in: "the service '\(subject)'", token: .nil)
+        }
+    }
+
     /// Whether the service is running, even if no server can be reached at the moment.
-    var isRunning: Bool { server != nil }
+    var isRunning: Bool { listen != nil }
     /// Whether a server is connected.
     var isConnected: Bool { server?.isConnected ?? false }
     /// The last error of the connection; nil if there was none.
@@ -54,9 +82,12 @@ final class Service {
 
     /// Stops the service and rejects waiting requests.
     func stop() {
-        guard let server else { return }
-        self.server = nil
-        server.stop()
+        guard isRunning else { return }
+        listen = nil
+        server?.stop()
+        server = nil
+        writing?.membership.removeListener(number)
+        writing = nil
         waiting = []
         handler = nil
         hold?.release()
@@ -84,8 +115,13 @@ final class Service {
             let table = context.state.makeTable(fields: 2)
             table["subject"] = .text(request.subject)
             table["body"] = try context.storeModule.value(ofJSON: request.body)
-            let reply = try context.results(of: handler, [.table(table)], in: source).first
-            request.answer(try context.storeModule.json(of: reply ?? .nil))
+            let run = { () throws in
+                let reply = try context.results(of: handler, [.table(table)], in: source).first
+                return try context.storeModule.json(of: reply ?? .nil)
+            }
+            guard let (store, membership) = writing else { return request.answer(try run()) }
+            let (reply, commit) = try store.written(run)
+            request.answer(Array("\(commit) \(membership.identifier)\n".utf8) + reply)
         } catch {
             let failure = RequestError(describing: error)
             request.refuse(failure)

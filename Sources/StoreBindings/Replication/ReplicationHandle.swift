@@ -6,18 +6,66 @@ import Transfer
 /// A publisher or follower, for scripts.
 ///
 /// The publisher or follower continues if the script releases the handle, because the store retains the handle.
-final class ReplicationHandle {
-    let task: ReplicationTask
+package final class ReplicationHandle {
+    package let task: ReplicationTask
+    /// The servers, and an identifier of this member of a cluster.
+    package let servers: NatsOptions
+    package let identifier = UUIDValue.random().description
     /// Whether each write waits until the stream has acknowledged it.
     private let isAcknowledged: Bool
     private weak var store: StoreHandle?
 
     /// Creates a handle that the store retains until ``stop()``.
-    init(_ task: ReplicationTask, _ store: StoreHandle, isAcknowledged: Bool = false) {
+    init(
+        _ task: ReplicationTask, _ store: StoreHandle, isAcknowledged: Bool = false,
+        servers: NatsOptions = NatsOptions("")
+    ) {
         self.task = task
+        self.servers = servers
         self.store = store
         self.isAcknowledged = isAcknowledged
         store.add(self)
+        if task.isMember { watchRole(store.store.scheduler) }
+    }
+
+    // MARK: The role in a cluster
+
+    /// The role that the script knows.
+    package private(set) var isWriter = false
+    private var roleWakeup: (any Wakeup)?
+    /// The functions of services that listen only at the writer.
+    private var roleListeners: [Int: (_ isWriter: Bool) -> Void] = [:]
+
+    /// Calls a function now, and after each change of the role, until ``removeListener(_:)``.
+    package func addListener(_ number: Int, _ listener: @escaping (_ isWriter: Bool) -> Void) {
+        roleListeners[number] = listener
+        listener(isWriter)
+    }
+
+    package func removeListener(_ number: Int) { roleListeners[number] = nil }
+
+    /// Calls ``noteRole()`` on the script's thread after each change of the role.
+    private func watchRole(_ scheduler: any Scheduler) {
+        let wakeup = scheduler.makeWakeup { [weak self] in self?.noteRole() }
+        roleWakeup = wakeup
+        task.status.observeRole { wakeup.wake() }
+        wakeup.wake()
+    }
+
+    private func noteRole() {
+        guard let store, !store.store.isClosed else { return }
+        let now = task.status.snapshot.isWriter
+        guard now != isWriter else { return }
+        isWriter = now
+        for listener in roleListeners.values { listener(now) }
+        do {
+            if !store.store.isInWrite { try store.store.refresh() }
+            try store.roleHandler?.function.call([.text(now ? "writer" : "follower")])
+        } catch {
+            // because: a script that has ended receives no reports.
+            try? store.module.host?.report(
+                error, from: "the function of store:on_role", token: .nil)
+        }
     }
 
     /// The maximum time that a write waits for the acknowledgment of the stream.
@@ -28,10 +76,18 @@ final class ReplicationHandle {
     /// Throws `limit_exceeded` after 30 seconds, or if the publisher has stopped; also throws if the script is stopped.
     func acknowledge(_ version: UInt64, _ state: LuaState) throws {
         guard isAcknowledged else { return }
-        let isAcknowledged = try wait(atMost: Self.acknowledgmentLimit, state) { time in
-            task.wait(forVersion: version, atMost: time)
-        }
+        let isAcknowledged = try wait(
+            atMost: Self.acknowledgmentLimit, state,
+            while: { !$0.isLost(version) }
+        ) { time in task.wait(forVersion: version, atMost: time) }
         guard !isAcknowledged else { return }
+        guard !task.status.snapshot.isLost(version) else {
+            throw StoreError(
+                .notWriter,
+                "another member of the cluster has become the writer before the stream '\(task.stream)' has acknowledged "
+                    + "the commit; if it is not part of the store, it is in a file \(store?.name ?? "STORE")-lost-N"
+            )
+        }
         let reason = task.status.snapshot.lastError.map { ": \($0.message)" } ?? ""
         throw StoreError(
             .limitExceeded,
@@ -55,18 +111,22 @@ final class ReplicationHandle {
     /// The interval at which a wait checks whether the script is stopped.
     private static let stopCheck = Duration.milliseconds(50)
 
-    /// Waits until the condition holds; returns false after the time limit, or if the task has ended.
+    /// Waits until the condition holds; returns false after the time limit, or if the task has ended or the condition is
+    /// no longer possible.
     ///
     /// On a thread that several scripts share, the others run in the meantime. `isReached` waits for the condition, at
     /// most for the given time. Throws if the script is stopped.
     private func wait(
-        atMost limit: Duration, _ state: LuaState, until isReached: (Duration) -> Bool
+        atMost limit: Duration, _ state: LuaState,
+        while isPossible: (ReplicationStatus.Snapshot) -> Bool = { _ in true },
+        until isReached: (Duration) -> Bool
     ) throws -> Bool {
+        func mayContinue() -> Bool { task.isRunning && isPossible(task.status.snapshot) }
         let deadline = ContinuousClock.now + limit
         guard let suspending = store?.store.scheduler.suspending else {
             while !isReached(Self.stopCheck) {
                 try state.checkStopping()
-                guard task.isRunning, ContinuousClock.now < deadline else { return false }
+                guard mayContinue(), ContinuousClock.now < deadline else { return false }
             }
             return true
         }
@@ -76,7 +136,7 @@ final class ReplicationHandle {
                 hasReached = isReached(.zero)
                 if hasReached { return true }
                 try state.checkStopping()
-                return !task.isRunning || ContinuousClock.now >= deadline
+                return !mayContinue() || ContinuousClock.now >= deadline
             }
         }
         return hasReached
@@ -85,6 +145,7 @@ final class ReplicationHandle {
     /// Stops the publisher or follower.
     func stop() {
         task.stop()
+        roleWakeup?.cancel()
         store?.remove(self)
     }
 
@@ -102,7 +163,11 @@ final class ReplicationHandle {
             },
         ],
         properties: [
-            LuaProperty("role") { $1.set($0.task.role.rawValue) },
+            LuaProperty("role") { handle, result in
+                let task = handle.task
+                result.set(
+                    task.isMember && task.role == .publisher ? "writer" : task.role.rawValue)
+            },
             LuaProperty("stream") { $1.set($0.task.stream) },
             LuaProperty("is_running") { $1.set($0.task.isRunning) },
             LuaProperty("is_connected") { $1.set($0.task.status.snapshot.isConnected) },
@@ -126,13 +191,13 @@ final class ReplicationHandle {
             },
             LuaMethod("__tostring") { handle, call in
                 let state = handle.task.isRunning ? "running" : "stopped"
-                return call.answer(
-                    .text("\(handle.task.role.rawValue) of '\(handle.task.stream)' (\(state))"))
+                let kind = handle.task.isMember ? "member" : handle.task.role.rawValue
+                return call.answer(.text("\(kind) of '\(handle.task.stream)' (\(state))"))
             },
         ])
 }
 
-/// The methods `store:publish` and `store:follow`.
+/// The methods `store:publish`, `store:follow` and `store:cluster`, and those of a cluster's members.
 enum ReplicationMethods {
     static var store: [LuaMethod<StoreHandle>] {
         [
@@ -168,6 +233,47 @@ enum ReplicationMethods {
                 // The refresh shows the commit that has marked the store as a follower.
                 try handle.store.refresh()
                 return call.answer(replication, ReplicationHandle.type)
+            },
+            LuaMethod("cluster") { handle, call in
+                let path = try path(handle, call)
+                let table = try call.options(2)
+                let given = TransferOptions(table)
+                let (servers, stream) = try connection(given)
+                var options = ClusterMember.Options()
+                options.replicas = try given.count("replicas")
+                options.snapshotInterval =
+                    try given.count("snapshot_every") ?? options.snapshotInterval
+                options.name = try given.text("name")
+                if let lease = table?["lease"], !lease.isNil {
+                    guard let seconds = lease.number, seconds >= 0.5, seconds <= 3600 else {
+                        throw StoreError(
+                            .invalidArgument,
+                            "option 'lease' must be a number of seconds from 0.5 to 3600")
+                    }
+                    options.leaseDuration = .seconds(seconds)
+                }
+                let task = try wrapping {
+                    try ReplicationTask.cluster(
+                        path, servers, stream: stream, options: options,
+                        waiting: waitForStart(handle, call.state))
+                }
+                let replication = ReplicationHandle(
+                    task, handle, isAcknowledged: given.flag("acknowledged"), servers: servers)
+                return call.answer(replication, ReplicationHandle.type)
+            },
+            LuaMethod("remote_write") { handle, call in
+                try handle.store.check()
+                try NatsArguments.checkAccess(call.state)
+                guard let write = try handle.module.remoteWriter else {
+                    throw StoreError(.invalidArgument, "this program cannot send requests")
+                }
+                return call.answer(
+                    try write(handle, call.text(2), call[3], call.options(4)?["timeout"] ?? .nil))
+            },
+            LuaMethod("on_role") { handle, call in
+                try handle.store.check()
+                handle.setRoleHandler(call.isNil(2) ? nil : try call.function(2))
+                return .none
             },
         ]
     }

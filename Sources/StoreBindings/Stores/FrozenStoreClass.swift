@@ -29,6 +29,7 @@ extension FrozenSpace {
             LuaProperty("is_frozen") { $1.set(true) },
             LuaProperty("is_read_only") { $1.set(true) },
             LuaProperty("is_follower") { $1.set($0.handle.store.isFollower) },
+            LuaProperty("is_writer") { $1.set(false) },
             LuaProperty("is_closed") { space, result in
                 result.set(space.view.isClosed)
             },

@@ -29,6 +29,9 @@ extension StoreHandle {
             LuaProperty("is_follower") { handle, result in
                 result.set(!handle.store.isClosed && handle.store.isFollower)
             },
+            LuaProperty("is_writer") { handle, result in
+                result.set(!handle.store.isClosed && handle.store.isWriter)
+            },
             LuaProperty("is_closed") { handle, result in
                 result.set(handle.store.isClosed)
             },

@@ -32,6 +32,8 @@ package final class StoreHandle {
     private var recordings: [ChangeRecording] = []
     /// The active publisher or follower of the store; empty for most stores.
     private(set) var replications: [ReplicationHandle] = []
+    /// The function that receives changes of the role in a cluster, and its hold on the script.
+    private(set) var roleHandler: (function: LuaFunction, hold: (any BindingHold)?)?
     /// The unmanaged objects that are currently being stored.
     private(set) var additions: UnmanagedGraph?
     /// The update mode for nested objects in the values of a new object.
@@ -153,6 +155,7 @@ package final class StoreHandle {
         store.close()
         for replication in replications { replication.task.finish(upTo: version) }
         replications = []
+        setRoleHandler(nil)
         for recording in recordings { recording.stop() }
         recordings = []
         owner?.didClose(self)
@@ -162,6 +165,32 @@ package final class StoreHandle {
     func add(_ recording: ChangeRecording) { recordings.append(recording) }
 
     func remove(_ recording: ChangeRecording) { recordings.removeAll { $0 === recording } }
+
+    /// Sets the function that receives changes of the role; the script runs until the function is removed.
+    func setRoleHandler(_ function: LuaFunction?) {
+        roleHandler?.hold?.release()
+        roleHandler = function.map { ($0, owner?.host?.hold()) }
+    }
+
+    /// Runs `body` in a write transaction; returns its result and the identity of the commit.
+    package func written<Result>(_ body: () throws -> Result) throws -> (Result, commit: String) {
+        let result = try store.write { try body() }
+        return (result, try store.view.commitIdentity(of: store.version))
+    }
+
+    /// The membership of the store in a cluster.
+    ///
+    /// Throws `invalid_argument` if the store is not a member.
+    package var membership: ReplicationHandle {
+        get throws {
+            guard let found = replications.first(where: { $0.task.isMember }) else {
+                throw StoreError(
+                    .invalidArgument,
+                    "\(store.title) is not a member of a cluster; call store:cluster first")
+            }
+            return found
+        }
+    }
 
     func add(_ replication: ReplicationHandle) { replications.append(replication) }
 

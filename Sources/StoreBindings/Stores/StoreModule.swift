@@ -133,6 +133,13 @@ package final class StoreModule {
             (_ store: StoreHandle, _ version: UInt64?, _ name: String?, _ folder: String) throws ->
                 LuaValue
         )?
+    /// Runs a function at the writer of a store's cluster; see `store:remote_write`.
+    package var remoteWriter:
+        (
+            (_ store: StoreHandle, _ name: String, _ arguments: LuaValue, _ timeout: LuaValue)
+                throws
+                -> LuaValue
+        )?
     /// Returns the source of a chunk by its name in messages; nil if it is not known.
     package var chunkSource: ((_ chunk: String) -> String?)?
     /// Whether observers whose tokens are reachable when a main chunk returns stay active.
@@ -162,6 +169,11 @@ package final class StoreModule {
         keptTokens = state.makeTable()
         ModuleFunctions(self).install()
         state.loadedModules?["moonpool"] = .table(table)
+    }
+
+    /// Returns the store that a value of Lua represents; nil for other values.
+    package func store(_ value: LuaValue) -> StoreHandle? {
+        value.userdata?.object(as: StoreHandle.type)
     }
 
     /// The open stores, in the order of opening.

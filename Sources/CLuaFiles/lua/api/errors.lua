@@ -35,6 +35,7 @@
 ---| "wrong_thread" # A store was used on a thread that did not open it.
 ---| "frozen" # A frozen store, object or collection cannot be changed or observed.
 ---| "read_only" # The store was opened read-only.
+---| "not_writer" # Another member of the cluster is the writer, or this one cannot renew its lease; use store:remote_write, or try again.
 ---| "invalid_query" # A predicate, a sort order or a key path is not valid.
 ---| "invalid_schema" # A schema is not valid.
 ---| "migration_needed" # The schema of the file differs; raise schema_version or pass a migration function.

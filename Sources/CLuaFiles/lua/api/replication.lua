@@ -34,10 +34,10 @@ function Recording:stop() end
 ---@field snapshot? boolean
 ---@field old_values? boolean Also records the values before a change. Default: true.
 
----A running publisher or follower, created by store:publish or store:follow.
+---A running publisher, follower or member of a cluster, created by store:publish, store:follow or store:cluster.
 ---@class moonpool.Replication
 ---@help replication
----@field role string The task: publisher or follower.
+---@field role string The task: publisher or follower; for a member of a cluster, writer or follower.
 ---@field stream string The stream that is published or followed.
 ---@field is_running boolean Whether publishing or following continues; also true if no server can currently be reached.
 ---@field is_connected boolean Whether a server is connected.
@@ -108,6 +108,32 @@ function Replication:wait(seconds) end
 ---@help follow options
 ---@shares PublishOptions: url, stream, credentials, token, user, password, tls_ca, tls_cert, tls_key
 
+---The options of store:cluster.
+---
+---```lua
+---local options = { url = "nats://a,b,c", stream = "zoo", name = "north", acknowledged = true }
+---print((pcall(store.cluster, store, options)))  --> false
+---```
+---@class moonpool.ClusterOptions
+---@help cluster options
+---@shares PublishOptions: url, stream, credentials, token, user, password, tls_ca, tls_cert, tls_key, snapshot_every
+---@field replicas? integer The number of servers that store the stream, if it is created. Default: 3 of 3 or more servers.
+---@field lease? number The seconds without a renewal after which another member takes the lease. Default: 3.
+---@field name? string The name of this member. Default: the names of the machine and the process.
+---Makes each write of the script wait until most servers of the stream have stored it. If another member becomes the
+---writer first, the write raises not_writer, and may be lost.
+---@field acknowledged? boolean
+
+---The options of store:remote_write.
+---
+---```lua
+---local ok, err = pcall(store.remote_write, store, "feed", nil, { timeout = -1 })
+---print(err.code)  --> invalid_argument
+---```
+---@class moonpool.RemoteWriteOptions
+---@help remote write options
+---@field timeout? number The time limit in seconds. Default: 5.
+
 ---A running service, created by moonpool.serve. It runs until it is stopped, even if the script releases the value.
 ---@class moonpool.Service
 ---@help service
@@ -145,6 +171,10 @@ function Service:stop() end
 ---@field subject string
 ---The function that is called for each request and returns the reply: any value that JSON can represent.
 ---@field handler fun(request: moonpool.ServiceRequest): any
+---A member of a cluster, instead of url and subject: the handler runs in a write transaction of the store, while it is the
+---writer.
+---@field store? moonpool.Store
+---@field name? string With store, the name that store:remote_write uses.
 
 ---The argument of a service's handler.
 ---

@@ -22,6 +22,7 @@
 ---@writable
 ---@field autorefresh boolean
 ---@field is_follower boolean Whether the store follows a stream, so that only its follower can write.
+---@field is_writer boolean Whether the store can be written: it does not follow a stream, and has the lease of its cluster.
 local Store = {}
 
 ---Returns all objects of a class. Lazy and live.
@@ -124,7 +125,7 @@ function Store:close() end
 
 ---Runs a function in a write transaction. Commits when the function returns; rolls back on an error.
 ---
----Errors: already_in_write, timed_out, read_only, frozen, disk_full, too_many_versions, closed
+---Errors: already_in_write, timed_out, read_only, not_writer, frozen, disk_full, too_many_versions, closed
 ---
 ---```lua
 ---local cleo = store:write(function()
@@ -169,7 +170,7 @@ function Store:begin_write(options) end
 
 ---Commits the open write transaction.
 ---
----Errors: not_in_write, disk_full, too_many_versions, closed
+---Errors: not_in_write, not_writer, disk_full, too_many_versions, closed
 ---
 ---```lua
 ---store:begin_write()
@@ -442,6 +443,49 @@ function Store:publish(options) end
 ---@param options moonpool.FollowOptions
 ---@return moonpool.Replication
 function Store:follow(options) end
+
+---Makes the store a member of a cluster, on a separate thread, until the store is closed. One member holds a lease, is the
+---writer and publishes; the others follow it, and their writes raise not_writer. If the writer does not renew the lease,
+---another member becomes the writer.
+---
+---Errors: invalid_argument, already_in_write, read_only, closed
+---
+---```lua
+---local ok, err = pcall(store.cluster, store, { url = "nats://a,b,c", stream = "zoo" })
+---print(err.code)  --> invalid_argument
+---```
+---@param options moonpool.ClusterOptions
+---@return moonpool.Replication
+function Store:cluster(options) end
+
+---Sets the function that is called when the store becomes the writer of its cluster, or can no longer be written. It
+---replaces the previous function; nil removes it. The script runs until the function is removed.
+---
+---Errors: closed
+---
+---```lua
+---store:on_role(function(role) print(role) end)
+---print(store.is_writer)  --> true
+---store:on_role(nil)
+---```
+---@param body? fun(role: "writer"|"follower")
+function Store:on_role(body) end
+
+---Runs a function at the writer of the store's cluster, and returns its result when its commit is here and stored in the
+---stream. Each member registers the function with moonpool.serve and the options store and name. A call without a writer
+---waits for the next one. Observers, timers and services of this script run in the meantime.
+---
+---Errors: invalid_argument, timed_out, unavailable, not_writer, limit_exceeded, closed
+---
+---```lua
+---local ok, err = pcall(store.remote_write, store, "add", { id = 9, name = "Cleo" }, { timeout = 2 })
+---print(err.code)  --> invalid_argument
+---```
+---@param name string
+---@param arguments? any
+---@param options? moonpool.RemoteWriteOptions
+---@return any
+function Store:remote_write(name, arguments, options) end
 
 ---Registers a function that is called after every commit that the store receives. If the commit changes the schema, the
 ---function is first called with the type schema and a description of the change.
