@@ -71,7 +71,25 @@ package final class ClusterMember {
         let file = StatusFile(
             path, .follower, stream: stream, servers: NatsConnection.display(servers.servers))
         progress = ReplicationProgress(status, file, report: report)
-        try open().close()
+        try join()
+    }
+
+    /// Creates the store if it does not exist, and restricts its writes.
+    private func join() throws {
+        let store = try open()
+        defer { store.close() }
+        let record = try ReplicationRecord.read(store)
+        guard
+            store.writeAccess != ReplicationRecord.access(record?.role ?? .publisher, true)
+        else { return }
+        try store.write {
+            guard let record else {
+                return try store.setReplicationRecord([], .leaseHolder, changesRole: true)
+            }
+            try record.write(to: store, changesRole: true, isClustered: true)
+            // The commit contains nothing that the stream does not have.
+            try store.setCommitIdentity(record.commit)
+        }
     }
 
     /// The names of the machine and the process.
@@ -227,7 +245,6 @@ package final class ClusterMember {
     private func stepDown(
         _ store: Store, _ stream: JetStream, _ end: UInt64, _ record: ReplicationRecord
     ) throws {
-        status.update { $0.roleStart = .max }
         let common = try lastCommon(store, stream, end)
         var next = record
         next.role = .follower
@@ -235,7 +252,11 @@ package final class ClusterMember {
         next.sequence = common?.sequence ?? 0
         next.version = common?.version ?? 0
         next.commit = common?.completeCommit ?? ""
+        let last = store.version
         func write() throws {
+            guard store.version == last else {
+                throw ReplicationError.temporary("another process has written to the store")
+            }
             try next.write(to: store, changesRole: true, isClustered: true)
             try store.setCommitIdentity(next.commit)
         }
@@ -261,6 +282,10 @@ package final class ClusterMember {
             next.commit = ""
             try store.write(write)
             report("kept the store with the commits that the stream does not have as \(file)")
+        }
+        status.update {
+            if last > version ?? 0 { $0.lost.append((version ?? 0) + 1...last) }
+            $0.roleStart = .max
         }
     }
 

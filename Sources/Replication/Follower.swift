@@ -335,10 +335,13 @@ package final class Follower {
             needsSnapshot = false
             snapshotAttempts = 0
         }
+        let lease = message.headers(MessageHeader.lease).flatMap { UInt64($0) }
         status.update {
             $0.sequence = position.sequence
             $0.version = version
             $0.commits += 1
+            $0.streamLease = lease ?? 0
+            if since.map({ $0 + 1 < version }) ?? true { $0.combinations += 1 }
         }
         if since == nil { progress.report("loaded the snapshot of version \(version)") }
     }

@@ -454,7 +454,8 @@ enum MessageHeader {
     static let serviceErrorCode = "Nats-Service-Error-Code"
 
     static let all = [
-        status, stalled, store, publisher, version, since, commit, sinceCommit, part, last, first,
+        status, stalled, store, publisher, lease, version, since, commit, sinceCommit, part, last,
+        first,
         serviceError, serviceErrorCode,
     ]
 }

@@ -240,6 +240,7 @@ package final class Publisher {
         status.update {
             $0.version = storedVersion
             $0.roleStart = storedVersion
+            $0.streamLease = options.lease ?? 0
         }
         held = try store.frozenView()
         progress.report("became the publisher of the stream '\(streamName)' at message \(sent)")

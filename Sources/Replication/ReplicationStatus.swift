@@ -32,14 +32,25 @@ package final class ReplicationStatus: @unchecked Sendable {
         package var lastError: Failure?
         /// Whether the store currently publishes.
         package var isPublisher = false
-        /// The last version of the store before its current role as the publisher.
+        /// The last version of the store before its current role as the publisher; the maximum for a follower.
         package var roleStart: UInt64 = 0
+        /// The number of the lease of the last message that the store has published or applied.
+        package var streamLease: UInt64 = 0
+        /// The number of messages that combine commits, such as snapshots: the store does not have the identity of each.
+        package var combinations = 0
         /// The lease of the cluster's writer; nil outside of a cluster.
         package var lease: Lease?
 
-        /// Whether a version does not belong to the store's current role as the publisher.
-        package func isLost(_ version: UInt64) -> Bool {
-            lease != nil && version <= roleStart && roleStart > 0
+        /// The versions of commits that the store has lost, because another member became the writer before they were
+        /// published.
+        package var lost: [ClosedRange<UInt64>] = []
+
+        /// Whether the commit of a version was lost.
+        package func isLost(_ version: UInt64) -> Bool { lost.contains { $0.contains(version) } }
+
+        /// Whether the stream contains the commit of a version of the store.
+        package func isStored(_ version: UInt64) -> Bool {
+            !isLost(version) && (version <= roleStart || version <= self.version)
         }
 
         /// Whether the store is the writer of its cluster.

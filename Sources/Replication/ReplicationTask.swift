@@ -153,14 +153,10 @@ package final class ReplicationTask: Sendable {
     package var isRunning: Bool { !status.snapshot.hasEnded }
 
     /// Waits until the stream holds a version of the publishing store, up to a time limit; returns whether it does.
-    ///
-    /// Returns false at once for a version from before the store became the writer of its cluster.
     package func wait(forVersion version: UInt64, atMost time: Duration) -> Bool {
-        func isStored(_ known: ReplicationStatus.Snapshot) -> Bool {
-            known.version >= version && !known.isLost(version)
-        }
-        return status.wait(atMost: time) { isStored($0) || $0.isLost(version) || $0.hasEnded }
-            && isStored(status.snapshot)
+        status.wait(atMost: time) {
+            $0.isStored(version) || $0.isLost(version) || $0.hasEnded
+        } && status.snapshot.isStored(version)
     }
 
     /// Waits until a follower has applied all messages of the stream, up to a time limit; returns whether it has.
@@ -175,7 +171,7 @@ package final class ReplicationTask: Sendable {
     package func finish(upTo version: UInt64) {
         if role == .publisher {
             status.wait(atMost: .seconds(5)) {
-                $0.version >= version || $0.hasEnded || !$0.isConnected && $0.lastError != nil
+                $0.isStored(version) || $0.hasEnded || !$0.isConnected && $0.lastError != nil
             }
         }
         stop()

@@ -1,3 +1,4 @@
+import Glibc
 import TestServers
 import Testing
 
@@ -31,6 +32,36 @@ struct ClusterCommandTests {
             let member = try member(name)
             member.send(9)
             #expect(try member.finish().exitCode == 137)
+        }
+
+        /// Starts a script that is a member; it prints its role, and the number of dogs that each remote write returns.
+        func startScript(_ name: String, _ first: Int) throws -> Subprocess {
+            let script = try folder.write(
+                """
+                local moonpool = require "moonpool"
+                local name, id = arg[3], math.tointeger(arg[4])
+                local store = moonpool.open { path = arg[1], schema = { Dog = { id = "int primary" } } }
+                local member = store:cluster { url = arg[2], stream = "zoo", name = name, acknowledged = true }
+                store:on_role(function(role)
+                  assert(store.is_writer == (role == "writer") and member.role == role)
+                  print(role)
+                end)
+                moonpool.serve { store = store, name = "add", handler = function(request)
+                  store:create("Dog", { id = request.body.id })
+                  return { by = name, version = store.version }
+                end }
+                local function add(id) return store:remote_write("add", { id = id }, { timeout = 30 }).by end
+                moonpool.every(0.01, function()
+                  id = id + 1
+                  local by = add(id)
+                  assert(store:object("Dog", id))
+                  print("added", by)
+                end)
+                """, to: name + ".lua")
+            let process = try Subprocess(
+                Tool.path, [script, path(name), server.address, name, "\(first)"])
+            members[name] = process
+            return process
         }
 
         /// Adds a dog, and returns the code of the error; nil after success.
@@ -94,5 +125,38 @@ struct ClusterCommandTests {
         let lost = try contents(of: cluster.path("a") + "-lost-1.jsonl")
         #expect(lost.contains("\"change\":\"inserted\",\"class\":\"Dog\",\"key\":4,"), "\(lost)")
         #expect(!lost.contains("\"key\":2,"))
+    }
+
+    @Test func `scripts write remotely while the writer is stopped and continues`() throws {
+        let cluster = try Cluster()
+        let first = try cluster.startScript("a", 1_000_000)
+        try first.wait { first.output.contains("added\ta") }
+        let second = try cluster.startScript("b", 2_000_000)
+        try second.wait { second.output.contains("added\ta") }
+        first.send(SIGSTOP)
+        try second.wait { second.output.contains("writer\n") }
+        try second.wait { second.output.contains("added\tb") }
+        first.send(SIGCONT)
+        try first.wait { first.output.contains("follower\n") }
+        try first.wait { first.output.contains("added\tb") }
+        // A script that ends releases the lease.
+        second.send(SIGTERM)
+        _ = try second.finish()
+        try first.wait { first.output.rest(after: "follower\n").contains("writer\n") }
+        first.send(SIGTERM)
+        _ = try first.finish()
+        #expect(first.error == "" && second.error == "", "\(first.error) \(second.error)")
+        // The last commits of the first script were not followed.
+        let lines = { try cluster.export($0).split(separator: "\n") }
+        let (all, followed) = (try lines("a"), try lines("b"))
+        #expect(Set(followed).isSubset(of: all))
+        #expect(Set(all).count == all.count)
+    }
+}
+
+extension String {
+    /// The text after the first occurrence of another text; empty without one.
+    fileprivate func rest(after text: String) -> Substring {
+        firstRange(of: text).map { self[$0.upperBound...] } ?? ""
     }
 }

@@ -68,71 +68,78 @@ extension ScriptContext {
                 .invalidArgument,
                 "option 'name' is missing; pass the name that store:remote_write uses")
         }
-        let (servers, subject) = try writing(name, store)
-        return (servers, subject, options)
+        return (try store.membership.servers, name, options)
     }
 
-    private func writing(
-        _ name: String, _ store: StoreHandle
-    ) throws -> (servers: NatsOptions, subject: String) {
-        let membership = try store.membership
-        return (membership.servers, "moonpool.\(membership.task.stream).write.\(name)")
-    }
-
-    /// Runs a function at the writer of a store's cluster, and waits until its commit is in the store here.
+    /// Runs a function at the writer of a store's cluster, and waits until its commit is in the store here and in the
+    /// stream.
     ///
-    /// A request that no writer has received, or that a member without the lease has refused, is sent again.
+    /// The request is addressed to the holder of one lease, and contains the identity of its commit. It is sent again,
+    /// with another identity, if it has not been handled: no service has received it, a member has refused it, or the
+    /// store here has the first commit of a later lease, but not the one of the request.
     private func remoteWrite(
         _ store: StoreHandle, _ name: String, _ arguments: LuaValue, _ limit: Duration
     ) throws -> LuaValue {
+        try checkMayWait()
         let deadline = ContinuousClock.now + limit
-        let (servers, subject) = try writing(name, store)
+        let membership = try store.membership
+        let status = membership.task.status
         let body = arguments.isNil ? [] : try storeModule.json(of: arguments)
-        let reply: [UInt8]
+        let link = link
         while true {
-            do {
-                reply = try self.reply(
-                    to: body, subject, servers, max(deadline - .now, .milliseconds(1)))
-                break
-            } catch let error as RequestError
-                where (error.isUnhandled || error.code == StoreError.Code.notWriter.rawValue)
-                && ContinuousClock.now < deadline
-            {
+            let commit = Store.newCommitIdentity()
+            let (lease, combinations) =
+                (status.snapshot.lease?.number ?? 0, status.snapshot.combinations)
+            let outcome = LoopBound<Result<[UInt8], RequestError>?>(nil, on: loop)
+            try wrapping {
+                try services.client(membership.servers).send(
+                    membership.subject(name, lease: lease),
+                    body: Array((commit + "\n").utf8) + body,
+                    within: max(deadline - .now, .milliseconds(1))
+                ) { result in link.postToScript { _ in outcome.value = result } }
+            }
+            var (version, isOver): (UInt64?, Bool) = (nil, false)
+            var seen: UInt64 = 0
+            try wait(for: max(deadline - .now, .zero), recheck: .milliseconds(5)) {
+                if case .failure? = outcome.value { return true }
+                // Read first: a store that has a commit of a later lease has all commits of the earlier ones.
+                isOver = status.snapshot.streamLease > lease
+                try store.store.refresh()
+                if version == nil, store.store.version != seen {
+                    seen = store.store.version
+                    version = try store.store.version(ofCommit: commit)
+                }
+                guard let version else { return isOver }
+                let known = status.snapshot
+                return known.isLost(version)
+                    || known.isStored(version) && (outcome.value != nil || isOver)
+            }
+            if case .failure(let error)? = outcome.value {
+                let isRefused =
+                    error.isUnhandled || error.code == StoreError.Code.notWriter.rawValue
+                guard isRefused, deadline > .now else { throw error }
                 try wait(for: .milliseconds(50))
+            } else if let version, status.snapshot.isStored(version) {
+                guard let reply = try outcome.value?.get() else {
+                    throw RequestError(
+                        "unavailable",
+                        "the commit of '\(name)' is in the store, but the writer has ended before it sent the result"
+                    )
+                }
+                return try storeModule.value(ofJSON: reply)
+            } else if deadline <= .now {
+                throw RequestError(
+                    "timed_out",
+                    "the commit of '\(name)' has not arrived in \(store.store.title) in time; it may still arrive later"
+                )
             }
-        }
-        let end = reply.firstIndex(of: UInt8(ascii: "\n")) ?? reply.endIndex
-        let words = String(decoding: reply[..<end], as: UTF8.self).split(separator: " ")
-        guard words.count == 2 else {
-            throw RequestError("invalid_argument", "'\(subject)' is not a service of a cluster")
-        }
-        try awaitCommit(
-            String(words[0]), isOwn: words[1] == (try store.membership.identifier), store, deadline)
-        return try storeModule.value(ofJSON: Array(reply[end...].dropFirst()))
-    }
-
-    /// Waits until a store has a commit that is also in the stream.
-    private func awaitCommit(
-        _ commit: String, isOwn: Bool, _ store: StoreHandle, _ deadline: ContinuousClock.Instant
-    ) throws {
-        var (seen, version): (UInt64?, UInt64?)
-        let task = try store.membership.task
-        try wait(for: deadline - .now, recheck: .milliseconds(5)) {
-            try store.store.refresh()
-            if version == nil, store.store.version != seen {
-                version = try store.store.version(ofCommit: commit)
-                seen = store.store.version
+            guard version != nil || status.snapshot.combinations == combinations else {
+                throw RequestError(
+                    "unavailable",
+                    "the store has received several commits as one, which may contain the one of '\(name)'"
+                )
             }
-            guard isOwn, let version, !task.status.snapshot.isLost(version) else {
-                return version != nil
-            }
-            return task.wait(forVersion: version, atMost: .zero)
-        }
-        guard let version, !isOwn || task.wait(forVersion: version, atMost: .zero) else {
-            throw RequestError(
-                "timed_out",
-                "the function has run, but its commit has not arrived in \(store.store.title) in time; it may be lost if the "
-                    + "writer is replaced")
+            // The writer has been replaced, and the commit is lost.
         }
     }
 

@@ -15,7 +15,7 @@ final class Service {
     private(set) var requests = 0
     private weak var context: ScriptContext?
     private var server: RequestServer?
-    private var listen: (() throws -> RequestServer)?
+    private var listen: ((_ subject: String) throws -> RequestServer)?
     /// The store whose writer answers the requests, and its membership in the cluster; nil for other services.
     private var writing: (store: StoreHandle, membership: ReplicationHandle)?
     private let number: Int
@@ -38,7 +38,7 @@ final class Service {
         self.handler = handler
         let link = context.link
         let title = "the service '\(subject)'"
-        let listen = {
+        let listen = { (subject: String) throws in
             try RequestServer(servers, subject: subject) { text in
                 link.postToScript { context in
                     context.configuration.report(
@@ -55,16 +55,20 @@ final class Service {
             writing = (store, membership)
             membership.addListener(number) { [weak self] in self?.setListening($0) }
         } else {
-            server = try listen()
+            server = try listen(subject)
         }
         hold = context.loop.hold()
     }
 
     /// Begins or ends listening, after a change of the store's role.
     private func setListening(_ isListening: Bool) {
-        if !isListening { server?.stop(waits: false) }
+        server?.stop(waits: false)
         do {
-            server = isListening ? try listen?() : nil
+            server = nil
+            guard isListening, let writing else { return }
+            server = try listen?(
+                writing.membership.subject(
+                    subject, lease: writing.membership.task.status.snapshot.lease?.number ?? 0))
         } catch {
             context?.failed(error, in: "the service '\(subject)'", token: .nil)
         }
@@ -114,14 +118,17 @@ final class Service {
         do {
             let table = context.state.makeTable(fields: 2)
             table["subject"] = .text(request.subject)
-            table["body"] = try context.storeModule.value(ofJSON: request.body)
+            // The request to a writer begins with the identity that its commit shall have.
+            let identity = writing == nil ? [] : request.body.prefix { $0 != UInt8(ascii: "\n") }
+            let body =
+                writing == nil ? request.body : Array(request.body[identity.count...].dropFirst())
+            table["body"] = try context.storeModule.value(ofJSON: body)
             let run = { () throws in
                 let reply = try context.results(of: handler, [.table(table)], in: source).first
                 return try context.storeModule.json(of: reply ?? .nil)
             }
-            guard let (store, membership) = writing else { return request.answer(try run()) }
-            let (reply, commit) = try store.written(run)
-            request.answer(Array("\(commit) \(membership.identifier)\n".utf8) + reply)
+            guard let store = writing?.store else { return request.answer(try run()) }
+            request.answer(try store.write(as: String(decoding: identity, as: UTF8.self), run))
         } catch {
             let failure = RequestError(describing: error)
             request.refuse(failure)

@@ -8,9 +8,8 @@ import Transfer
 /// The publisher or follower continues if the script releases the handle, because the store retains the handle.
 package final class ReplicationHandle {
     package let task: ReplicationTask
-    /// The servers, and an identifier of this member of a cluster.
+    /// The servers of a cluster.
     package let servers: NatsOptions
-    package let identifier = UUIDValue.random().description
     /// Whether each write waits until the stream has acknowledged it.
     private let isAcknowledged: Bool
     private weak var store: StoreHandle?
@@ -40,6 +39,11 @@ package final class ReplicationHandle {
     package func addListener(_ number: Int, _ listener: @escaping (_ isWriter: Bool) -> Void) {
         roleListeners[number] = listener
         listener(isWriter)
+    }
+
+    /// Returns the subject of the requests to the holder of a lease.
+    package func subject(_ name: String, lease: UInt64) -> String {
+        "moonpool.\(task.stream).write.\(lease).\(name)"
     }
 
     package func removeListener(_ number: Int) { roleListeners[number] = nil }

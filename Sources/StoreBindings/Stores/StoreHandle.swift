@@ -172,10 +172,13 @@ package final class StoreHandle {
         roleHandler = function.map { ($0, owner?.host?.hold()) }
     }
 
-    /// Runs `body` in a write transaction; returns its result and the identity of the commit.
-    package func written<Result>(_ body: () throws -> Result) throws -> (Result, commit: String) {
-        let result = try store.write { try body() }
-        return (result, try store.view.commitIdentity(of: store.version))
+    /// Runs `body` in a write transaction, whose commit gets an identity.
+    package func write<Result>(as commit: String, _ body: () throws -> Result) throws -> Result {
+        try store.write {
+            let result = try body()
+            try store.setCommitIdentity(commit)
+            return result
+        }
     }
 
     /// The membership of the store in a cluster.
