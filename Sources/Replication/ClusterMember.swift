@@ -75,11 +75,13 @@ package final class ClusterMember {
     }
 
     /// Creates the store if it does not exist, and restricts its writes.
+    ///
+    /// Every process can define the first classes of a store that no stream has filled yet.
     private func join() throws {
         let store = try open()
         defer { store.close() }
         let record = try ReplicationRecord.read(store)
-        guard
+        guard record != nil || !store.schema.classes.isEmpty,
             store.writeAccess != ReplicationRecord.access(record?.role ?? .publisher, true)
         else { return }
         try store.write {

@@ -340,7 +340,9 @@ package final class Follower {
             $0.sequence = position.sequence
             $0.version = version
             $0.commits += 1
+            if $0.leaseVersions.count > 16 { $0.leaseVersions = [:] }
             $0.streamLease = lease ?? 0
+            $0.leaseVersions[$0.streamLease] = version
             if since.map({ $0 + 1 < version }) ?? true { $0.combinations += 1 }
         }
         if since == nil { progress.report("loaded the snapshot of version \(version)") }

@@ -273,7 +273,10 @@ package final class Publisher {
     // MARK: Publishing
 
     /// The maximum number of messages that the server has not confirmed.
-    private static let window: UInt64 = 512
+    ///
+    /// In a cluster, each message waits for the one before it. Otherwise a late message could follow the first message of
+    /// the next writer, which has the sequence number that the late one expects.
+    private var window: UInt64 { options.lease == nil ? 512 : 1 }
     /// The number of successive messages of which the server confirms only one.
     private static let answerInterval: UInt64 = 32
 
@@ -285,7 +288,7 @@ package final class Publisher {
         store.fileMayHaveChanged()
         try store.refresh()
         var hasWork = try takeAnswers(within: 0)
-        if sent - stored < Self.window {
+        if sent - stored < window {
             if position != store.version {
                 try publishStep(stream)
                 hasWork = true
@@ -443,7 +446,7 @@ package final class Publisher {
         }
 
         private mutating func send(_ part: [UInt8], _ subject: String, isLast: Bool) throws {
-            while publisher.sent - publisher.stored >= Publisher.window {
+            while publisher.sent - publisher.stored >= publisher.window {
                 guard
                     try publisher.takeAnswers(
                         within: publisher.options.silenceLimit.milliseconds)
@@ -479,7 +482,7 @@ package final class Publisher {
             // A confirmation of one message also confirms the messages before it, because the server refuses a message
             // that does not follow the last one.
             let isAnswered =
-                !isLast || !publisher.moreFollows
+                !isLast || !publisher.moreFollows || publisher.window == 1
                 || publisher.sent % Publisher.answerInterval == 0
             try stream.connection.publish(
                 subject, reply: isAnswered ? publisher.inbox : nil, headers: headers, part)

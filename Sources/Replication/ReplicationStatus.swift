@@ -36,6 +36,8 @@ package final class ReplicationStatus: @unchecked Sendable {
         package var roleStart: UInt64 = 0
         /// The number of the lease of the last message that the store has published or applied.
         package var streamLease: UInt64 = 0
+        /// The publisher's version after the last applied message of each of the latest leases.
+        package var leaseVersions: [UInt64: UInt64] = [:]
         /// The number of messages that combine commits, such as snapshots: the store does not have the identity of each.
         package var combinations = 0
         /// The lease of the cluster's writer; nil outside of a cluster.

@@ -1,8 +1,8 @@
--- Follows a stream and prints the number of animals in each commit of the publisher: moonpool observe.lua STORE SERVERS
+-- A member of a cluster that prints its role, and the number of animals in each commit: moonpool observe.lua STORE SERVERS
 local moonpool = require "moonpool"
-local store = moonpool.open { path = arg[1] }
-local following = store:follow { url = arg[2], stream = "zoo" }
-while not following:wait(1) do end
+local store = moonpool.open { path = arg[1], schema = { Animal = { id = "int primary", name = "string" } } }
+store:cluster { url = arg[2], stream = "zoo", name = "south" }
+store:on_role(function(role) print("this member is the " .. role) end)
 
 local animals = store:objects "Animal"
 local token = animals:observe(function(change)

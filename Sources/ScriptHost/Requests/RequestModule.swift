@@ -98,7 +98,8 @@ extension ScriptContext {
                     within: max(deadline - .now, .milliseconds(1))
                 ) { result in link.postToScript { _ in outcome.value = result } }
             }
-            var (version, isOver): (UInt64?, Bool) = (nil, false)
+            var version: UInt64?
+            var (isOver, hasArrived) = (false, false)
             var seen: UInt64 = 0
             try wait(for: max(deadline - .now, .zero), recheck: .milliseconds(5)) {
                 if case .failure? = outcome.value { return true }
@@ -109,8 +110,19 @@ extension ScriptContext {
                     seen = store.store.version
                     version = try store.store.version(ofCommit: commit)
                 }
-                guard let version else { return isOver }
                 let known = status.snapshot
+                guard let version else {
+                    // A combined message has the versions, but not the identities, of its commits.
+                    if case .success(let reply)? = outcome.value,
+                        let last = known.leaseVersions[lease],
+                        let version = Self.version(of: reply), version <= last
+                    {
+                        hasArrived = true
+                    }
+                    return hasArrived
+                        || isOver
+                            && (outcome.value != nil || known.combinations == combinations)
+                }
                 return known.isLost(version)
                     || known.isStored(version) && (outcome.value != nil || isOver)
             }
@@ -119,21 +131,26 @@ extension ScriptContext {
                     error.isUnhandled || error.code == StoreError.Code.notWriter.rawValue
                 guard isRefused, deadline > .now else { throw error }
                 try wait(for: .milliseconds(50))
-            } else if let version, status.snapshot.isStored(version) {
+            } else if hasArrived || version.map(status.snapshot.isStored) == true {
                 guard let reply = try outcome.value?.get() else {
                     throw RequestError(
                         "unavailable",
                         "the commit of '\(name)' is in the store, but the writer has ended before it sent the result"
                     )
                 }
-                return try storeModule.value(ofJSON: reply)
+                return try storeModule.value(
+                    ofJSON: Array(reply.drop { $0 != UInt8(ascii: "\n") }.dropFirst()))
             } else if deadline <= .now {
                 throw RequestError(
                     "timed_out",
                     "the commit of '\(name)' has not arrived in \(store.store.title) in time; it may still arrive later"
                 )
             }
-            guard version != nil || status.snapshot.combinations == combinations else {
+            guard
+                version != nil
+                    || status.snapshot.leaseVersions[lease] != nil && outcome.value != nil
+                    || status.snapshot.combinations == combinations
+            else {
                 throw RequestError(
                     "unavailable",
                     "the store has received several commits as one, which may contain the one of '\(name)'"
@@ -141,6 +158,11 @@ extension ScriptContext {
             }
             // The writer has been replaced, and the commit is lost.
         }
+    }
+
+    /// The version of the writer after the commit of a request, which is the first line of the reply.
+    private static func version(of reply: [UInt8]) -> UInt64? {
+        UInt64(String(decoding: reply.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self))
     }
 
     /// Waits for a reply, while observers, timers and services of the script run.

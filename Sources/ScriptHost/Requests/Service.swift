@@ -128,7 +128,9 @@ final class Service {
                 return try context.storeModule.json(of: reply ?? .nil)
             }
             guard let store = writing?.store else { return request.answer(try run()) }
-            request.answer(try store.write(as: String(decoding: identity, as: UTF8.self), run))
+            let (reply, version) = try store.write(
+                as: String(decoding: identity, as: UTF8.self), run)
+            request.answer(Array("\(version)\n".utf8) + reply)
         } catch {
             let failure = RequestError(describing: error)
             request.refuse(failure)

@@ -172,13 +172,16 @@ package final class StoreHandle {
         roleHandler = function.map { ($0, owner?.host?.hold()) }
     }
 
-    /// Runs `body` in a write transaction, whose commit gets an identity.
-    package func write<Result>(as commit: String, _ body: () throws -> Result) throws -> Result {
-        try store.write {
+    /// Runs `body` in a write transaction, whose commit gets an identity; returns the result, and the version afterward.
+    package func write<Result>(
+        as commit: String, _ body: () throws -> Result
+    ) throws -> (Result, version: UInt64) {
+        let result = try store.write {
             let result = try body()
             try store.setCommitIdentity(commit)
             return result
         }
+        return (result, store.version)
     }
 
     /// The membership of the store in a cluster.

@@ -1,0 +1,119 @@
+import Glibc
+import ObjectStore
+import TestServers
+import TestThreads
+import Testing
+import Transfer
+
+@testable import Replication
+
+/// The members of a cluster as threads of this process.
+@Suite(.enabled(if: NatsServer.isInstalled, NatsServer.missing))
+struct ClusterTests {
+    private let world = ReplicationWorld()
+
+    private func member(_ name: String, _ server: NatsServer) throws -> ReplicationTask {
+        var options = ClusterMember.Options()
+        options.name = name
+        return try ReplicationTask.cluster(
+            world.path(name), NatsOptions(server.address), stream: "zoo", options: options)
+    }
+
+    private func add(_ id: Int, _ name: String, isReplicating: Bool = false) throws {
+        let store = try world.open(name)
+        defer { store.close() }
+        store.isReplicating = isReplicating
+        try store.write { try store.create("Dog", .dictionary(["id": .int(Int64(id))])) }
+    }
+
+    private func make(_ name: String) throws {
+        try world.open(name, ReplicationWorld.schema(["Dog": ["id": "int primary"]])).close()
+    }
+
+    private func wait(
+        _ task: ReplicationTask, _ condition: (ReplicationStatus.Snapshot) -> Bool
+    ) throws {
+        let isReached = task.status.wait(atMost: .seconds(60), until: condition)
+        try #require(isReached, "\(task.status.snapshot)")
+    }
+
+    @Test func `a member refuses writes without the lease, until it is detached`() throws {
+        let server = try NatsServer()
+        try make("a")
+        let refused = { message { try add(1, "a") } }
+        let writer = try member("a", server)
+        try wait(writer) { $0.isWriter }
+        try add(1, "a")
+        writer.stop()
+        #expect(refused().contains("the lease of"))
+        // A new member follows, and takes the lease that was released.
+        let second = try member("b", server)
+        try wait(second) { $0.isWriter }
+        try add(2, "b")
+        second.stop()
+        #expect(message { try add(3, "b") }.contains("the lease of"))
+        #expect(message { try add(3, "a") }.contains("the lease of"))
+        try Follower.detach(world.path("a"))
+        try add(3, "a")
+    }
+
+    @Test func `commits after a change of the schema are kept as a copy of the store`() throws {
+        let server = try NatsServer()
+        try make("a")
+        let first = try member("a", server)
+        try wait(first) { $0.isWriter }
+        let second = try member("b", server)
+        try wait(second) { $0.version > 0 && $0.lag == 0 }
+        first.stop()
+        try wait(second) { $0.isWriter }
+        // Commits that the first member has not published.
+        let changed = try world.open("a")
+        changed.isReplicating = true
+        try changed.define(
+            ReplicationWorld.schema(["Dog": ["id": "int primary"], "Cat": ["name": "string"]]))
+        changed.close()
+        try add(7, "a", isReplicating: true)
+        try add(8, "b")
+        let returned = try member("a", server)
+        try wait(returned) { $0.commits > 0 && $0.lag == 0 && $0.isConnected && !$0.lost.isEmpty }
+        try #require(returned.waitForEnd(atMost: .seconds(60)))
+        #expect(try world.export("a") == world.export("b"))
+        #expect(try world.export("a").contains("\"id\":8"))
+        let lost = try Store(
+            StoreConfiguration(.file(world.path("a") + "-lost-1.moonpool")),
+            scheduler: ReplicationThread())
+        defer { lost.close() }
+        #expect(try lost.objects("Dog").count() == 1 && lost.schema.classes.count == 2)
+        for task in [second, returned] { task.stop() }
+    }
+
+    @Test func `the member that is furthest takes the lease, and then the next one`() throws {
+        let server = try NatsServer()
+        let positions: [(String, UInt64)] = [("x", 5), ("y", 9), ("z", 7)]
+        let members = positions.map { name, sequence in
+            let status = ReplicationStatus()
+            let lease = WriterLease(
+                NatsOptions(server.address), stream: "zoo", name: name, replicas: 1,
+                span: .seconds(3),
+                store: world.path(name), status: status)
+            lease.setPosition(WriterLease.Position(sequence: sequence))
+            return (status: status, lease: lease)
+        }
+        for member in members { try member.lease.start() }
+        func holder(_ index: Int) throws -> UInt64 {
+            let status = members[index].status
+            try #require(status.wait(atMost: .seconds(60)) { $0.lease?.isValid == true })
+            return try #require(status.snapshot.lease?.number)
+        }
+        let first = try holder(1)
+        #expect(members[0].status.snapshot.lease?.isValid == false)
+        #expect(members[2].status.snapshot.lease?.isValid == false)
+        members[1].lease.stop()
+        let second = try holder(2)
+        #expect(second > first)
+        members[2].lease.stop()
+        #expect(try holder(0) > second)
+        members[0].lease.stop()
+        #expect(access(Store.leaseFile(world.path("x")), F_OK) != 0)
+    }
+}
