@@ -85,6 +85,12 @@ package final class ListColumn {
         ListWriter(self, owner, count: count)
     }
 
+    /// Whether all elements of a list are in the row of its owner.
+    func isInRow(_ owner: Int64) throws(StorageError) -> Bool {
+        if case .chunks = try place(owner) { return false }
+        return true
+    }
+
     /// Returns where the elements of a list are stored.
     @inline(__always)
     func place(_ owner: Int64) throws(StorageError) -> InlineLists.Place {

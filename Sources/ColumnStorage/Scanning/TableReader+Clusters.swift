@@ -24,6 +24,47 @@ extension TableReader {
         return try (Leaf(leaf(column.rawValue + 1, cluster)), kind)
     }
 
+    /// Returns those rows of `among` whose values of a column can differ from those in another version of the table.
+    ///
+    /// Versions share the leaves that no commit between them has changed. Long values and long collections are not in
+    /// leaves, so their rows are always returned. `among` must contain only rows that exist in both versions.
+    package func rows(
+        thatMayDifferFrom old: TableReader, in column: ColumnID, _ cluster: Int, among: ClusterBits
+    ) throws(StorageError) -> ClusterBits {
+        guard try sharesLeaf(with: old, column, cluster),
+            let (leaf, kind) = try self.column(column, cluster)
+        else { return among }
+        switch kind {
+        case .bool, .int, .float, .double, .link: return .zero
+        case .string, .data, .bytes12, .bytes16:
+            return leaf.encoding == LeafEncoding.pointers ? among : leaf.longs & among
+        case .list:
+            let filled = among & ~IntKernels.rows(of: leaf, from: 0, through: 0)
+            let contents = definition.columns[column.rawValue].contentsColumns
+            guard !filled.isEmpty, !contents.isEmpty, let list = lists[column.rawValue] else {
+                return filled
+            }
+            for column in contents {
+                guard try sharesLeaf(with: old, column.id, cluster) else { return filled }
+            }
+            let base = Int64(cluster * Cluster.rows)
+            return try filled.keeping { row throws(StorageError) in
+                let owner = base + Int64(row)
+                let isShort = try list.isInRow(owner) ? list.keys?.isInRow(owner) ?? true : false
+                return isShort ? 0 : 1
+            }
+        }
+    }
+
+    private func sharesLeaf(
+        with old: TableReader, _ column: ColumnID, _ cluster: Int
+    ) throws(StorageError) -> Bool {
+        guard let own = try self.column(column, cluster),
+            let other = try old.column(column, cluster)
+        else { return false }
+        return own.kind == other.kind && own.leaf.address == other.leaf.address
+    }
+
     /// Returns those rows of `among` whose values pass the test.
     ///
     /// `among` must contain only existing rows.

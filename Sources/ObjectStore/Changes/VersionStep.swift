@@ -115,7 +115,8 @@ final class VersionStep {
 /// Finds the changes between two versions by comparing them.
 ///
 /// The comparison is used if the history does not reach back to the old version. The result equals that of the history,
-/// except that a value that was set to an equal value does not count as changed. Reads every value of every object.
+/// except that a value that was set to an equal value does not count as changed. Reads the values in clusters of rows that
+/// the versions do not share.
 enum VersionComparison {
     static func changes(from old: StoreView, to new: StoreView) throws -> ChangeSet {
         var result = ChangeSet(schemaChanged: !new.schema.isSame(as: old.schema))
@@ -141,24 +142,47 @@ enum VersionComparison {
     private static func compare(
         _ old: StoreView, _ oldClass: ClassSchema, with new: StoreView, _ newClass: ClassSchema
     ) throws -> TableChanges {
-        let before = try keys(old, oldClass)
-        let after = try keys(new, newClass)
-        var changes = TableChanges(
-            inserted: after.subtracting(before), deleted: before.subtracting(after))
-        let both = before.intersection(after)
-        for property in newClass.properties where !property.isBacklinks {
-            let oldProperty = oldClass.property(in: property.column)
-            // The value in rows that were not set since the property was added.
-            let unset: Value? =
-                property.isSingle ? property.isOptional ? .null : property.type.zero : .list([])
-            var modified = KeySet()
-            for key in both {
-                let first =
-                    try oldProperty.map { try old.value($0, of: key, in: oldClass) } ?? unset
-                let second = try new.value(property, of: key, in: newClass)
-                if first != second { modified.insert(key) }
+        let (before, after) = try (old.table(oldClass), new.table(newClass))
+        let properties = newClass.properties.filter { !$0.isBacklinks }
+        var (inserted, deleted): ([ObjectKey], [ObjectKey]) = ([], [])
+        var modified = properties.map { _ in [ObjectKey]() }
+        for cluster in 0..<max(before.clusterCount, after.clusterCount) {
+            let base = Int64(cluster * Cluster.rows)
+            func key(_ row: Int) -> ObjectKey { ObjectKey(base + Int64(row)) }
+            let (first, second) = try StoreError.evaluating {
+                try (before.presence(cluster), after.presence(cluster))
             }
-            if !modified.isEmpty { changes.modified[property.column] = modified }
+            if first != second {
+                (first & ~second).forEachRow { deleted.append(key($0)) }
+                (second & ~first).forEachRow { inserted.append(key($0)) }
+            }
+            let both = first & second
+            if both.isEmpty { continue }
+            for (index, property) in properties.enumerated() {
+                let oldProperty = oldClass.property(in: property.column)
+                // The value in rows that were not set since the property was added.
+                let unset: Value? =
+                    property.isSingle
+                    ? property.isOptional ? .null : property.type.zero : .list([])
+                let rows = try StoreError.evaluating {
+                    oldProperty == property
+                        ? try after.rows(
+                            thatMayDifferFrom: before, in: property.column, cluster, among: both)
+                        : both
+                }
+                try rows.forEachRow { row in
+                    let key = key(row)
+                    let first =
+                        try oldProperty.map { try old.value($0, of: key, in: oldClass) } ?? unset
+                    let second = try new.value(property, of: key, in: newClass)
+                    if first != second { modified[index].append(key) }
+                }
+            }
+        }
+        var changes = TableChanges(
+            inserted: KeySet(unordered: inserted), deleted: KeySet(unordered: deleted))
+        for (property, keys) in zip(properties, modified) where !keys.isEmpty {
+            changes.modified[property.column] = KeySet(unordered: keys)
         }
         return changes
     }

@@ -112,6 +112,65 @@ import Testing
             }
         }
     }
+
+    @Test func `a comparison finds changes of values that are not in the leaves of their columns`()
+        throws
+    {
+        let long = String(repeating: "a", count: 2000)
+        let key = String(repeating: "k", count: 300)
+        let classes = [
+            ClassSchema(
+                "Row",
+                [
+                    Property("number", .int), Property("text", .string), Property("any", .mixed),
+                    Property("list", .int, collection: .list),
+                    Property("map", .string, collection: .map),
+                ])
+        ]
+        let store = try Store(
+            StoreConfiguration(.memory("not in leaves"), schema: classes),
+            scheduler: ManualScheduler())
+        try store.write {
+            for number in 0..<2000 {
+                let elements = (0..<(number.isMultiple(of: 2) ? 100 : 2)).map { Value.int($0) }
+                let values: ValueMap = [
+                    "number": .int(Int64(number)), "text": .string(long),
+                    "any": .list([.string(long)]), "list": .list(elements),
+                    "map": .dictionary([key: .string("x")]),
+                ]
+                try store.create("Row", .dictionary(values))
+            }
+        }
+        let schema = try store.schema.require("Row")
+        let keys = try store.objects("Row").keys().array
+        let before = try frozen(store)
+        try store.write {
+            func row(_ index: Int) -> LiveObject { LiveObject(.store(store), schema, keys[index]) }
+            try row(3).set("text", .string(String(repeating: "b", count: 2000)))
+            try row(600).list("list").set(.int(-1), at: 50)
+            try row(601).list("list").set(.int(-1), at: 1)
+            try row(1000).map("map").set(.string("y"), forKey: key)
+            // The map has the same number of entries and the same value.
+            #expect(try row(1001).map("map").removeValue(forKey: key))
+            try row(1001).map("map").set(.string("x"), forKey: key.replacing("kk", with: "kl"))
+            try row(1200).set("any", .list([.string(long + "b")]))
+            try row(1500).set("number", .int(-1))
+            try store.delete(row(1999))
+            try store.create(
+                "Row", .dictionary(["number": .int(0), "text": .string(""), "any": .null]))
+        }
+        let changes = try VersionComparison.changes(from: before, to: frozen(store))
+        let found = try #require(changes.tables[schema.table])
+        #expect(found.inserted.count == 1 && found.deleted == KeySet(keys[1999]))
+        for (name, rows) in [
+            ("number", [1500]), ("text", [3]), ("any", [1200]), ("list", [600, 601]),
+            ("map", [1000, 1001]),
+        ] {
+            let column = try #require(schema.property(named: name)).column
+            #expect(
+                found.modified[column] == KeySet(unordered: rows.map { keys[$0] }), "\(name)")
+        }
+    }
 }
 
 /// A permanent copy of the current version of a store.
