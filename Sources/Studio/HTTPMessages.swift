@@ -44,20 +44,23 @@ struct HTTPRequest {
         self.fields = fields
     }
 
-    /// The value of a cookie; nil if the request does not have it.
-    func cookie(_ name: String) -> String? {
-        for pair in (fields["cookie"] ?? "").split(separator: ";") {
+    /// Returns the values of a cookie: a server on another port can set one with the same name for a longer path.
+    func cookies(_ name: String) -> [String] {
+        (fields["cookie"] ?? "").split(separator: ";").compactMap { pair in
             let parts = pair.trimmingPrefix(" ").split(separator: "=", maxSplits: 1)
-            if parts.count == 2, parts[0] == name { return String(parts[1]) }
+            return parts.count == 2 && parts[0] == name ? String(parts[1]) : nil
         }
-        return nil
     }
 }
 
 /// A response of HTTP 1.1; the connection ends after it.
 struct HTTPResponse {
+    private let status: Int
     private let head: String
     private let body: [UInt8]
+
+    /// Whether the request had no session, token or key.
+    var isFailedGuess: Bool { status == 401 }
 
     /// Fields of every response: the page runs only the server's own files, and no other page can embed or read it.
     private static let common = """
@@ -89,6 +92,7 @@ struct HTTPResponse {
 
     /// Creates the head of a response whose body follows.
     init(_ status: Int, _ fields: [String], size: Int? = nil, _ body: [UInt8] = []) {
+        self.status = status
         var lines = ["HTTP/1.1 \(status) \(Self.reasons[status] ?? "")"] + fields
         if let size { lines += ["Content-Length: \(size)", "Connection: close"] }
         head = lines.joined(separator: "\r\n") + "\r\n" + Self.common + "\r\n"

@@ -39,7 +39,7 @@ final class StudioAccess: Sendable {
 
     /// Returns whether the browser has received the session.
     func hasSession(_ request: HTTPRequest) -> Bool {
-        request.cookie(cookieName).map { Self.isEqual($0, session) } == true
+        request.cookies(cookieName).contains { Self.isEqual($0, session) }
     }
 
     /// Returns whether the query of an address is the token.

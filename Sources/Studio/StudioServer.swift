@@ -16,10 +16,13 @@ package final class StudioServer: Sendable {
     private let access: StudioAccess
     private let engine: StudioEngine
     private let files: StudioFiles
-    private let connections = Atomic<Int>(0)
+    /// The connections that are not authorized yet, oldest first.
+    private let waiting = Mutex<[LocalSocket]>([])
+    private let delayed = Atomic<Int>(0)
     private let wasOpened = ThreadLatch()
     private let isEnding = Atomic(false)
-    private static let mostConnections = 64
+    private static let mostWaiting = 64
+    private static let mostDelayed = 16
     private static let patience = Duration.seconds(5)
 
     /// Takes the port, and opens the store on its own thread.
@@ -56,11 +59,13 @@ package final class StudioServer: Sendable {
             _ = try LoopThread(name: "studio", stackSize: 256 << 10) { [self] _ in
                 while let socket = listener.accept(patience: .seconds(60)) {
                     socket.limitReads(to: Self.patience)
-                    let number = connections.add(1, ordering: .relaxed).newValue
-                    guard number <= Self.mostConnections, start(socket) else {
-                        connections.subtract(1, ordering: .relaxed)
-                        continue
+                    // Programs of other users can open connections, which must not keep the page from the server.
+                    let oldest = waiting.withLock { waiting in
+                        waiting.append(socket)
+                        return waiting.count > Self.mostWaiting ? waiting.removeFirst() : nil
                     }
+                    oldest?.end()
+                    start(socket)
                 }
             }
         } catch {
@@ -108,25 +113,36 @@ package final class StudioServer: Sendable {
         }
     }
 
-    private func start(_ socket: LocalSocket) -> Bool {
+    private func start(_ socket: LocalSocket) {
         do {
             _ = try LoopThread(name: "studio page", stackSize: 256 << 10) { [self] _ in
                 if let request = HTTPRequest(from: socket) { answer(request, on: socket) }
                 socket.end()
-                connections.subtract(1, ordering: .relaxed)
+                endWaiting(socket)
             }
-            return true
         } catch {
-            return false
+            socket.end()
+            endWaiting(socket)
         }
+    }
+
+    private func endWaiting(_ socket: LocalSocket) {
+        waiting.withLock { $0.removeAll { $0 === socket } }
     }
 
     private func answer(_ request: HTTPRequest, on socket: LocalSocket) {
         if let refusal = refusal(of: request) {
-            socket.write(refusal.bytes)
-        } else if request.path == "/socket" {
-            serve(socket, request)
-        } else if request.method == "POST" {
+            if refusal.isFailedGuess, access.isGuessing() {
+                let number = delayed.add(1, ordering: .relaxed).newValue
+                defer { delayed.subtract(1, ordering: .relaxed) }
+                guard number <= Self.mostDelayed else { return }
+                _ = ThreadLatch().wait(atMost: .seconds(1))
+            }
+            return _ = socket.write(refusal.bytes)
+        }
+        if request.path == "/socket" { return serve(socket, request) }
+        endWaiting(socket)
+        if request.method == "POST" {
             socket.write(upload(request, from: socket).bytes)
         } else if let download = files.take(request.path) {
             send(download, on: socket)
@@ -159,14 +175,10 @@ package final class StudioServer: Sendable {
             return HTTPResponse(403, "Requests of other pages are refused.")
         }
         let opens = request.method == "GET" && request.path == "/" && !request.query.isEmpty
-        guard opens ? access.isToken(request.query) : access.hasSession(request) else {
-            if access.isGuessing() { _ = ThreadLatch().wait(atMost: .seconds(1)) }
-            return HTTPResponse(401, "Open the address that 'moonpool studio' has printed.")
-        }
         let isUpload = request.method == "POST" && request.path == "/upload"
-        if isUpload, !access.isKey(request.fields["x-moonpool-key"] ?? "") {
-            return HTTPResponse(401, "Open the address that 'moonpool studio' has printed.")
-        }
+        guard opens ? access.isToken(request.query) : access.hasSession(request),
+            !isUpload || access.isKey(request.fields["x-moonpool-key"] ?? "")
+        else { return HTTPResponse(401, "Open the address that 'moonpool studio' has printed.") }
         return request.method == "GET" || isUpload
             ? nil : HTTPResponse(405, "Only GET is supported.")
     }
@@ -215,6 +227,7 @@ package final class StudioServer: Sendable {
         // Only the page has the key: a server of another user can receive the cookie.
         guard let hello = page.receive() else { return }
         guard access.isKey(in: hello) else { return page.close(.refused) }
+        endWaiting(socket)
         page.limitReads(to: .zero)
         let number = engine.add(page)
         var message: [UInt8]? = hello

@@ -49,9 +49,10 @@ final class StudioProcess: Sendable {
             ChildProcesses.run(
                 [command], jobs: 1, isInOwnGroup: true, next: { commands.popLast() },
                 didEnd: { [self] _, outcome in
-                    if outcome.exitCode != 0 {
-                        write("the studio ended with exit code \(outcome.exitCode)\n")
-                    }
+                    // Without a server, the session has ended the studio.
+                    guard state.withLock({ $0.server != nil }) else { return }
+                    let code = outcome.exitCode == 0 ? "" : " with exit code \(outcome.exitCode)"
+                    write("the studio has ended\(code); .studio opens it again\n")
                 }, whileWaiting: {})
             end()
         }

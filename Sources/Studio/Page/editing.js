@@ -1,6 +1,6 @@
 // Dialogs that write: objects to add, links to choose, and objects to delete.
 
-import { make, countText, literalOf, openDialog, showError, textOf } from "/elements.js"
+import { make, countText, literalOf, openDialog, quoted, showError, textOf } from "/elements.js"
 
 const buttons = (...children) => make("div", { class: "buttons" }, ...children)
 
@@ -39,7 +39,7 @@ export function addObject({ connection, classes, name, submit }) {
   const add = make("button", { class: "primary", type: "submit" }, "Add")
   const dialog = openDialog(`Add ${name}`, make("form", { onsubmit: async (event) => {
     event.preventDefault()
-    const values = {}
+    const values = Object.create(null) // a property can be called `__proto__`
     properties.forEach((property, index) => {
       const field = fields[index]
       // A field without input leaves the property to its default.
@@ -83,8 +83,8 @@ export function chooseObject({ connection, classes, name, current, choose }) {
   const predicate = (text) => {
     if (!text) return ""
     const parts = found.properties.filter(({ form }) => form === "value").flatMap(({ name, base }) =>
-      base === "string" ? [`${name} contains[c] ${literalOf(text)}`]
-        : base === "int" && name === found.key && /^-?\d{1,18}$/.test(text) ? [`${name} == ${text}`] : [])
+      base === "string" ? [`${quoted(name)} contains[c] ${literalOf(text)}`]
+        : base === "int" && name === found.key && /^-?\d{1,18}$/.test(text) ? [`${quoted(name)} == ${text}`] : [])
     return parts.join(" or ") || "falsepredicate"
   }
   const load = async () => {

@@ -65,10 +65,13 @@ export function placeOfLinks(source, property, target) {
 /** Returns the literal of a text or a number in a predicate. */
 export const literalOf = (value) => typeof value === "string" ? `"${value.replace(/["\\]/g, "\\$&")}"` : String(value)
 
+/** Returns the name of a property as predicates contain it. */
+export const quoted = (name) => /^(not|true|false|nil|null|truepredicate|falsepredicate)$/i.test(name) ? `\`${name}\`` : name
+
 /** Returns the predicate for links to an object with a primary key; null without one. */
 export function predicateOfLinks(property, form, key, value) {
   if (!key || (typeof value !== "string" && typeof value !== "number")) return null
-  return `${form === "link" ? "" : "any "}${property}.${key} == ${literalOf(value)}`
+  return `${form === "link" ? "" : "any "}${quoted(property)}.${key} == ${literalOf(value)}`
 }
 
 // Values --------------------------------------------------------------------------------------------------------------

@@ -33,7 +33,7 @@ class StudioGrid extends HTMLElement {
   #hidden = new Set()
   #total = 0
   #top = 0 // the first visible row, with a fraction
-  #active = { row: 0, column: 0 }
+  #active = { row: 0, column: 0 } // the row of the header is -1
   #selected = null // the ref of the active row
   #chosen = new Set() // the refs of all selected rows
   #anchor = 0 // the row at which a selection of several rows began
@@ -160,7 +160,7 @@ class StudioGrid extends HTMLElement {
     if (deletions.length || insertions.length) {
       const top = Math.floor(this.#top)
       this.#top = Math.max(0, shift(top) + this.#top - top)
-      this.#active.row = Math.max(0, Math.min(shift(this.#active.row), this.#total - 1))
+      if (this.#active.row >= 0) this.#active.row = Math.max(0, Math.min(shift(this.#active.row), this.#total - 1))
       this.#anchor = Math.max(0, Math.min(shift(this.#anchor), this.#total - 1))
       this.#resize()
       this.#scrollTo(this.#top)
@@ -258,6 +258,7 @@ class StudioGrid extends HTMLElement {
 
   #render() {
     if (!this.load) return
+    this.#markHead()
     const isEditing = this.#editor !== null && this.contains(document.activeElement) && document.activeElement !== this
     const first = Math.floor(this.#top)
     const last = Math.min(first + this.#visible + 1, this.#total)
@@ -306,11 +307,18 @@ class StudioGrid extends HTMLElement {
       const path = this.#sortPath(column)
       const order = path ? sort.get(path) ?? "none" : null
       return make("div", {
-        role: "columnheader", "aria-colindex": index + 1, "aria-sort": order, "aria-label": column.name, title: `${column.name}: ${column.type}`,
+        role: "columnheader", id: `head-${index}`, "aria-colindex": index + 1, "aria-sort": order, "aria-label": column.name, title: `${column.name}: ${column.type}`,
         class: `${path ? "sortable" : ""} ${numbers.has(column.base) && column.form === "value" ? "number" : ""}`, "data-path": path,
       }, make("span", { class: "name" }, column.name), make("span", { class: "type", "aria-hidden": "true" },
         order === "ascending" ? "▲" : order === "descending" ? "▼" : ""))
     }))
+  }
+
+  /** Marks the header of the active column, if the header is the active row. */
+  #markHead() {
+    const { row, column } = this.#active
+    ;[...this.header.children].forEach((head, index) => head.classList.toggle("active", row < 0 && index === column))
+    if (row < 0 && this.header.children[column]) this.setAttribute("aria-activedescendant", this.header.children[column].id)
   }
 
   /** Links are sorted by the primary key of their class; collections have no order. */
@@ -419,6 +427,11 @@ class StudioGrid extends HTMLElement {
       Home: event.ctrlKey ? [0, 0] : [row, 0], End: event.ctrlKey ? [last, columns] : [row, columns],
     }[event.key]
     if (event.target !== this) return
+    if (row < 0 && (event.key === "Enter" || event.key === " ")) {
+      event.preventDefault()
+      const { path } = this.header.children[column]?.dataset ?? {}
+      return path && this.#sort(path, event.shiftKey)
+    }
     if (event.key === "Enter" && event.ctrlKey) return this.querySelector(".active a")?.click()
     if (event.key === "Enter" || event.key === "F2") {
       event.preventDefault()
@@ -431,7 +444,12 @@ class StudioGrid extends HTMLElement {
     }
     if (!to || event.altKey || event.metaKey) return
     event.preventDefault()
-    this.#active = { row: Math.max(0, Math.min(to[0], last)), column: Math.max(0, Math.min(to[1], columns)) }
+    const isHead = row < 0 ? !event.ctrlKey && !/Down/.test(event.key) : event.key === "ArrowUp" && row === 0 && !event.shiftKey
+    this.#active = { row: isHead ? -1 : Math.max(0, Math.min(to[0], last)), column: Math.max(0, Math.min(to[1], columns)) }
+    if (isHead) {
+      this.#render()
+      return this.header.children[this.#active.column]?.scrollIntoView({ block: "nearest", inline: "nearest" })
+    }
     const first = Math.ceil(this.#top)
     if (this.#active.row < first) this.#scrollTo(this.#active.row)
     else if (this.#active.row >= first + page + 1) this.#scrollTo(this.#active.row - page)

@@ -5,8 +5,11 @@ import { make } from "/elements.js"
 const words = new Set(("and break do else elseif end false for function goto if in local nil not or repeat return then true until while").split(" "))
 const token = /(--\[(=*)\[[^]*?(?:\]\2\]|$)|--.*)|("(?:[^"\\\n]|\\[^])*"?|'(?:[^'\\\n]|\\[^])*'?|\[(=*)\[[^]*?(?:\]\4\]|$))|(\b\d[\w.]*)|([A-Za-z_]\w*)/g
 
+const longest = 50_000 // longer code has no colors, because each of them is an element
+
 /** Returns the code as nodes: comments, texts, numbers and keywords have classes. */
 export function colored(text) {
+  if (text.length > longest) return [text]
   const nodes = []
   let end = 0
   for (const found of text.matchAll(token)) {

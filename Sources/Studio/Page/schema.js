@@ -4,6 +4,7 @@ import { make, openDialog, showError, folders } from "/elements.js"
 import { codeField } from "/lua.js"
 
 const [rowHeight, charWidth, padding, gapX, gapY] = [20, 7.3, 12, 72, 24]
+const mostDrawn = 60
 
 function draw(tag, attributes, ...children) {
   const element = document.createElementNS("http://www.w3.org/2000/svg", tag)
@@ -30,6 +31,24 @@ function columnsOf(classes) {
   const columns = []
   for (const found of classes) (columns[Math.min(ranks.get(found.name), 5)] ??= []).push(found)
   return columns.filter(Boolean)
+}
+
+/** Returns at most 60 classes: the current one, those that links lead to in both directions, and others. */
+function drawn(classes, current) {
+  if (classes.length <= mostDrawn) return classes
+  const byName = new Map(classes.map((found) => [found.name, found]))
+  const near = new Map(classes.map(({ name }) => [name, new Set()]))
+  for (const found of classes) {
+    for (const { form, base } of found.properties) {
+      if (form === "backlinks" || !byName.has(base)) continue
+      near.get(found.name).add(base)
+      near.get(base).add(found.name)
+    }
+  }
+  const chosen = new Set(byName.has(current) ? [current] : [])
+  for (const name of chosen) for (const other of near.get(name)) if (chosen.size < mostDrawn) chosen.add(other)
+  for (const { name } of classes) if (chosen.size < mostDrawn) chosen.add(name)
+  return classes.filter(({ name }) => chosen.has(name))
 }
 
 /** Returns the diagram of classes: a box for each class, and a curve from each property that links to its class. */
@@ -91,6 +110,7 @@ class StudioSchema extends HTMLElement {
     this.field = make("textarea", {
       "aria-label": "Schema", class: "code", spellcheck: "false", autocomplete: "off", autocapitalize: "off", rows: "16",
       oninput: () => this.#forget(), onkeydown: (event) => {
+        if (event.key === "Escape") this.plan.focus()
         if (event.key !== "Tab" || event.shiftKey || event.ctrlKey || event.altKey || this.field.selectionStart === 0) return
         event.preventDefault()
         this.field.setRangeText("  ", this.field.selectionStart, this.field.selectionEnd, "end")
@@ -113,13 +133,15 @@ class StudioSchema extends HTMLElement {
   set canWrite(canWrite) { this.apply.hidden = this.save.hidden = !canWrite }
 
   /** Shows the schema of the store; a changed text stays. */
-  async show(connection, classes) {
+  async show(connection, classes, current) {
     this.connection = connection
-    const described = JSON.stringify(classes)
+    const shown = drawn(classes, current)
+    const described = JSON.stringify([classes.length, shown])
     if (this.#classes === described) return
     this.#classes = described
-    this.drawing.replaceChildren(classes.length ? diagramOf(classes) : make("p", { class: "empty" },
-      "No classes yet. Type one, such as return { Dog = { name = \"string\", age = \"int?\" } }, and apply it."), ...(classes.length ? [] : [diagramOf([])]))
+    this.drawing.replaceChildren(classes.length ? diagramOf(shown) : make("p", { class: "empty" },
+      "No classes yet. Type one, such as return { Dog = { name = \"string\", age = \"int?\" } }, and apply it."), ...(classes.length ? [] : [diagramOf([])]),
+      ...(shown.length < classes.length ? [make("p", { class: "dim" }, `${shown.length} of ${classes.length} classes, those near ${current}`)] : []))
     try {
       const { text } = await connection.request("schema_text")
       const isChanged = this.field.value !== this.#shown

@@ -1,7 +1,7 @@
 // The studio's page: navigation, filter, grid and inspector, which follow the store.
 
 import { Connection, takeKey } from "/connection.js"
-import { make, isRich, countText, views, fragment, placeOf, placeOfLinks, predicateOfLinks, textOf, styleOf, openDialog } from "/elements.js"
+import { make, isRich, countText, views, fragment, placeOf, placeOfLinks, predicateOfLinks, quoted, textOf, styleOf, openDialog } from "/elements.js"
 import { addObject, chooseObject, deleteObjects } from "/editing.js"
 import { editCollection } from "/collections.js"
 import "/console.js"
@@ -15,15 +15,17 @@ import "/schema.js"
 
 const keys = [
   ["↑ ↓ ← →", "Move to a cell"], ["Home, End", "First, last column"], ["Page Up, Page Down", "Move by a page"],
-  ["Ctrl-Home, Ctrl-End", "First, last row"], ["Enter, F2", "Edit a cell; without write access, follow its link"],
+  ["Ctrl-Home, Ctrl-End", "First, last row"], ["↑ in the first row", "Move to the headers"],
+  ["Enter, Shift-Enter", "In a header: sort, add a second key"], ["Enter, F2", "Edit a cell; without write access, follow its link"],
   ["Ctrl-Enter", "Follow the link in a cell"], ["Tab", "Write, and edit the next cell"], ["Shift-Enter", "A new line in a text"],
   ["Ctrl-Delete", "Set nil"], ["Shift-↑, Shift-↓", "Select several objects"], ["Insert", "Add an object"], ["Delete", "Delete the selected objects"],
-  ["Ctrl-Z, Ctrl-Shift-Z", "Undo, redo"], ["Ctrl-G", "Go to row"], ["Ctrl-C", "Copy the object"],
+  ["Ctrl-Z, Ctrl-Shift-Z", "Undo, redo"], ["Ctrl-G", "Go to row"], ["Ctrl-C", "Copy the selected objects"],
   ["/", "Filter"], ["Ctrl-`", "Console"],
-  ["Tab, F1", "In the console: complete, help"], ["Escape", "Close a dialog or the completions"], ["Alt-←", "Back"], ["?", "This list"],
+  ["Tab, F1", "In the console: complete, help"], ["Escape", "Close a dialog or the completions, leave a text"], ["Alt-←", "Back"], ["?", "This list"],
 ]
 
 const operators = {
+  __proto__: null, // a class can have the name of an inherited member
   string: ["==", "!=", "contains", "contains[c]", "beginswith", "endswith", "like", "in"],
   bool: ["== true", "== false"],
   other: ["==", "!=", "<", "<=", ">", ">=", "between", "in"],
@@ -177,10 +179,13 @@ class StudioApp extends HTMLElement {
     this.history.canWrite = this.schema.canWrite = this.migrations.canWrite = !welcome.read_only
     this.history.stop()
     this.#rows = this.#object = null
-    const schema = await this.connection.request("schema", {}, (event) => this.#showClasses(event))
-    this.#showClasses(schema)
     this.panel.stop()
-    this.#showPanels(await this.connection.request("panels", {}, (event) => this.#showPanels(event)))
+    const [schema, panels] = await Promise.all([
+      this.connection.request("schema", {}, (event) => this.#showClasses(event)),
+      this.connection.request("panels", {}, (event) => this.#showPanels(event)),
+    ])
+    this.#showClasses(schema)
+    this.#showPanels(panels)
     const asked = this.#place ? null : /^\s*([^\s]+)(?:\s+where\s+([^]*))?$/.exec(welcome.open_to ?? "")
     const first = schema.classes.find(({ embedded }) => !embedded)?.name
     const place = placeOf(location.hash) ?? (asked && this.#classes.has(asked[1])
@@ -190,7 +195,10 @@ class StudioApp extends HTMLElement {
     this.#open(place)
   }
 
-  #showClasses({ classes }) {
+  /** Shows the classes of a schema, or new counts of the present classes. */
+  #showClasses({ classes: all, counts }) {
+    const classes = all ?? [...this.#classes.values()].map((known) =>
+      Object.hasOwn(counts, known.name) ? { ...known, count: counts[known.name] } : known)
     const shown = this.#classes.get(this.#place?.class)
     const found = classes.find(({ name }) => name === shown?.name)
     if (found && JSON.stringify(found.properties) !== JSON.stringify(shown.properties)) {
@@ -201,7 +209,7 @@ class StudioApp extends HTMLElement {
     this.#classes = new Map(classes.map((found) => [found.name, {
       ...found, key: found.properties.find((property) => property.form === "value" && / primary/.test(property.type))?.name,
     }]))
-    if (this.#place?.view === "schema") this.schema.show(this.connection, [...this.#classes.values()])
+    if (this.#place?.view === "schema") this.schema.show(this.connection, [...this.#classes.values()], this.#place?.class)
     const links = [...this.navigation.children]
     if (links.length === classes.length && links.every((link, i) => link.dataset.class === classes[i].name)) {
       // The links stay, because one of them can have the focus.
@@ -305,6 +313,7 @@ class StudioApp extends HTMLElement {
       const isSelected = view === "panel" ? tab.dataset.panel === panel : tab.id === `tab-${view}`
       tab.setAttribute("aria-selected", String(isSelected))
       tab.tabIndex = isSelected ? 0 : -1
+      if (isSelected) tab.scrollIntoView({ block: "nearest", inline: "nearest" })
     }
     const needsGrid = isHistory || view === "data"
     if (needsGrid && (this.grid.parentNode === this.historyGrid) !== isHistory) {
@@ -318,7 +327,7 @@ class StudioApp extends HTMLElement {
       else this.history.stop()
       if (view === "observers") this.observers.start(this.connection, () => this.inspector.querySelector("h2")?.textContent)
       else this.observers.stop()
-      if (view === "schema") this.schema.show(this.connection, [...this.#classes.values()])
+      if (view === "schema") this.schema.show(this.connection, [...this.#classes.values()], this.#place?.class)
       if (view === "migrations") this.migrations.show(this.connection)
       this.panel.show(this.connection, view === "panel" ? panel : null)
       this.panel.parentNode.setAttribute("aria-label", panel ?? "Panel")
@@ -450,6 +459,7 @@ class StudioApp extends HTMLElement {
     let found = []
     if (!isQuoted && (word || parts.length)) {
       found = (classAt(parts)?.properties ?? []).map(({ name }) => name).filter((name) => name.startsWith(word) && name !== word)
+        .map((name) => parts.length ? name : quoted(name))
     } else if (!isQuoted) {
       const last = /([\p{L}_][\p{L}\p{N}_.]*)\s+$/u.exec(before)?.[1].split(".")
       const property = last && find(last).property
@@ -639,9 +649,9 @@ class StudioApp extends HTMLElement {
 
   #chooseCopy(opener) {
     this.copies.querySelector("[role=menu]")?.remove()
-    const selected = this.#selected
+    const objects = { class: this.#selected.class, refs: this.grid.chosen }
     const items = [["lua", "Lua"], ["json", "JSON"], ["csv", "CSV"]].map(([format, name]) =>
-      make("button", { role: "menuitem", tabindex: "-1", onclick: () => this.#copy(selected, format, name, opener) }, name))
+      make("button", { role: "menuitem", tabindex: "-1", onclick: () => this.#copy(objects, format, name, opener) }, name))
     const move = (event) => {
       const index = items.indexOf(document.activeElement)
       const to = { ArrowDown: index + 1, ArrowUp: index - 1 + items.length, Home: 0, End: items.length - 1 }[event.key]
@@ -662,12 +672,12 @@ class StudioApp extends HTMLElement {
     items[0].focus()
   }
 
-  async #copy(selected, format, name, opener) {
+  async #copy(objects, format, name, opener) {
     opener.focus()
     try {
-      const { text } = await this.connection.request("copy", { ...selected, format, at: this.#place.at ?? undefined })
+      const { text } = await this.connection.request("copy", { ...objects, format, at: this.#place.at ?? undefined })
       await navigator.clipboard.writeText(text)
-      this.copied.textContent = `1 object copied as ${name}`
+      this.copied.textContent = `${countText(objects.refs.length)} copied as ${name}`
     } catch (error) {
       this.copied.textContent = error.name === "AbortError" ? "" : error.message
     }

@@ -39,21 +39,9 @@ final class Browser {
             try call("POST", "", ["capabilities": ["alwaysMatch": capabilities]])
             as? [String: Any]
         session = "/" + (try #require(created?["sessionId"] as? String))
-        // The size of the window contains no frame of the browser.
-        _ = try call(
-            "POST", "/goog/cdp/execute",
-            [
-                "cmd": "Emulation.setDeviceMetricsOverride",
-                "params": [
-                    "width": width, "height": height, "deviceScaleFactor": 1, "mobile": false,
-                ],
-            ])
-        _ = try call(
-            "POST", "/goog/cdp/execute",
-            [
-                "cmd": "Browser.setDownloadBehavior",
-                "params": ["behavior": "allow", "downloadPath": home.path],
-            ])
+        try resize(width, height)
+        try command(
+            "Browser.setDownloadBehavior", ["behavior": "allow", "downloadPath": home.path])
     }
 
     deinit { _ = try? call("DELETE", "") }
@@ -75,6 +63,17 @@ final class Browser {
             throw Failure(description: message)
         }
         return value
+    }
+
+    private func command(_ name: String, _ parameters: [String: Any]) throws {
+        _ = try call("POST", "/goog/cdp/execute", ["cmd": name, "params": parameters])
+    }
+
+    /// Sets the size of the page, without the frame of the browser.
+    func resize(_ width: Int, _ height: Int) throws {
+        try command(
+            "Emulation.setDeviceMetricsOverride",
+            ["width": width, "height": height, "deviceScaleFactor": 1, "mobile": false])
     }
 
     struct Failure: Error, CustomStringConvertible { let description: String }

@@ -133,9 +133,11 @@ extension StudioPageTests {
 
         @Test func `a script adds a panel, which follows the store and has a button`() throws {
             let folder = try TemporaryFolder()
+            _ = try folder.write(
+                contents(of: "\(Tool.root)/examples/studio.lua"), to: "kennel.lua")
             let (studio, browser) = try open([], in: folder, needsRows: false)
             attempt(studio, browser) {
-                try enter("dofile '\(Tool.root)/examples/studio.lua'", in: browser)
+                try enter("dofile 'kennel.lua'", in: browser)
                 try browser.expect("all('tab').map(nameOf).at(-1)", "Kennel")
                 try browser.run("one('tab', 'Kennel').click()")
                 try browser.expect("one('tabpanel', 'Kennel') !== undefined", "true")
@@ -149,6 +151,10 @@ extension StudioPageTests {
                     "store:write(function() store:object('Dog', 'Rex').age = 12 end)", in: browser)
                 try browser.expect(text, "4 dogs, 8.0 years old on average")
                 try keep(browser, "studio-panel", in: folder)
+                try browser.resize(390, 844)
+                try browser.run("one('tab', 'Kennel').click()")
+                try keep(browser, "studio-panel-narrow", in: folder)
+                try browser.resize(1280, 800)
                 // An error of its function, and its end.
                 try enter(
                     "moonpool.studio.panel('Kennel', function() error('no dogs', 0) end)",
@@ -156,11 +162,12 @@ extension StudioPageTests {
                 try browser.expect("text('alert', 'Panel error')", "no dogs")
                 try enter("moonpool.studio.panel 'Kennel'", in: browser)
                 try browser.expect("all('tab').length", "5")
-                try enter("dofile '\(Tool.root)/examples/studio.lua'", in: browser)
+                try enter("dofile 'kennel.lua'", in: browser)
                 try browser.expect("all('tab').length", "6")
                 try browser.run("one('tab', 'Data').click()")
                 try browser.expect("rows().length", "4")
                 try browser.run("one('tab', 'Kennel').click()")
+                try browser.expect("all('link', 'Dog Rex').length", "1")
                 try browser.run("one('link', 'Dog Rex').click()")
                 try browser.expect(
                     "all('row').find((r) => r.ariaSelected === 'true')?.ariaLabel", "Dog Rex")

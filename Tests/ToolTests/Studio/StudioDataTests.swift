@@ -265,8 +265,13 @@ extension StudioPageTests {
             let script = #"""
                 local bad = '<img src=x onerror="document.title=1"><script>document.title=2</script>'
                 local store = moonpool.open { path = "zoo.moonpool", durability = "memory", schema = {
-                  Dog = { { "name", "string primary" }, { "link", "string" }, { "text", "mixed" }, { "map", "mixed{}" }, { "next", "Dog" } } } }
+                  Dog = { { "name", "string primary" }, { "link", "string" }, { "text", "mixed" }, { "map", "mixed{}" }, { "next", "Dog" } },
+                  constructor = { { "in", "string primary" }, { "__proto__", "int?" }, { "true", "constructor" }, { "toString", "double?" },
+                    { "any", "backlinks constructor.true" } } } }
                 store:write(function()
+                  local long = string.rep("<b>\u{202e}", 150000)
+                  local first = store:create("constructor", { long, 1, moonpool.null, 0 / 0 })
+                  store:create("constructor", { "\u{202e}\0\27[31m", 2, first, 1 / 0 })
                   local dog = store:create("Dog", { bad, "javascript:document.title=3", bad, { [bad] = bad } })
                   dog.next = dog
                   store:create("Dog", { "__proto__", "constructor", "toString", { __proto__ = 1 } })
@@ -288,6 +293,23 @@ extension StudioPageTests {
                 try browser.expect("document.title", "zoo.moonpool – Moonpool Studio")
                 try browser.expect(
                     "document.querySelectorAll('img, script:not([src])').length", "0")
+                // Long keys, and names that objects of JavaScript inherit.
+                try browser.run("one('link', 'constructor, 2 objects').click()")
+                try browser.expect("cells(rows()[0])[0].length", "201")
+                try browser.expect(
+                    "cells(rows()[0]).slice(1)", "1,nil,-nan,1 object")
+                try browser.expect("nameOf(rows()[0]).length", "113")
+                try browser.expect("cells(rows()[1]).slice(2).map((t) => t.length)", "113,3,9")
+                try browser.run("rows()[0].querySelector('a').click()")
+                try browser.expect("rows().map((r) => cells(r)[1])", "2")
+                try browser.run("one('link', 'constructor, 2 objects').click()")
+                try browser.run("one('combobox', 'Filter').focus()")
+                try browser.type("true ")
+                try browser.expect("all('option').map(nameOf).slice(0, 2)", "==,!=")
+                try browser.type(Browser.escape)
+                try browser.run("one('button', 'Add object').click()")
+                try browser.type("x" + Browser.tab + "3" + Browser.enter)
+                try browser.expect("cells(one('row', 'constructor x'))[1]", "3")
             }
         }
 

@@ -55,6 +55,9 @@ extension StudioPageTests {
             let page = try studio.welcome()
             let reply = try page.request(["do": "rows", "class": "Order", "first": 0, "count": 5])
             #expect((reply["ok"] as? [String: Any])?["total"] as? Int == 40, "\(reply)")
+            let key = try studio.session().key
+            let hello = try page.request(["do": "hello", "key": key, "protocol": 1])
+            #expect((hello["ok"] as? [String: Any])?["console"] as? Bool == false)
             for request in ["evaluate", "write"] {
                 let reply = try page.request(["do": request, "text": "1", "operations": []])
                 #expect(reply["error"] != nil, "\(reply)")
@@ -65,10 +68,56 @@ extension StudioPageTests {
             #expect(try studio.process.finish(within: 60).exitCode == 0)
         }
 
+        @Test func `the schema is read once, and again after each change of the schema`() throws {
+            let folder = try TemporaryFolder()
+            let script = try Self.run(
+                Self.shop
+                    + """
+                    local class = debug.getmetatable(store)
+                    local index = class.__index
+                    reads = 0
+                    function class.__index(object, name)
+                      if name == "schema" then reads = reads + 1 end
+                      return index(object, name)
+                    end
+                    """, in: folder)
+            defer { script.send(SIGKILL) }
+            let studio = try StudioProgram(["\(folder.path)/shop.sock"], in: folder.path)
+            let page = try studio.welcome()
+            func reads() throws -> String? {
+                let reply = try page.request(["do": "evaluate", "text": "reads"])
+                let parts = (reply["ok"] as? [String: Any])?["parts"] as? [[String: Any]]
+                return parts?.first?["text"] as? String
+            }
+            let reply = try page.request(["do": "schema"])
+            #expect(reply["ok"] != nil, "\(reply)")
+            _ = try page.request(["do": "rows", "class": "Order", "first": 0, "count": 5])
+            for number in 1...3 {
+                try Self.change(folder, "store:create('Order', { 100 + \(number), 'new', 1 })")
+                for _ in 1...2 { page.seen(try page.event()) }
+            }
+            #expect(try reads() == "1\n")
+            let define =
+                "local store = moonpool.open 'shop.moonpool' store:define { Order = { '...', note = 'string?' } }"
+            let outcome = try Tool.run(["-e", define], in: folder.path)
+            #expect(outcome.exitCode == 0, "\(outcome.error)")
+            let classes = try page.event()["classes"] as? [[String: Any]]
+            #expect((classes?.first?["properties"] as? [Any])?.count == 4)
+            #expect(try reads() == "2\n")
+        }
+
         @Test func `a process that does not listen is an error that names it`() throws {
             let outcome = try Tool.run(["studio", "--no-browser", "999999"])
             #expect(outcome.exitCode == 1)
             #expect(outcome.error.contains("999999") && outcome.error.contains("--attachable"))
+        }
+
+        /// Returns a `moonpool-studio` whose arguments contain a text.
+        private static func process(mentioning text: String) -> pid_t? {
+            TemporaryFolder.names(in: "/proc").compactMap { pid_t($0) }.first {
+                let command = (try? contents(of: "/proc/\($0)/cmdline")) ?? ""
+                return command.contains("moonpool-studio") && command.contains(text)
+            }
         }
 
         @Test func `the prompt opens the studio on its session, and ends it`() throws {
@@ -76,7 +125,10 @@ extension StudioPageTests {
             let terminal = try PseudoTerminal(columns: 160)
             try terminal.start(
                 Tool.path, [],
-                environment: ["HOME": folder.path, "TMPDIR": folder.path, "PATH": "/usr/bin:/bin"])
+                environment: [
+                    "HOME": folder.path, "TMPDIR": folder.path, "XDG_RUNTIME_DIR": folder.path,
+                    "PATH": "/usr/bin:/bin",
+                ])
             try terminal.wait(forText: "store v")
             terminal.type("store:define { Dog = { name = 'string' } }\r")
             terminal.type(".studio --no-browser\r")
@@ -97,8 +149,21 @@ extension StudioPageTests {
             try browser.expect("rows().map((r) => cells(r)[0])", "Max")
             terminal.type("store:objects('Dog')[1].name\r")
             try terminal.wait(forText: "\"Max\"")
+            // The end of the studio is reported, and it can be opened again.
+            kill(try #require(Self.process(mentioning: folder.path)), SIGTERM)
+            try terminal.wait(forText: "the studio has ended; .studio opens it again")
+            terminal.type(".studio --no-browser\r")
+            try terminal.wait(for: "a new address") { $0.text.matches(of: /\?token=/).count == 2 }
+            kill(try #require(Self.process(mentioning: folder.path)), SIGKILL)
+            try terminal.wait(forText: "the studio has ended with exit code")
+            terminal.type(".studio --no-browser\r")
+            try terminal.wait(for: "a new address") { $0.text.matches(of: /\?token=/).count == 3 }
+            let last = terminal.screen.text.matches(of: /http:\/\/\S+\?token=[\w-]{43}/).last
+            try browser.open(String(try #require(last).0))
+            try browser.expect("text('status', 'Connection')", "connected")
             terminal.type(".quit\r")
             #expect(try terminal.exitCode() == 0)
+            #expect(terminal.screen.text.matches(of: /the studio has ended/).count == 2)
             try browser.expect("text('status', 'Connection')", "disconnected")
         }
     }

@@ -78,13 +78,16 @@ enum StudioPageTests {
         try browser.type(entry + Browser.enter)
     }
 
-    /// Takes the pictures that an article shows, in both themes.
+    /// Takes the pictures that an article shows, in both themes; MOONPOOL_WRITE_PICTURES names a folder that keeps them.
+    ///
+    /// The article has them with a palette: `pngquant --force --ext .png FOLDER/*.png`.
     static func keep(_ browser: Browser, _ name: String, in folder: TemporaryFolder) throws {
         try browser.expect("document.documentElement.scrollWidth <= innerWidth", "true")
         for (theme, ending) in [("light", ""), ("dark", "~dark")] {
             try browser.run(
                 "one('combobox', 'Theme').value = '\(theme)'; one('combobox', 'Theme').dispatchEvent(new Event('change'))"
             )
+            try browser.expect("document.getAnimations().length", "0")
             let file = "\(name)\(ending).png"
             try browser.picture(to: "\(folder.path)/\(file)")
             if let target = ProcessInfo.processInfo.environment["MOONPOOL_WRITE_PICTURES"] {

@@ -477,9 +477,10 @@ import Testing
             """#)
         let studio = try StudioProgram(["zoo.moonpool"], in: folder.path)
         let page = try studio.welcome()
-        func copy(_ name: String, _ format: String, ref: Int = 0) throws -> String {
+        func copy(_ name: String, _ format: String, _ refs: Int...) throws -> String {
             let request =
-                ["do": "copy", "class": name, "ref": ref, "format": format] as [String: Any]
+                ["do": "copy", "class": name, "refs": refs.isEmpty ? [0] : refs, "format": format]
+                as [String: Any]
             return try #require(ok(page.request(request))["text"] as? String)
         }
         #expect(
@@ -490,16 +491,25 @@ import Testing
         #expect(
             try copy("Dog", "json")
                 == #"{"id":1,"name":"Rex,\n\u0000é","age":null,"owner":"An\"n"}"#)
-        #expect(try copy("Any", "csv", ref: 1).hasSuffix("\r\ntext,,,,,[],[],{}\r\n"))
+        #expect(try copy("Any", "csv", 1).hasSuffix("\r\ntext,,,,,[],[],{}\r\n"))
+        // Several objects, in the order of the request.
+        #expect(
+            try copy("Any", "csv", 1, 1)
+                == "value,data,float,money,when,list,set,map\r\ntext,,,,,[],[],{}\r\ntext,,,,,[],[],{}\r\n"
+        )
+        #expect(try copy("Any", "json", 1, 0).hasPrefix(#"[{"value":"text","#))
+        #expect(
+            try copy("Any", "lua", 1, 1).split(separator: "\n").map { $0.prefix(19) }
+                == [#"store:create("Any","#, #"store:create("Any","#])
         let code = try copy("Any", "lua")
         try change(
             folder,
             "\(code) local any = store:objects('Any') assert(moonpool.json.encode(any[1]) == moonpool.json.encode(any[3]), moonpool.json.encode(any[3]))"
         )
         for wrong in [
-            ["class": "Dog", "ref": 0, "format": "exe"],
-            ["class": "Dog", "ref": 9, "format": "lua"],
-            ["class": "Dgo", "ref": 0, "format": "lua"], ["class": "Dog", "format": "lua"],
+            ["class": "Dog", "refs": [0], "format": "exe"],
+            ["class": "Dog", "refs": [0, 9], "format": "lua"],
+            ["class": "Dgo", "refs": [0], "format": "lua"], ["class": "Dog", "format": "lua"],
         ] as [[String: Any]] {
             let reply = try page.request(wrong.merging(["do": "copy"]) { old, _ in old })
             #expect(reply["error"] != nil, "\(wrong) \(reply)")

@@ -111,6 +111,24 @@ import Testing
         #expect(page.contains("; HttpOnly; SameSite=Strict; Path=/\r\n"))
     }
 
+    @Test func `programs of other users can neither keep the page out nor replace its session`()
+        throws
+    {
+        let studio = try StudioProgram([])
+        let (fields, _) = try studio.session()
+        let page = try studio.welcome()
+        let idle = try (0..<200).map { _ in try RawConnection(port: studio.port) }
+        for connection in idle { connection.send("GET / HTTP/1.1\r\n") }
+        #expect(status(try studio.request("GET /studio.js", fields)) == "200")
+        #expect(try page.request(["do": "schema"])["ok"] != nil)
+        // The oldest connections have ended.
+        #expect(try idle[0].readToEnd() == [])
+        // A cookie of another port for a longer path precedes the session.
+        let name = "moonpool-\(studio.port)"
+        let both = fields.replacing("Cookie: ", with: "Cookie: \(name)=x; ")
+        #expect(status(try studio.request("GET /studio.js", both)) == "200")
+    }
+
     @Test func `the server listens on 127.0.0.1 only`() throws {
         let studio = try StudioProgram([])
         #expect(throws: SystemFailure.self) {

@@ -28,7 +28,9 @@ end
 function literal(container, key)
   local value, kind = studio.element_of(container, key), moonpool.type_of(container, key)
   if kind == "nil" then return "moonpool.null" end
-  if kind == "object" then return classes[moonpool.class_of(value)].embedded and table_literal(value) or studio.reference(value) end
+  if kind == "object" then
+    return classes[moonpool.class_of(value)].embedded and table_literal(value) or studio.reference(value)
+  end
   if kind == "list" or kind == "set" or kind == "map" then
     local items = {}
     if kind == "map" then
@@ -36,7 +38,8 @@ function literal(container, key)
     else
       for i = 1, #value do items[i] = literal(value, i) end
     end
-    return items[1] and "{ " .. table.concat(items, ", ") .. " }" or kind == "map" and "moonpool.json.empty_object" or "{}"
+    if items[1] then return "{ " .. table.concat(items, ", ") .. " }" end
+    return kind == "map" and "moonpool.json.empty_object" or "{}"
   end
   if math.type(value) == "float" and value - value == 0 then
     local text = encode_json(value)
@@ -51,23 +54,35 @@ local function csv_field(text)
   return (text == "" or string.find(text, '[",\r\n]')) and '"' .. string.gsub(text, '"', '""') .. '"' or text
 end
 
--- The forms in which an object can be copied.
-local copies = { json = encode_json }
+-- The forms in which objects of a class can be copied.
+local copies = {}
 studio.copies = copies
 
-function copies.lua(object) return string.format("store:create(%q, %s)", moonpool.class_of(object), table_literal(object)) end
+function copies.json(objects) return encode_json(objects[2] and objects or objects[1]) end
 
-function copies.csv(object)
-  local names, fields, values = {}, {}, moonpool.json.decode(encode_json(object))
-  for _, property in ipairs(classes[moonpool.class_of(object)].properties) do
-    if property.form ~= "backlinks" then
-      local value = values[property.name]
-      local is_nil = value == nil or value == null
-      names[#names + 1] = csv_field(property.name)
-      fields[#fields + 1] = is_nil and "" or csv_field(type(value) == "string" and value or encode_json(value))
-    end
+function copies.lua(objects)
+  local lines = {}
+  for i, object in ipairs(objects) do
+    lines[i] = string.format("store:create(%q, %s)", moonpool.class_of(object), table_literal(object))
   end
-  return table.concat(names, ",") .. "\r\n" .. table.concat(fields, ",") .. "\r\n"
+  return table.concat(lines, "\n")
+end
+
+function copies.csv(objects)
+  local names, lines = {}, {}
+  for i, object in ipairs(objects) do
+    local fields, values = {}, moonpool.json.decode(encode_json(object))
+    for _, property in ipairs(classes[moonpool.class_of(object)].properties) do
+      if property.form ~= "backlinks" then
+        local value = values[property.name]
+        local is_nil = value == nil or value == null
+        fields[#fields + 1] = is_nil and "" or csv_field(type(value) == "string" and value or encode_json(value))
+        names[#fields] = csv_field(property.name)
+      end
+    end
+    lines[i] = table.concat(fields, ",") .. "\r\n"
+  end
+  return table.concat(names, ",") .. "\r\n" .. table.concat(lines)
 end
 
 studio.literal = literal

@@ -53,14 +53,15 @@ function requests.save(page, id)
   host.evaluate(".save " .. saving.path)
 end
 
--- Replies to the newest entry as soon as it has ended. It ran outside of this script, because a stop ends all running code.
+-- Replies to the newest entry as soon as it has ended. It ran outside of this script: a stop ends all running code.
 function host.finish(has_succeeded)
   if saving then
     local saved, parts, text = saving, host.take_output(), {}
     saving = nil
     for i, part in ipairs(parts) do text[i] = part.text end
     if not has_succeeded then return studio.report(saved.page, saved.id, table.concat(text)) end
-    return studio.reply(saved.page, saved.id, { name = "session.lua", download = studio.offer(saved.path, "session.lua") })
+    local download = studio.offer(saved.path, "session.lua")
+    return studio.reply(saved.page, saved.id, { name = "session.lua", download = download })
   end
   newest.is_running, newest.version = false, store.version
   local parts = host.take_output()
@@ -75,7 +76,10 @@ function requests.interrupt(page, id) studio.reply(page, id, true) end
 
 -- Replies with the completions of an entry, or with the values of a property that begin with a text.
 function requests.complete(page, id, request)
-  if request.entry then return studio.reply(page, id, host.complete and host.complete(request.entry) or { candidates = {}, replacing = 0 }) end
+  if request.entry then
+    local found = host.complete and host.complete(request.entry) or { candidates = {}, replacing = 0 }
+    return studio.reply(page, id, found)
+  end
   local base
   for _, property in ipairs(studio.class_named(request.class).properties) do
     if property.name == request.property and property.form == "value" then base = property.base end

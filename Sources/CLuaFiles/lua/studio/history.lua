@@ -8,12 +8,15 @@ local function versions_content()
   for i, version in ipairs(store:versions()) do
     local changed = {}
     for name, counts in pairs(version.classes) do
-      changed[#changed + 1] = { class = name, inserted = counts.inserted, deleted = counts.deleted, modified = counts.modified }
+      changed[#changed + 1] = {
+        class = name, inserted = counts.inserted, deleted = counts.deleted, modified = counts.modified,
+      }
     end
     table.sort(changed, function(first, second) return first.class < second.class end)
     list[i] = {
-      number = version.version, time = version.time and tostring(version.time), script = version.script, process = version.process,
-      is_kept = version.is_kept, restored = version.restored, changes_schema = version.changes_schema, classes = changed,
+      number = version.version, time = version.time and tostring(version.time), script = version.script,
+      process = version.process, is_kept = version.is_kept, restored = version.restored,
+      changes_schema = version.changes_schema, classes = changed,
     }
   end
   return { versions = list }
@@ -43,7 +46,8 @@ function requests.diff(page, id, request)
     count = count + 1
     if count > studio.most_rows then return end
     answer.rows[count] = {
-      class = moonpool.class_of(object), ref = moonpool.id_of(object), name = studio.name_of(object), change = change, properties = properties,
+      class = moonpool.class_of(object), ref = moonpool.id_of(object), name = studio.name_of(object), change = change,
+      properties = properties,
     }
   end
   local difference = store:diff(first, second)
@@ -51,10 +55,12 @@ function requests.diff(page, id, request)
     local changed = difference[name] or { inserted = {}, deleted = {}, modified = {} }
     for _, object in ipairs(changed.inserted) do add("inserted", object) end
     for _, entry in ipairs(changed.modified) do
-      local old, properties = count < studio.most_rows and studio.object_of(name, moonpool.id_of(entry.object), older), {}
+      local old = count < studio.most_rows and studio.object_of(name, moonpool.id_of(entry.object), older)
+      local properties = {}
       for i, pair in ipairs(old and entry.properties or {}) do
         local property = studio.property_named(classes[name], pair.name)
-        properties[i] = { name = pair.name, before = studio.property_value(old, property), after = studio.property_value(entry.object, property) }
+        local value = studio.property_value(entry.object, property)
+        properties[i] = { name = pair.name, before = studio.property_value(old, property), after = value }
       end
       add("modified", entry.object, properties)
     end

@@ -3,9 +3,14 @@ local jobs = {}
 
 function jobs.export(results, file) return results:export(file) end
 
--- Rehearsals ------------------------------------------------------------------------------------------------------------
+-- Rehearsals ----------------------------------------------------------------------------------------------------------
 
 local shown
+
+local function start_of(text)
+  local stop = #text > 200 and utf8.offset(text, 201) or #text + 1
+  return stop > #text and text or string.sub(text, 1, stop - 1) .. "…"
+end
 
 -- Returns the elements of a list or set. The text of an object would contain its other properties.
 local function elements(collection)
@@ -31,7 +36,9 @@ local function compare(before, after, schema, new_schema, name, most)
     for _, pair in ipairs(list) do
       local kind = type(pair[2]) == "table" and pair[2].type or pair[2]
       if string.find(kind, " primary", 1, true) and list == class then key = pair[1] end
-      if not seen[pair[1]] and not string.find(kind, "^backlinks") then names[#names + 1], seen[pair[1]] = pair[1], true end
+      if not seen[pair[1]] and not string.find(kind, "^backlinks") then
+        names[#names + 1], seen[pair[1]] = pair[1], true
+      end
     end
   end
   for _, pair in ipairs(new_class or {}) do later[pair[1]] = true end
@@ -44,14 +51,18 @@ local function compare(before, after, schema, new_schema, name, most)
       if other and not later[property] then second = "dropped" end
       local is_empty = first == "" and second == "nil" or first == "nil" and second == "dropped"
       if first ~= second and not is_empty then
-        parts[#parts + 1] = { property = property, before = first, after = second, is_dropped = not other or not later[property] }
+        local is_dropped = not other or not later[property]
+        parts[#parts + 1] = {
+          property = property, before = start_of(first), after = start_of(second), is_dropped = is_dropped,
+        }
       end
     end
     if not parts[1] then return end
     changed = changed + 1
     if changed > most then return end
     local is_keyed, value = pcall(function() return identity[key] end)
-    rows[changed] = { name = name .. " " .. (key and is_keyed and tostring(value) or "#" .. moonpool.id_of(identity)), changes = parts }
+    local shown_key = key and is_keyed and tostring(value) or "#" .. moonpool.id_of(identity)
+    rows[changed] = { name = name .. " " .. start_of(shown_key), changes = parts }
   end
   local old, new = schema[name] and before:objects(name) or {}, new_class and after:objects(name) or {}
   local i, j = 1, 1
@@ -63,8 +74,8 @@ local function compare(before, after, schema, new_schema, name, most)
   return { class = name, rows = rows, count = changed }
 end
 
--- Applies the pending files of a folder to a copy of a store, and returns the differences as JSON. A store without classes
--- has no objects, so it is opened by its path.
+-- Applies the pending files of a folder to a copy of a store, and returns the differences as JSON. A store without
+-- classes has no objects, so it is opened by its path.
 function jobs.rehearse(objects, source, copy, dir, most, realm)
   local before = objects and moonpool.store_of(objects) or moonpool.open { path = source, read_only = true }
   local first = moonpool.migrate.status(before, { dir = dir }).pending[1]
@@ -89,34 +100,45 @@ function jobs.rehearse(objects, source, copy, dir, most, realm)
   end
   local dropped = {}
   for _, applied in ipairs(report.applied) do
-    for _, item in ipairs(applied.dropped) do dropped[#dropped + 1] = { name = item.name, count = item.count, what = item.what } end
+    for _, item in ipairs(applied.dropped) do
+      dropped[#dropped + 1] = { name = item.name, count = item.count, what = item.what }
+    end
   end
   return moonpool.json.encode { classes = list, dropped = dropped, count = #report.applied }
 end
 
--- Imports ---------------------------------------------------------------------------------------------------------------
+-- Imports -------------------------------------------------------------------------------------------------------------
 
 -- Imports a file into a store. `name` is that of the file for the user.
 local function import(target, path, options, name)
   local ok, report = pcall(target.import, target, path, options)
-  if not ok then error(string.gsub(report.message or tostring(report), "%S*upload%-[%w_-]+", (string.gsub(name, "%%", "%%%%"))), 0) end
+  if not ok then
+    local message, shown = report.message or tostring(report), string.gsub(name, "%%", "%%%%")
+    error(string.gsub(message, "%S*upload%-[%w_-]+", shown), 0)
+  end
   return { created = report.created or 0, updated = report.updated or 0, notes = report.notes or {} }
 end
 
-function jobs.import(objects, path, options, name) return moonpool.json.encode(import(moonpool.store_of(objects), path, options, name)) end
+function jobs.import(objects, path, options, name)
+  return moonpool.json.encode(import(moonpool.store_of(objects), path, options, name))
+end
 
 -- Returns what a file contains: it is imported into a store in memory, which is then forgotten.
 function jobs.preview(_, path, options, name)
   local into <close> = moonpool.open { in_memory = path }
   local answer, names = import(into, path, options, name), {}
   answer.classes = {}
-  for class, declared in pairs(into:schema(nil, { ordered = true })) do names[#names + 1] = not declared.embedded and class or nil end
+  for class, declared in pairs(into:schema(nil, { ordered = true })) do
+    names[#names + 1] = not declared.embedded and class or nil
+  end
   table.sort(names)
   for i, class in ipairs(names) do
     local found = { class = class, count = #into:objects(class), columns = {}, rows = {} }
     for _, pair in ipairs(into:schema(class, { ordered = true })) do
       local kind = type(pair[2]) == "table" and pair[2].type or pair[2]
-      if not string.find(kind, "^backlinks") and #found.columns < 12 then found.columns[#found.columns + 1] = { name = pair[1], type = kind } end
+      if not string.find(kind, "^backlinks") and #found.columns < 12 then
+        found.columns[#found.columns + 1] = { name = pair[1], type = kind }
+      end
     end
     for row = 1, math.min(6, found.count) do
       local object, texts = into:objects(class)[row], {}
@@ -124,7 +146,8 @@ function jobs.preview(_, path, options, name)
         local value = object[property.name]
         local is_object, linked = pcall(moonpool.class_of, value)
         local is_counted, count = pcall(function() return type(value) ~= "string" and #value end)
-        local text = value == nil and "nil" or is_object and linked .. " #" .. moonpool.id_of(value) or is_counted and count and count .. " elements" or tostring(value)
+        local text = value == nil and "nil" or is_object and linked .. " #" .. moonpool.id_of(value)
+          or is_counted and count and count .. " elements" or tostring(value)
         local cut = utf8.len(text) and utf8.offset(text, 61)
         texts[column] = cut and string.sub(text, 1, cut - 1) .. "…" or text
       end
@@ -135,7 +158,7 @@ function jobs.preview(_, path, options, name)
   return moonpool.json.encode(answer)
 end
 
--- Completions -----------------------------------------------------------------------------------------------------------
+-- Completions ---------------------------------------------------------------------------------------------------------
 
 local escapes = { ["\n"] = "\\n", ["\t"] = "\\t", ["\r"] = "\\r" }
 
@@ -146,9 +169,10 @@ function jobs.complete(objects, name, base, text, most)
   for object in objects:distinct(name):sorted(name):each() do
     local value = object[name]
     local shown = math.type(value) == "float" and moonpool.json.encode(value) or tostring(value)
-    local is_valid = value ~= nil and (base == "string" and #value <= 200 or base ~= "string" and string.find(shown, text, 1, true) == 1)
-    if is_valid then
-      literals[#literals + 1] = base == "string" and "'" .. string.gsub(string.gsub(value, "[\\']", "\\%0"), "[\n\t\r]", escapes) .. "'"
+    local is_valid = base == "string" and #shown <= 200 or base ~= "string" and string.find(shown, text, 1, true) == 1
+    if value ~= nil and is_valid then
+      literals[#literals + 1] = base == "string"
+        and "'" .. string.gsub(string.gsub(value, "[\\']", "\\%0"), "[\n\t\r]", escapes) .. "'"
         or base == "uuid" and "uuid(" .. shown .. ")" or base == "object_id" and "oid(" .. shown .. ")" or shown
     end
     if #literals == most then break end

@@ -1,15 +1,16 @@
 -- What the studio does with a store: the requests of StudioProtocol.md over the public Lua API, on the script's thread.
--- `host` has the options of the command line, send(page, text), source(name), folder, pid, and the globals and the store of
--- the script. Each other file of this folder adds requests; they share the table `studio`.
+-- `host` has the options of the command line, send(page, text), source(name), folder, pid, and the globals and the
+-- store of the script. Each other file of this folder adds requests; they share the table `studio`.
 local host = ...
 local encode_json = moonpool.json.encode
 
--- The target ------------------------------------------------------------------------------------------------------------
+-- The target ----------------------------------------------------------------------------------------------------------
 
 local title = host.target and string.match(host.target, "[^/]*$") or "new store"
 
 local realm = host.realm and { path = host.target, options = {
-  format = "realm", key = host.key, rescue = host.rescue == "true" or nil, dotnet_guids = host.dotnet_guids == "true" or nil,
+  format = "realm", key = host.key, rescue = host.rescue == "true" or nil,
+  dotnet_guids = host.dotnet_guids == "true" or nil,
 } }
 
 local function open_target()
@@ -38,7 +39,7 @@ local studio = {
   committing = {}, -- functions that reply to requests whose transaction is committing
 }
 
--- Earlier versions ------------------------------------------------------------------------------------------------------
+-- Earlier versions ----------------------------------------------------------------------------------------------------
 
 local past = {} -- the frozen stores in use, by version
 
@@ -62,15 +63,19 @@ local function close_unused_versions()
   end
 end
 
--- Messages --------------------------------------------------------------------------------------------------------------
+-- Messages ------------------------------------------------------------------------------------------------------------
 
 function studio.reply(page, id, ok) host.send(page, encode_json { id = id, ok = ok }) end
 
 -- Replies with a value that is already JSON.
-function studio.reply_with_text(page, id, text) host.send(page, '{"id":' .. encode_json(id) .. ',"ok":' .. text .. "}") end
+function studio.reply_with_text(page, id, text)
+  host.send(page, '{"id":' .. encode_json(id) .. ',"ok":' .. text .. "}")
+end
 
 -- `text` is the predicate of the request.
-function studio.report(page, id, err, text) host.send(page, encode_json { id = id, error = studio.shown_error(err, text) }) end
+function studio.report(page, id, err, text)
+  host.send(page, encode_json { id = id, error = studio.shown_error(err, text) })
+end
 
 -- A subscription has at most one event that the page has not seen.
 function studio.send_event(page, subscription, event)
@@ -87,10 +92,12 @@ end
 
 -- Code can do more than write to the store, so it is refused as a whole.
 function studio.check_console()
-  if not host.evaluate then studio.fail("invalid_argument", "Lua code is switched off, with --no-console or --read-only") end
+  if not host.evaluate then
+    studio.fail("invalid_argument", "Lua code is switched off, with --no-console or --read-only")
+  end
 end
 
--- Contents that follow each commit --------------------------------------------------------------------------------------
+-- Contents that follow each commit ------------------------------------------------------------------------------------
 
 -- Sends the content of a subscription if it differs from the last that was sent.
 function studio.follow(page, subscription)
@@ -98,10 +105,11 @@ function studio.follow(page, subscription)
     subscription.is_late = true
     return
   end
+  subscription.is_late = nil
   local content = subscription.content(subscription)
-  local text = encode_json(content)
-  if text == subscription.last then return end
-  subscription.last, subscription.is_late = text, nil
+  local text = content and encode_json(content)
+  if not text or text == subscription.last then return end
+  subscription.last = text
   studio.send_event(page, subscription, content)
 end
 
@@ -123,13 +131,15 @@ end
 -- Replies with a content, and sends it again after each commit that changes it.
 function studio.subscribe(page, id, subscription, content)
   local first = content(subscription)
-  if (subscription.space or store) == store then subscription.content, subscription.last = content, encode_json(first) end
+  if (subscription.space or store) == store then
+    subscription.content, subscription.last = content, encode_json(first)
+  end
   first.version = store.version
   pages[page].subscriptions[id] = subscription
   studio.reply(page, id, first)
 end
 
--- Subscriptions and running requests ------------------------------------------------------------------------------------
+-- Subscriptions and running requests ----------------------------------------------------------------------------------
 
 -- Removes the files of a worker as soon as it has ended.
 local function remove_files(worker, files)
@@ -162,24 +172,38 @@ function requests.hello(page, id, request)
   if request.protocol ~= 1 then error("this server supports version 1 of the protocol", 0) end
   pages[page].is_welcome = true
   studio.reply(page, id, {
-    title = title, read_only = is_read_only, console = host.evaluate ~= nil, stores = { title }, version = store.version, pid = host.pid,
+    title = title, read_only = is_read_only, console = host.evaluate ~= nil, stores = { title },
+    version = store.version, pid = host.pid,
     open_to = host.open_to or moonpool.null, protocol = 1,
   })
 end
 
+-- Replies with the classes, and sends the counts that a commit changes; after a change of the schema, all classes.
 function requests.schema(page, id)
+  local counts, sent_schema = {}, nil
   studio.subscribe(page, id, { id = id }, function()
+    local changed, is_known = nil, sent_schema == studio.schema_number
+    for _, name in ipairs(class_names) do
+      local count = #store:objects(name)
+      if counts[name] ~= count then
+        changed = changed or {}
+        changed[name], counts[name] = count, count
+      end
+    end
+    if is_known then return changed and { counts = changed } end
     local list = {}
     for i, name in ipairs(class_names) do
       local class = classes[name]
-      list[i] = { name = name, embedded = class.embedded, properties = class.properties, count = #store:objects(name) }
+      list[i] = { name = name, embedded = class.embedded, properties = class.properties, count = counts[name] }
     end
+    sent_schema = studio.schema_number
     return { classes = list }
   end)
 end
 
 for _, name in ipairs {
-  "schema", "values", "code", "rows", "objects", "writing", "history", "observers", "workers", "transfer", "migrations", "console", "panels",
+  "schema", "values", "code", "rows", "objects", "writing", "history", "observers", "workers", "transfer", "migrations",
+  "console", "panels",
 } do
   assert(load(host.source(name), "=[moonpool studio/" .. name .. ".lua]", "t", _ENV))(studio)
 end
@@ -189,18 +213,20 @@ local views = { data = true, schema = true, observers = true, history = true, mi
 studio.read_schema()
 if host.open_to and not views[host.open_to] then
   local class, rest = string.match(host.open_to, "^%s*(%S+)(.*)$")
-  local is_valid, err = pcall(studio.results_of, { class = class or "", where = rest and string.match(rest, "^%s+where%s+(.+)$") })
+  local where = rest and string.match(rest, "^%s+where%s+(.+)$")
+  local is_valid, err = pcall(studio.results_of, { class = class or "", where = where })
   if not is_valid then return nil, err.message end
 end
 
--- The life of a page ----------------------------------------------------------------------------------------------------
+-- The life of a page --------------------------------------------------------------------------------------------------
 
 -- The store of the console, which a running process has already; a read-only copy in memory is frozen.
 if not host.evaluate then
   host.flush, host.finish = nil, nil
 elseif not host.socket then
   host.globals.store = realm and store:freeze() or store
-  host.record("store = moonpool.open " .. (host.target and string.format("%q", host.target) or '{ in_memory = "studio" }'))
+  local place = host.target and string.format("%q", host.target) or '{ in_memory = "studio" }'
+  host.record("store = moonpool.open " .. place)
 end
 
 local observer = store:observe(function(type)
@@ -227,13 +253,17 @@ return function(page, text)
   end
   pages[page] = pages[page] or { subscriptions = {}, uploads = {} }
   local is_json, request = pcall(moonpool.json.decode, text)
-  if not is_json or type(request) ~= "table" then return studio.report(page, moonpool.null, "the message is not a JSON object") end
+  if not is_json or type(request) ~= "table" then
+    return studio.report(page, moonpool.null, "the message is not a JSON object")
+  end
   if request.seen then return requests.seen(page, nil, request) end
   local id, run = request.id or moonpool.null, requests[request["do"]]
   if not run or run == requests.seen or not (pages[page].is_welcome or run == requests.hello) then
     return studio.report(page, id, "unknown request '" .. tostring(request["do"]) .. "'")
   end
-  if pages[page].subscriptions[request.id] then return studio.report(page, id, "the id " .. tostring(id) .. " is in use") end
+  if pages[page].subscriptions[request.id] then
+    return studio.report(page, id, "the id " .. tostring(id) .. " is in use")
+  end
   local ok, err = pcall(run, page, request.id, request)
   if not ok then studio.report(page, id, err, request.where) end
   close_unused_versions()

@@ -1,11 +1,13 @@
 -- The schema, its changes, and folders of migrations.
 local studio = ...
-local host, store, requests, class_names, fail = studio.host, studio.store, studio.requests, studio.class_names, studio.fail
+local host, store, requests, fail = studio.host, studio.store, studio.requests, studio.fail
+local class_names, start_job = studio.class_names, studio.start_job
 local null = moonpool.null
 
 -- A confined script has no migrations.
 local function migrate()
-  return moonpool.migrate or fail("invalid_argument", "a confined script cannot plan or apply migrations; start the studio without --sandbox")
+  local message = "a confined script cannot plan or apply migrations; start the studio without --sandbox"
+  return moonpool.migrate or fail("invalid_argument", message)
 end
 
 -- Returns the classes that a text in Lua returns, as `moonpool schema` prints it.
@@ -38,7 +40,7 @@ end
 
 function requests.schema_text(page, id) studio.reply(page, id, { text = moonpool.schema_text(store) }) end
 
--- Replies with the migration to a schema, what it would lose, and what prevents it; with `dir`, the next file of a folder.
+-- Replies with the migration to a schema, its losses, and what prevents it; with `dir`, the next file of a folder.
 function requests.plan(page, id, request)
   if request.dir then studio.check_console() end
   local found = request.text and classes_of(request.text) or store:schema(nil, { ordered = true })
@@ -67,7 +69,10 @@ function requests.define(page, id, request)
   for _, name in ipairs(request.losses or {}) do accepted[name] = true end
   if problems[1] then fail("invalid_schema", table.concat(problems, "\n")) end
   for _, loss in ipairs(losses) do
-    if not accepted[loss.name] then fail("migration_needed", string.format("accept the loss of %d %s of %s", loss.count, loss.what, loss.name)) end
+    if not accepted[loss.name] then
+      local message = string.format("accept the loss of %d %s of %s", loss.count, loss.what, loss.name)
+      fail("migration_needed", message)
+    end
   end
   local lost = {}
   for _, name in ipairs(class_names) do lost[#lost + 1] = not found[name] and name or nil end
@@ -76,7 +81,8 @@ function requests.define(page, id, request)
   end)
   local code = {}
   for i, name in ipairs(lost) do code[i] = string.format("  migration:delete_class(%q)\n", name) end
-  host.record("store:define((function()\n" .. request.text .. "\nend)(), function(migration)\n" .. table.concat(code) .. "end)")
+  local schema = "(function()\n" .. request.text .. "\nend)()"
+  host.record("store:define(" .. schema .. ", function(migration)\n" .. table.concat(code) .. "end)")
   studio.reply(page, id, { version = store.version })
 end
 
@@ -84,9 +90,13 @@ function requests.migrations(page, id, request)
   local state = migrate().status(store, { dir = request.dir })
   local list = {}
   for _, entry in ipairs(state.applied) do
-    list[#list + 1] = { number = entry.number, name = entry.name, state = "applied", time = entry.applied_at, backup = entry.backup }
+    list[#list + 1] = {
+      number = entry.number, name = entry.name, state = "applied", time = entry.applied_at, backup = entry.backup,
+    }
   end
-  for _, entry in ipairs(state.pending) do list[#list + 1] = { number = entry.number, name = entry.name, state = "pending" } end
+  for _, entry in ipairs(state.pending) do
+    list[#list + 1] = { number = entry.number, name = entry.name, state = "pending" }
+  end
   studio.reply(page, id, { migrations = list, problems = state.problems, notes = state.notes, state = state.state })
 end
 
@@ -104,7 +114,8 @@ function requests.rehearse(page, id, request)
     for _, path in ipairs(files) do os.remove(path) end
     studio.reply_with_text(page, id, report)
   end
-  studio.start_job(page, id, "rehearse", finish, files, first and store:objects(first), source, copy, request.dir, studio.most_rows, studio.realm)
+  local objects, most = first and store:objects(first), studio.most_rows
+  start_job(page, id, "rehearse", finish, files, objects, source, copy, request.dir, most, studio.realm)
 end
 
 -- Applies the pending files to the store, with a backup.

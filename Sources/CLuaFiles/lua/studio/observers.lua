@@ -16,8 +16,9 @@ function requests.observers(page, id)
   for i, token in ipairs(moonpool.observers()) do
     local stats, calls = token:stats(), token:calls()
     list[i] = {
-      number = token.number, name = title_of(token), subject = token.subject, keypaths = stats.keypaths, calls = stats.calls,
-      is_running = stats.is_running, version = calls[1] and calls[#calls].version, mean_us = stats.mean_us, source = stats.where,
+      number = token.number, name = title_of(token), subject = token.subject, keypaths = stats.keypaths,
+      calls = stats.calls, is_running = stats.is_running, version = calls[1] and calls[#calls].version,
+      mean_us = stats.mean_us, source = stats.where,
     }
   end
   studio.reply(page, id, { observers = list })
@@ -49,7 +50,8 @@ local function cause_nodes(reason)
     node.ref = cause.object and node.ref or nil
     local parts = {}
     for _, property in ipairs(modified and modified.properties or {}) do
-      parts[#parts + 1] = { text = property.name .. ": " .. short_text(property.old) .. " → " .. short_text(property.new) }
+      local text = property.name .. ": " .. short_text(property.old) .. " → " .. short_text(property.new)
+      parts[#parts + 1] = { text = text }
     end
     if not parts[1] and #cause.properties > 0 then parts[1] = { text = table.concat(cause.properties, ", ") } end
     node.children = parts
@@ -60,7 +62,8 @@ local function cause_nodes(reason)
 end
 
 local function time_text(us)
-  return us < 1000 and math.floor(us) .. " µs" or us < 1e6 and string.format("%.1f ms", us / 1000) or string.format("%.2f s", us / 1e6)
+  if us < 1000 then return math.floor(us) .. " µs" end
+  return us < 1e6 and string.format("%.1f ms", us / 1000) or string.format("%.2f s", us / 1e6)
 end
 
 -- Replies with the last call of an observer as a tree: the commit, what it changed, and what the observer received.
@@ -71,14 +74,17 @@ function requests.why(page, id, request)
   local commits = reason.version - reason.previous_version
   local watched = reason.keypath and "key path " .. reason.keypath
     or #reason.properties > 0 and "properties " .. table.concat(reason.properties, ", ")
-  local call = { text = string.format("%d %s, the call took %s", reason.rows, reason.rows == 1 and "object" or "objects", time_text(stats.last_us)) }
-  local observer = { text = title_of(token) .. (stats.where == "" and "" or " (" .. stats.where .. ")") .. ", of " .. token.subject, children = { call } }
+  local what = reason.rows == 1 and "object" or "objects"
+  local call = { text = string.format("%d %s, the call took %s", reason.rows, what, time_text(stats.last_us)) }
+  local source = stats.where == "" and "" or " (" .. stats.where .. ")"
+  local observer = { text = title_of(token) .. source .. ", of " .. token.subject, children = { call } }
   if stats.cost ~= "" then observer.children[2] = { text = "it " .. stats.cost } end
   local children = cause_nodes(reason)
   children[#children + 1] = watched and { text = watched, children = { observer } } or observer
   collectgarbage() -- the objects of the difference keep versions
   studio.reply(page, id, { name = title_of(token), version = reason.version, tree = { {
-    text = "version " .. reason.version .. (commits > 1 and ", " .. commits .. " commits after version " .. reason.previous_version or "")
+    text = "version " .. reason.version
+      .. (commits > 1 and ", " .. commits .. " commits after version " .. reason.previous_version or "")
       .. (reason.script and ", written by " .. reason.script or ""),
     time = reason.time and tostring(reason.time), children = children,
   } } })
@@ -88,10 +94,13 @@ end
 function requests.whynot(page, id, request)
   local token, text = observer_of(request), request.object or ""
   local name, key = string.match(text, "^%s*(%S+)%s+(.-)%s*$")
-  if not name then fail("invalid_argument", "expected a class and a key, such as " .. (class_names[1] or "Dog") .. " 3") end
+  if not name then
+    fail("invalid_argument", "expected a class and a key, such as " .. (class_names[1] or "Dog") .. " 3")
+  end
   local object = studio.linked_object(key, name)
   local found = token:whynot(object)
   studio.reply(page, id, {
-    name = studio.name_of(object), class = name, ref = moonpool.id_of(object), reasons = found.reasons, summary = found.summary, version = store.version,
+    name = studio.name_of(object), class = name, ref = moonpool.id_of(object), reasons = found.reasons,
+    summary = found.summary, version = store.version,
   })
 end

@@ -13,7 +13,9 @@ end
 -- Returns a cell of a table: an object is a link, and other values are text.
 local function cell_of(value)
   local is_object, class = pcall(moonpool.class_of, value)
-  if is_object and classes[class] then return { link = class, ref = moonpool.id_of(value), text = studio.name_of(value) } end
+  if is_object and classes[class] then
+    return { link = class, ref = moonpool.id_of(value), text = studio.name_of(value) }
+  end
   return studio.text_value(value == nil and "nil" or tostring(value))
 end
 
@@ -84,7 +86,9 @@ function requests.panels(page, id)
 end
 
 function requests.panel(page, id, request)
-  if not panel_named(request.name) then studio.fail("invalid_argument", "there is no panel '" .. tostring(request.name) .. "'") end
+  if not panel_named(request.name) then
+    studio.fail("invalid_argument", "there is no panel '" .. tostring(request.name) .. "'")
+  end
   studio.subscribe(page, id, { id = id, name = request.name }, content_of)
 end
 

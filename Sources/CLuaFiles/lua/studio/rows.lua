@@ -9,7 +9,8 @@ function studio.shown_error(err, text)
   local message = is_error and err.message or tostring(err)
   local shown = { code = is_error and code or "invalid_argument", message = message }
   if is_error and type(err) == "userdata" and err.column then
-    shown.line, shown.column, shown.length, shown.message = err.line, err.column, err.length, string.match(message, "^[^\n]*")
+    shown.line, shown.column, shown.length = err.line, err.column, err.length
+    shown.message = string.match(message, "^[^\n]*")
     local line = 0
     for found in string.gmatch(text or "", "[^\n]*") do
       line = line + 1
@@ -20,8 +21,8 @@ function studio.shown_error(err, text)
   return shown
 end
 
--- Changes that the page has not received are merged in pieces: the present rows in order, as ranges of the rows that the
--- page has ({ first, count, is_modified }) and of inserted rows ({ count }).
+-- Changes that the page has not received are merged in pieces: the present rows in order, as ranges of the rows that
+-- the page has ({ first, count, is_modified }) and of inserted rows ({ count }).
 
 local function add_range(list, first, count)
   local last = list[#list]
@@ -43,7 +44,8 @@ local function changed_pieces(pieces, kind, changed)
       local taken = math.min(count, piece.count - offset)
       if action ~= "deletions" then
         local first = piece.first and piece.first + offset
-        result[#result + 1] = { first = first, count = taken, is_modified = piece.is_modified or action == "modifications" }
+        local is_modified = piece.is_modified or action == "modifications"
+        result[#result + 1] = { first = first, count = taken, is_modified = is_modified }
       end
       count, offset = count - taken, offset + taken
       if offset == piece.count then number, offset = number + 1, 0 end
@@ -77,7 +79,7 @@ local function change_of(pieces, total)
   return change
 end
 
--- The rows ----------------------------------------------------------------------------------------------------------------
+-- The rows ------------------------------------------------------------------------------------------------------------
 
 -- Returns the results of a request with a class, a predicate, an order, and an object to which they link.
 function studio.results_of(request)
@@ -91,7 +93,8 @@ function studio.results_of(request)
     local found = studio.class_named(request.class)
     for _, property in ipairs(found.properties) do
       if property.name == linked.property then
-        results = results:where((property.form == "link" and "" or "any ") .. property.name .. " == $1", target)
+        local path = (property.form == "link" and "" or "any ") .. studio.quoted(property.name)
+        results = results:where(path .. " == $1", target)
       end
     end
   end
@@ -117,7 +120,8 @@ end
 
 local function window_of(subscription)
   return {
-    total = #subscription.results, all = #subscription.space:objects(subscription.class.name), version = subscription.space.version,
+    total = #subscription.results, all = #subscription.space:objects(subscription.class.name),
+    version = subscription.space.version,
     first = subscription.first,
     rows = window_rows(subscription),
   }
@@ -127,7 +131,8 @@ end
 local function send_change(page, subscription)
   local pieces, first = subscription.pieces, subscription.first
   if not pieces then return end
-  local event = pieces.reset and { reset = true, total = #subscription.results } or change_of(pieces, subscription.total)
+  local event = pieces.reset and { reset = true, total = #subscription.results }
+    or change_of(pieces, subscription.total)
   event.all = #studio.store:objects(subscription.class.name)
   subscription.pieces, subscription.total = nil, event.total
   if not event.reset then
@@ -185,7 +190,8 @@ end
 -- Runs a request for rows in this script, which then sends all changes of these rows.
 function studio.serve_rows(page, id, request)
   local subscription = {
-    id = id, class = studio.class_named(request.class), results = studio.results_of(request), space = studio.space_of(request.at), is_rows = true,
+    id = id, class = studio.class_named(request.class), results = studio.results_of(request),
+    space = studio.space_of(request.at), is_rows = true,
   }
   set_window(subscription, request)
   studio.pages[page].subscriptions[id] = subscription
@@ -201,12 +207,15 @@ local function serve_elsewhere(page, id, request)
   local worker = studio.worker("studio rows", function(objects, sources, request, most_rows)
     local encode_json = moonpool.json.encode
     local studio = {
-      store = moonpool.store_of(objects), classes = {}, class_names = {}, pages = { { subscriptions = {} } }, requests = {}, most_rows = most_rows,
+      store = moonpool.store_of(objects), classes = {}, class_names = {}, pages = { { subscriptions = {} } },
+      requests = {}, most_rows = most_rows,
       fail = function(code, message) error({ code = code, message = message }, 0) end,
     }
     function studio.space_of() return studio.store end
     function studio.reply(_, id, ok) moonpool.post_to_parent(encode_json { id = id, ok = ok }) end
-    function studio.report(_, id, err, text) moonpool.post_to_parent(encode_json { id = id, error = studio.shown_error(err, text) }) end
+    function studio.report(_, id, err, text)
+      moonpool.post_to_parent(encode_json { id = id, error = studio.shown_error(err, text) })
+    end
     function studio.send_event(_, subscription, event)
       event.on, event.version = subscription.id, studio.store.version
       subscription.unseen = true
@@ -236,7 +245,8 @@ end
 
 -- Searching and sorting many objects takes long.
 local function is_long(request)
-  local searches = request.where and string.find(request.where, "%S") or request.linked or request.sort and request.sort[1]
+  local searches = request.where and string.find(request.where, "%S") or request.linked
+    or request.sort and request.sort[1]
   return searches and #studio.space_of(request.at):objects(studio.class_named(request.class).name) > most_searched
 end
 
@@ -246,7 +256,8 @@ function requests.rows(page, id, request)
 end
 
 function requests.window(page, id, request)
-  local subscription = studio.pages[page].subscriptions[request.on] or error("there is no subscription " .. tostring(request.on), 0)
+  local subscription = studio.pages[page].subscriptions[request.on]
+    or error("there is no subscription " .. tostring(request.on), 0)
   if subscription.is_elsewhere then return subscription.worker:post(encode_json(request)) end
   set_window(subscription, request)
   if subscription.pieces then -- the page has not received all changes, so it starts again

@@ -1,13 +1,17 @@
 -- The classes of the store, and the names of their objects.
 local studio = ...
 local store, classes, class_names = studio.store, studio.classes, studio.class_names
+local longest_key = 100
+local constants = { "not", "true", "false", "nil", "null", "truepredicate", "falsepredicate" }
 
--- Describes each class once per schema: its properties in declared order, with their forms and base types.
+-- Describes each class once per schema: its properties in declared order, with their forms and base types, and the
+-- properties of all classes that link to it.
 function studio.read_schema()
+  studio.schema_number = (studio.schema_number or 0) + 1
   for name in pairs(classes) do classes[name] = nil end
   for i = #class_names, 1, -1 do class_names[i] = nil end
   for name, declared in pairs(store:schema(nil, { ordered = true })) do
-    local class = { name = name, embedded = declared.embedded, properties = {}, keypaths = {} }
+    local class = { name = name, embedded = declared.embedded, properties = {}, keypaths = {}, links = {} }
     for index, pair in ipairs(declared) do
       local text = type(pair[2]) == "table" and pair[2].type or pair[2]
       local base, rest = string.match(text, "^([^%?%[<{%s]+)(.*)$")
@@ -15,7 +19,8 @@ function studio.read_schema()
       if base == "backlinks" then
         property.form, property.base, property.path = "backlinks", string.match(rest, "^%s+(.-)%.(.+)$")
       else
-        property.form = string.find(rest, "[", 1, true) and "list" or string.find(rest, "<", 1, true) and "set" or string.find(rest, "{", 1, true) and "map"
+        property.form = string.find(rest, "[", 1, true) and "list" or string.find(rest, "<", 1, true) and "set"
+          or string.find(rest, "{", 1, true) and "map"
           or "value"
         if string.find(rest, " primary", 1, true) then class.key, class.key_property = pair[1], property end
       end
@@ -23,12 +28,14 @@ function studio.read_schema()
     end
     classes[name], class_names[#class_names + 1] = class, name
   end
-  for _, class in pairs(classes) do
-    for _, property in ipairs(class.properties) do
-      if property.form == "value" and classes[property.base] then property.form = "link" end
+  table.sort(class_names)
+  for _, name in ipairs(class_names) do
+    for _, property in ipairs(classes[name].properties) do
+      local target = property.form ~= "backlinks" and classes[property.base]
+      if target and property.form == "value" then property.form = "link" end
+      if target then target.links[#target.links + 1] = { class = name, property = property } end
     end
   end
-  table.sort(class_names)
 end
 
 function studio.class_named(name)
@@ -37,10 +44,26 @@ function studio.class_named(name)
   return class
 end
 
+-- Returns the name of a property as predicates contain it.
+function studio.quoted(name)
+  for _, word in ipairs(constants) do
+    if string.lower(name) == word then return "`" .. name .. "`" end
+  end
+  return name
+end
+
+-- Returns the first characters of a text, and whether it has more.
+function studio.start_of(text, count)
+  local stop = #text > count and utf8.offset(text, count + 1) or #text + 1
+  return string.sub(text, 1, stop - 1), stop <= #text
+end
+
 function studio.name_of(object)
   local class = moonpool.class_of(object)
   local key = classes[class].key
-  return key and class .. " " .. tostring(object[key]) or class .. " #" .. moonpool.id_of(object)
+  if not key then return class .. " #" .. moonpool.id_of(object) end
+  local text, is_cut = studio.start_of(tostring(object[key]), longest_key)
+  return class .. " " .. text .. (is_cut and "…" or "")
 end
 
 -- Finds an object by its number: objects are in the order of their creation. `space` is the store at a version.

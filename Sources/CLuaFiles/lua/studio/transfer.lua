@@ -6,7 +6,9 @@ local extensions = { csv = "csv", json = "json", jsonl = "jsonl", sqlite = "sqli
 
 function requests.export(page, id, request)
   local extension = extensions[request.format]
-  if not extension then error("unknown format '" .. tostring(request.format) .. "'; use csv, json, jsonl, sqlite or lua", 0) end
+  if not extension then
+    error("unknown format '" .. tostring(request.format) .. "'; use csv, json, jsonl, sqlite or lua", 0)
+  end
   local path = studio.new_file("export") .. "." .. extension
   studio.start_job(page, id, "export", function(count)
     local name = request.class .. "." .. extension
@@ -15,7 +17,8 @@ function requests.export(page, id, request)
 end
 
 local formats = {
-  csv = "csv", tsv = "csv", json = "json", jsonl = "jsonl", ndjson = "jsonl", sqlite = "sqlite", db = "sqlite", sqlite3 = "sqlite", realm = "realm", lua = "lua",
+  csv = "csv", tsv = "csv", json = "json", jsonl = "jsonl", ndjson = "jsonl", sqlite = "sqlite", db = "sqlite",
+  sqlite3 = "sqlite", realm = "realm", lua = "lua",
 }
 
 -- Imports an uploaded file, shows what it contains, or removes it. A page that ends removes its files.
@@ -35,8 +38,12 @@ function requests.import(page, id, request)
   end
   local ending = string.match(string.lower(name), "%.(%w+)$")
   local format = formats[ending]
-  if not format then fail("invalid_argument", "unknown format '" .. name .. "'; use CSV, JSON, JSON Lines, SQLite or .realm") end
-  local options = { format = format, class = (format == "csv" or format == "json" or format == "jsonl") and request.class or nil, separator = ending == "tsv" and "\t" or nil }
+  if not format then
+    fail("invalid_argument", "unknown format '" .. name .. "'; use CSV, JSON, JSON Lines, SQLite or .realm")
+  end
+  local needs_class = format == "csv" or format == "json" or format == "jsonl"
+  local class, separator = needs_class and request.class or nil, ending == "tsv" and "\t" or nil
+  local options = { format = format, class = class, separator = separator }
   local function finish(report)
     if not request.preview then forget() end
     studio.reply_with_text(page, id, report)
@@ -46,5 +53,6 @@ function requests.import(page, id, request)
   if first then return studio.start_job(page, id, "import", finish, nil, store:objects(first), path, options, name) end
   -- No worker can receive an empty store in memory, but this script can import the file.
   local report = store:import(path, options)
-  finish(moonpool.json.encode { created = report.created or 0, updated = report.updated or 0, notes = report.notes or {} })
+  local created, updated = report.created or 0, report.updated or 0
+  finish(moonpool.json.encode { created = created, updated = updated, notes = report.notes or {} })
 end

@@ -7,8 +7,8 @@ local longest_text = 200
 function studio.base64(bytes) return string.sub(encode_json { moonpool.data(bytes) }, 3, -3) end
 
 function studio.text_value(text, whole)
-  if whole or (utf8.len(text) or #text) <= longest_text then return text end
-  return { text = string.sub(text, 1, utf8.offset(text, longest_text + 1) - 1), size = #text }
+  local start, is_cut = studio.start_of(text, longest_text)
+  return whole and text or is_cut and { text = start, size = #text } or start
 end
 
 -- Returns a property or an element. The key of a map can be the name of a method.
@@ -26,14 +26,17 @@ function studio.value_of(container, key, base, whole)
   if kind == "string" then return studio.text_value(value, whole) end
   if kind == "int" then return -2 ^ 53 < value and value < 2 ^ 53 and value or { int = tostring(value) } end
   if kind == "double" and value - value == 0 and (base == "double" or value % 1 ~= 0) then return value end
-  if kind == "object" then return { link = moonpool.class_of(value), ref = moonpool.id_of(value), text = studio.name_of(value) } end
+  if kind == "object" then
+    return { link = moonpool.class_of(value), ref = moonpool.id_of(value), text = studio.name_of(value) }
+  end
   if kind == "backlinks" then return { backlinks = base, count = #value } end
   if kind == "list" or kind == "set" or kind == "map" then
     local head, count = {}, math.min(whole and studio.most_rows or 5, #value)
     if kind == "map" then
       for name in pairs(value) do
         if #head == count then break end
-        head[#head + 1] = { name, studio.value_of(value, name, base, whole) }
+        local shown = whole and name or studio.start_of(name, longest_text)
+        head[#head + 1] = { shown, studio.value_of(value, name, base, whole) }
       end
     else
       for i = 1, count do head[i] = studio.value_of(value, i, base, whole) end
@@ -45,7 +48,9 @@ function studio.value_of(container, key, base, whole)
   return { [kind] = text }
 end
 
-function studio.property_value(object, property, whole) return studio.value_of(object, property.name, property.base, whole) end
+function studio.property_value(object, property, whole)
+  return studio.value_of(object, property.name, property.base, whole)
+end
 
 function studio.row_of(object, class)
   local values = {}
@@ -79,13 +84,15 @@ local parsers = {
   int = function(text) return math.tointeger(tonumber(string.match(text, "^[+-]?%d+$"))) end,
   double = double_of,
   float = function(text) return double_of(text) and moonpool.float(double_of(text)) end,
-  decimal = moonpool.decimal, date = moonpool.date, uuid = moonpool.uuid, object_id = moonpool.object_id, data = bytes_of,
+  decimal = moonpool.decimal, date = moonpool.date, uuid = moonpool.uuid, object_id = moonpool.object_id,
+  data = bytes_of,
 }
 
 local function parsed(text, kind)
   local ok, value = pcall(parsers[kind], text)
   if ok and value ~= nil then return value end
-  local message = not ok and (type(value) == "string" and value or value.message):match("^bad argument #1 to '[%w_]+' %((.*)%)$")
+  local message = not ok and (type(value) == "string" and value or value.message)
+  message = message and string.match(message, "^bad argument #1 to '[%w_]+' %((.*)%)$")
   fail("type_mismatch", message or string.format("expected %s, got '%s'", kind, text))
 end
 
@@ -102,7 +109,8 @@ function studio.linked_object(text, name)
   return object or fail("invalid_argument", string.format("there is no %s '%s'", name, text))
 end
 
--- Returns the value of a text that a user has typed for a property; `kind` is the type of a mixed property's present value.
+-- Returns the value of a text that a user has typed for a property. `kind` is the type of the present value of a mixed
+-- property.
 function studio.typed_value(text, property, kind)
   local base, form = property.base, property.form
   if base == "string" and form == "value" or kind == "string" then return text end
@@ -111,7 +119,9 @@ function studio.typed_value(text, property, kind)
   if form == "link" then return studio.linked_object(trimmed, base) end
   if form ~= "value" then
     local items = moonpool.json.decode(text)
-    if type(items) ~= "table" then fail("type_mismatch", "expected a " .. form .. " in JSON, got '" .. trimmed .. "'") end
+    if type(items) ~= "table" then
+      fail("type_mismatch", "expected a " .. form .. " in JSON, got '" .. trimmed .. "'")
+    end
     local element = { base = base, form = classes[base] and "link" or "value" }
     for key, item in pairs(items) do
       if type(item) == "string" and base ~= "mixed" then items[key] = studio.typed_value(item, element) end
@@ -135,7 +145,6 @@ function studio.decoded(value, property, made, kind)
   if value.typed then return studio.typed_value(value.typed, property, value.kind or kind) end
   if property.form == "list" or property.form == "set" or property.form == "map" then
     local items, element = {}, { base = property.base, form = classes[property.base] and "link" or "value" }
-
     for key, item in pairs(value) do
       items[key] = studio.decoded(item, element, made)
       if items[key] == nil then items[key] = null end

@@ -19,7 +19,9 @@ end
 function studio.offer(path, name)
   local digits = {}
   for i = 1, 3 do digits[i] = string.gsub(tostring(moonpool.uuid()), "^(%x+)%-(%x+)%-%x+%-%x+%-", "%1%2") end
-  local bytes = string.gsub(string.sub(table.concat(digits), 1, 64), "%x%x", function(byte) return string.char(tonumber(byte, 16)) end)
+  local bytes = string.gsub(string.sub(table.concat(digits), 1, 64), "%x%x", function(byte)
+    return string.char(tonumber(byte, 16))
+  end)
   local address = "/download/" .. string.gsub(studio.base64(bytes), "[+/=]", { ["+"] = "-", ["/"] = "_", ["="] = "" })
   host.send(0, address .. "\n" .. path .. "\n" .. name)
   return address
@@ -43,6 +45,7 @@ function studio.start_job(page, id, job, finish, files, results, ...)
     local ok, result = pcall(load(source, "=studio", "t")()[job], results, ...)
     return ended(ok, ok and result or result.message or tostring(result))
   end
-  pages[page].subscriptions[id] = { id = id, worker = worker, files = files, space = results and moonpool.store_of(results) }
+  local space = results and moonpool.store_of(results)
+  pages[page].subscriptions[id] = { id = id, worker = worker, files = files, space = space }
   worker:on_message(ended)
 end

@@ -39,7 +39,8 @@ function operations.set(operation, made)
     container, property = container[key], element
     key = is_map and operation.key or operation.key + 1
   end
-  local before, short = studio.value_of(container, key, property.base, true), studio.value_of(container, key, property.base)
+  local before = studio.value_of(container, key, property.base, true)
+  local short = studio.value_of(container, key, property.base)
   local value = studio.decoded(operation.value, property, made, moonpool.type_of(container, key))
   if is_map then container:set(key, value) else container[key] = value end
   local is_changed = encode_json(studio.value_of(container, key, property.base, true)) ~= encode_json(before)
@@ -76,9 +77,10 @@ function operations.delete(operation)
 end
 
 local function code_of(operation, object)
-  if operation["do"] == "create" then return studio.copies.lua(object) end
+  if operation["do"] == "create" then return studio.copies.lua { object } end
   if operation["do"] == "delete" then return "store:delete(" .. studio.reference(object) .. ")" end
-  return string.format("%s[%q] = %s", studio.reference(object), operation.property, studio.literal(object, operation.property))
+  local reference, name = studio.reference(object), operation.property
+  return string.format("%s[%q] = %s", reference, name, studio.literal(object, name))
 end
 
 local unchanged = {}
@@ -91,7 +93,8 @@ function requests.write(page, id, request)
     for i, operation in ipairs(request.operations) do
       local target = operation.ref and classes[operation.class] and studio.object_of(operation.class, operation.ref)
       if target and operation["do"] == "delete" then code[#code + 1] = code_of(operation, target) end
-      local run = operations[operation["do"]] or fail("invalid_argument", "unknown operation '" .. tostring(operation["do"]) .. "'")
+      local run = operations[operation["do"]]
+        or fail("invalid_argument", "unknown operation '" .. tostring(operation["do"]) .. "'")
       local changes, object = run(operation, made)
       is_changed, made[i] = is_changed or changes, object or false
       target = target or object or operation.created and made[operation.created + 1]
