@@ -23,7 +23,7 @@ final class StudioFiles: Sendable {
     private let state = Mutex(State())
 
     init() throws(StudioFailure) {
-        guard let folder = ProcessServices.makePrivateFolder(named: "moonpool-studio") else {
+        guard let folder = ProcessServices.makeOwnFolder(named: "moonpool-studio") else {
             throw StudioFailure(message: "cannot create a folder for temporary files")
         }
         self.folder = folder

@@ -90,10 +90,47 @@ extension ProcessServices {
     ///
     /// Returns nil if the system cannot create it.
     package static func makePrivateFolder(named name: String) -> String? {
-        let parent = environment("TMPDIR").flatMap { $0.hasPrefix("/") ? $0 : nil } ?? "/tmp"
-        var path = Array("\(parent)/\(name)-XXXXXX".utf8CString)
+        var path = Array("\(temporaryFolder)/\(name)-XXXXXX".utf8CString)
         guard mkdtemp(&path) != nil else { return nil }
         return String(decoding: path.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+
+    private static var temporaryFolder: String {
+        environment("TMPDIR").flatMap { $0.hasPrefix("/") ? $0 : nil } ?? "/tmp"
+    }
+
+    /// Creates a private folder that belongs to this process, and removes the folders with this name of processes that
+    /// were killed.
+    ///
+    /// Returns nil if the system cannot create it.
+    package static func makeOwnFolder(named name: String) -> String? {
+        for found in names(in: temporaryFolder) ?? [] where found.hasPrefix(name + "-") {
+            let path = "\(temporaryFolder)/\(found)"
+            guard let lock = lockFolder(path) else { continue }
+            removeFolder(path)
+            close(lock)
+        }
+        // Another process can remove the folder before it is locked.
+        for _ in 0..<100 {
+            guard let path = makePrivateFolder(named: name) else { return nil }
+            // The lock is held until the process ends.
+            if lockFolder(path) != nil, access(path, F_OK) == 0 { return path }
+        }
+        return nil
+    }
+
+    /// Returns a descriptor that locks a folder of this user; nil if another process has it.
+    private static func lockFolder(_ path: String) -> Int32? {
+        let folder = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+        guard folder >= 0 else { return nil }
+        var status = stat()
+        if fstat(folder, &status) == 0, status.st_uid == geteuid(),
+            flock(folder, LOCK_EX | LOCK_NB) == 0
+        {
+            return folder
+        }
+        close(folder)
+        return nil
     }
 
     /// Removes a folder that contains only files, with its files.

@@ -296,7 +296,7 @@ package final class Importer {
         case values(DecodedRow)
         /// A row that was already stored through ``directInserter(of:)``.
         case stored
-        /// A row that was already stored in the existing object with its primary key.
+        /// A row whose values were already written to the existing object with the same primary key.
         case updated
     }
 

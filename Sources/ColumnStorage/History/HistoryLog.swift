@@ -197,9 +197,9 @@ package enum HistoryLog {
 
 /// The identity of a commit: all copies of a store that contain the commit have the same one, and no other commit has it.
 ///
-/// It is a hash of the identity before it, of the commit's entry in the history, and of a number
-/// that no other commit has: a process begins with a random one and counts. The commit of a follower has the identity of
-/// the publisher's commit. Two files that have an identity in common have the same data at that commit.
+/// It is a hash of the identity before it, of the commit's entry in the history, and of a number that no other commit has:
+/// each process takes consecutive numbers from a random one. The commit of a follower has the identity of the publisher's
+/// commit. Two files that have an identity in common have the same data at that commit.
 package struct CommitIdentity: Hashable, Sendable {
     private let high: UInt64
     private let low: UInt64

@@ -64,7 +64,9 @@ export class Connection extends EventTarget {
   #connect() {
     const socket = new WebSocket(`ws://${location.host}/socket`)
     this.#socket = socket
+    let wasOpen = false
     socket.onopen = async () => {
+      wasOpen = true
       try {
         const welcome = await this.request("hello", { key: this.#key, protocol: 1 })
         this.needsAddress = false
@@ -73,14 +75,17 @@ export class Connection extends EventTarget {
       } catch { socket.close() }
     }
     socket.onmessage = (event) => this.#receive(JSON.parse(event.data))
-    socket.onclose = (event) => {
+    socket.onclose = async (event) => {
+      // Another server at this port refuses the session of the page.
       if (event.code === 1008) this.needsAddress = true
+      else if (!wasOpen && !this.needsAddress) this.needsAddress = await fetch("/").then(({ status }) => status === 401, () => false)
       for (const entry of this.#requests.values()) {
         if (entry.isOpen) entry.reject(new DOMException("disconnected", "AbortError"))
       }
       this.#requests.clear()
       this.#update()
-      setTimeout(() => this.#connect(), 1000)
+      this.dispatchEvent(new Event("status"))
+      setTimeout(() => this.#connect(), this.needsAddress ? 5000 : 1000)
     }
   }
 

@@ -36,7 +36,7 @@ class StudioPanel extends HTMLElement {
 
   #part({ text, svg, button, number, columns, rows, omitted }) {
     if (svg) return make("img", { src: `data:image/svg+xml,${encodeURIComponent(svg)}`, alt: /<title>([^<]*)/.exec(svg)?.[1] ?? "chart" })
-    if (button) return make("button", { onclick: () => this.#press(number) }, button)
+    if (button) return make("button", { disabled: !this.canPress, onclick: () => this.#press(number) }, button)
     if (text !== undefined) return make("p", {}, isRich(text) ? textOf(text) : text)
     const cell = (value) => make("td", { class: styleOf(value) }, isRich(value) && value.link
       ? make("a", { href: fragment({ class: value.link, reveal: value.ref }) }, value.text) : textOf(value))

@@ -176,6 +176,7 @@ class StudioApp extends HTMLElement {
     for (const element of [this.undo, this.redo, this.importing, this.addition, this.deletion]) element.hidden = welcome.read_only
     this.console.connection = this.connection
     this.console.hidden = !welcome.console
+    this.panel.canPress = welcome.console && !welcome.read_only
     this.history.canWrite = this.schema.canWrite = this.migrations.canWrite = !welcome.read_only
     this.history.stop()
     this.#rows = this.#object = null
@@ -332,6 +333,7 @@ class StudioApp extends HTMLElement {
       this.panel.show(this.connection, view === "panel" ? panel : null)
       this.panel.parentNode.setAttribute("aria-label", panel ?? "Panel")
     }
+    this.undo.disabled = this.redo.disabled = Boolean(at)
     this.history.at = at ?? null
     this.version.replaceChildren(...(at && needsGrid ? [make("span", { role: "status", "aria-label": "Shown version" }, `version ${at}, read-only`),
       ...(isHistory ? [] : [make("button", { class: "small", onclick: () => this.#go({ ...this.#place, at: null, reveal: null }) }, "Show the newest")])] : []))

@@ -66,6 +66,14 @@ extension StudioPageTests {
             #expect(try studio.end().exitCode == 0)
             try browser.expect("all('alert', 'Disconnected').length", "1")
             try browser.expect("text('status', 'Connection')", "disconnected")
+            let second = try StudioProgram(
+                ["zoo.moonpool", "--port", "\(studio.port)"], in: folder.path)
+            try browser.expect(
+                "text('alert', 'Disconnected')",
+                "The server was restarted. Open the address that 'moonpool studio' has printed.")
+            try browser.open(second.address)
+            try browser.expect("text('status', 'Connection')", "connected")
+            try browser.expect("all('alert').length", "0")
         }
 
         @Test func `filters, their errors, completions and sorting`() throws {
@@ -175,6 +183,23 @@ extension StudioPageTests {
                 try browser.expect("document.activeElement.getAttribute('role')", "grid")
                 try browser.type(Browser.down)
                 try browser.expect("text('complementary', 'Object').startsWith('Dog 701')", "true")
+                // The headers are above the first row.
+                try browser.type("\u{E011}", holding: Browser.control)
+                try browser.type("\u{E013}" + Browser.right + Browser.right + Browser.enter)
+                try browser.expect("one('columnheader', 'age').ariaSort", "ascending")
+                try browser.type(Browser.left)
+                try browser.type(Browser.enter, holding: Browser.shift)
+                try browser.expect(
+                    "new URLSearchParams(location.hash.split('?')[1]).get('sort')", "age,name")
+                try browser.expect(
+                    "document.getElementById(one('grid').getAttribute('aria-activedescendant')).ariaLabel",
+                    "name")
+                try browser.type(Browser.enter)
+                try browser.expect("one('columnheader', 'name').ariaSort", "descending")
+                try browser.type(Browser.enter)
+                try browser.expect("one('columnheader', 'name').ariaSort", "none")
+                try browser.type(Browser.down)
+                try browser.expect("text('complementary', 'Object').startsWith('Dog 1')", "true")
                 try browser.run("one('grid').scrollTop = 300 * 32")
                 try browser.expect("rows().map(nameOf).includes('Dog 301')", "true")
                 try browser.run("one('button', 'Columns').click()")

@@ -144,6 +144,31 @@ import Testing
         }
     }
 
+    @Test func `fields with values of other types are errors, and later requests work`() throws {
+        let folder = try TemporaryFolder()
+        try change(folder, "store:create('Dog', { 1, 'Rex', 3 })")
+        let studio = try StudioProgram(["zoo.moonpool"], in: folder.path)
+        let page = try studio.welcome()
+        _ = try ok(page.request(["do": "rows", "class": "Dog"]))
+        let rows = page.last
+        for (name, value) in [
+            ("first", Int.max), ("first", -1), ("first", 0.5), ("first", "0"), ("count", Int.min),
+            ("count", -1), ("count", 1.5), ("count", [1]), ("sort", [[1]]),
+            ("class", 7), ("class", ["Dog"]), ("where", ["age"]), ("linked", 3), ("at", "1"),
+            ("at", Int.max),
+        ] as [(String, Any)] {
+            var request: [String: Any] = ["do": "rows", "class": "Dog"]
+            request[name] = value
+            #expect(try page.request(request)["error"] != nil, "\(name): \(value)")
+            if name == "first" || name == "count" {
+                request = ["do": "window", "on": rows, name: value]
+                #expect(try page.request(request)["error"] != nil, "\(name): \(value)")
+            }
+        }
+        try change(folder, "store:object('Dog', 1).age = 4")
+        #expect(try page.event()["on"] as? Int == rows)
+    }
+
     @Test func `operations of a write happen together or not at all`() throws {
         let folder = try TemporaryFolder()
         try change(

@@ -80,6 +80,28 @@ import Testing
             TemporaryFolder.names(in: folder.path).filter { $0.hasPrefix("moonpool-studio") } == [])
     }
 
+    @Test func `a studio removes the folder of one that was killed, and no other`() throws {
+        let folder = try TemporaryFolder()
+        func folders() -> Set<String> {
+            Set(TemporaryFolder.names(in: folder.path).filter { $0.hasPrefix("moonpool-studio-") })
+        }
+        let killed = try StudioProgram([], in: folder.path)
+        let (fields, key) = try killed.session()
+        let upload = try killed.request(
+            "POST /upload",
+            fields + "Origin: http://127.0.0.1:\(killed.port)\r\nX-Moonpool-Key: \(key)\r\n"
+                + "Content-Length: 0\r\n")
+        #expect(upload.contains(#"{"upload":""#))
+        _ = try killed.end(SIGKILL)
+        let left = folders()
+        #expect(left.count == 1)
+        let first = try StudioProgram([], in: folder.path)
+        let second = try StudioProgram([], in: folder.path)
+        #expect(folders().count == 2 && folders().isDisjoint(with: left))
+        #expect(try first.end().exitCode == 0 && second.end().exitCode == 0)
+        #expect(folders() == [])
+    }
+
     private static func pid(_ studio: StudioProgram) throws -> Int {
         let socket = try studio.welcome()
         let (_, key) = try studio.session()

@@ -113,9 +113,12 @@ local function window_rows(subscription)
 end
 
 local function set_window(subscription, request)
-  local first = request.first or 0
-  if math.type(first) ~= "integer" or first < 0 then error("'first' is not an index", 0) end
-  subscription.first, subscription.count = first, math.min(request.count or 60, studio.most_rows)
+  local first, count = request.first or 0, request.count or 60
+  for _, number in ipairs { first, count } do
+    local is_index = math.type(number) == "integer" and number >= 0 and number < 1 << 53
+    if not is_index then studio.fail("invalid_argument", "'first' and 'count' must be numbers of rows") end
+  end
+  subscription.first, subscription.count = first, math.min(count, studio.most_rows)
 end
 
 local function window_of(subscription)
