@@ -191,6 +191,7 @@ extension StudioPageTests {
                 try browser.type(Browser.enter, holding: Browser.shift)
                 try browser.expect(
                     "new URLSearchParams(location.hash.split('?')[1]).get('sort')", "age,name")
+                try browser.expect("one('columnheader', 'name').ariaSort", "ascending")
                 try browser.expect(
                     "document.getElementById(one('grid').getAttribute('aria-activedescendant')).ariaLabel",
                     "name")
