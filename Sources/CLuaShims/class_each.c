@@ -1,4 +1,5 @@
-// Iteration by each(): upvalue 1 is the iteration, upvalue 2 the metatable of its objects.
+// Iteration by each(): upvalue 1 is the iteration, upvalue 2 the metatable of its objects. Iteration by values(): upvalue
+// 1 is the iteration, whose user value is a table with the values that are not numbers or booleans.
 #include "class.h"
 
 static const uint64_t walk_magic = 0x6d6f6f6e77616c6b;
@@ -61,9 +62,91 @@ static int step(lua_State *L) {
     return 1;
 }
 
+// ---- values()
+
+static const uint64_t rows_magic = 0x6d6f6f6e726f7773;
+enum { CELLS = 1024 };
+typedef struct {
+    uint64_t magic;
+    const void *source;
+    shim_rows fill;
+    uint64_t passages;  // of the host, when the rows were read
+    int32_t columns, capacity, size, count, next;
+    shim_value cells[];
+} rows;
+
+static rows *check_rows(lua_State *L, int i) {
+    rows *r = lua_rawlen(L, i) >= sizeof(rows) ? lua_touserdata(L, i) : NULL;
+    return r && r->magic == rows_magic ? r : NULL;
+}
+
+static void end_rows(lua_State *L, rows *r) {
+    const void *source = r->source;
+    if (!source) return;
+    r->source = NULL;
+    host *h = host_of(L);
+    passage p = passage_to_swift(h, L);
+    h->calls.release(source);
+    passage_back(h, p);
+}
+
+static int step_rows(lua_State *L) {
+    rows *r = check_rows(L, lua_upvalueindex(1));
+    if (!r) return not_ours(L, "continue");
+    host *h = host_of(L);
+    luaL_checkstack(L, r->columns + LUA_MINSTACK, "too many values");
+    lua_getiuservalue(L, lua_upvalueindex(1), 1);
+    int table = lua_gettop(L);
+    // Only Swift changes the store, so rows that were read ahead are out of date after a call of Swift. A loop that
+    // always calls Swift reads ahead one row.
+    bool stale = r->next < r->count && r->passages != h->passages;
+    if (stale || r->next == r->count) {
+        if (!r->source || lua_type(L, table) != LUA_TTABLE) return 0;
+        int32_t size = stale ? 1 : 2 * r->size;
+        r->size = size > r->capacity ? r->capacity : size;
+        int32_t consumed = r->next;
+        r->next = r->count = 0;
+        passage p = passage_to_swift(h, L);
+        int32_t n = r->fill(r->source, L, table, consumed, r->cells, r->size);
+        passage_back(h, p);
+        if (n < 0) return raise_error(L);
+        if (n == 0) {
+            end_rows(L, r);
+            return 0;
+        }
+        r->count = n;
+        r->passages = h->passages;
+    }
+    int first = r->next++ * r->columns;
+    for (int i = first; i < first + r->columns; i++) {
+        if (r->cells[i].tag == SHIM_PUSHED) lua_rawgeti(L, table, i + 1); else put_value(L, &r->cells[i]);
+    }
+    return r->columns;
+}
+
+void shim_push_rows(lua_State *L, int32_t columns, const void *source, shim_rows fill) {
+    int32_t capacity = columns < CELLS ? CELLS / columns : 1;
+    size_t size = sizeof(rows) + (size_t)capacity * (size_t)columns * sizeof(shim_value);
+    rows *r = lua_newuserdatauv(L, size, 1);
+    *r = (rows){ rows_magic, source, fill, 0, columns, capacity, 1, 0, 0 };
+    set_metatable(L, host_of(L)->walk_metatable);
+    lua_createtable(L, capacity * columns, 0);
+    lua_setiuservalue(L, -2, 1);
+    lua_pushcclosure(L, step_rows, 1);
+}
+
+void shim_keep_cell(lua_State *L, int32_t table, int32_t index, shim_value *v) {
+    if (v->tag == SHIM_NIL || v->tag == SHIM_BOOL || v->tag == SHIM_INT || v->tag == SHIM_NUM) return;
+    put_value(L, v);
+    v->tag = lua_isnil(L, -1) ? SHIM_NIL : SHIM_PUSHED;
+    lua_rawseti(L, table, index + 1);
+}
+
 static int collect_walk(lua_State *L) {
     walk *w = check_walk(L, 1);
     if (w) end_walk(L, w);
+    rows *r = check_rows(L, 1);
+    if (r) end_rows(L, r);
     return 0;
 }
 

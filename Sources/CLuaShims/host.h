@@ -56,6 +56,7 @@ typedef struct host {
     shim_host_calls calls;
     lua_State *main;
     lua_State *current;
+    uint64_t passages;       // calls from Lua to Swift and from Swift to Lua
     bool has_finalizers;     // a script with a memory account has set a `__gc`
     bool collector_rests;    // while the quota is off
     int depth_limit;
@@ -127,6 +128,7 @@ typedef struct { lua_State *current; int enforce; } passage;
 static inline passage passage_to_swift(host *h, lua_State *L) {
     passage p = { h->current, h->mem.enforce };
     h->current = L;
+    h->passages++;
     quota_set(h, 0);
     return p;
 }

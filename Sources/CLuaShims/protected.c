@@ -86,6 +86,7 @@ int32_t shim_call(lua_State *L, int32_t arguments, int32_t results) {
     lua_insert(L, base + 1);
     passage p = { h->current, h->mem.enforce };
     h->current = L;
+    h->passages++;
     quota_set(h, 1);
     int status = lua_pcall(L, arguments, results, base + 1);
     passage_back(h, p);

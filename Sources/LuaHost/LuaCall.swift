@@ -250,6 +250,78 @@ package struct LuaAnswer: Sendable {
         }
         return LuaAnswer(count: 1)
     }
+
+    /// Returns an iterator over rows of values to the caller; it reads several rows at a time.
+    package func answer(rows source: LuaRowSource) -> LuaAnswer {
+        shim_push_rows(
+            L, Int32(source.columnCount), Unmanaged.passRetained(source).toOpaque()
+        ) { source, L, table, consumed, cells, capacity in
+            guard let source, let L, let cells else { return 0 }
+            let rows = Unmanaged<LuaRowSource>.fromOpaque(source).takeUnretainedValue()
+            let batch = LuaRowBatch(
+                capacity: Int(capacity), columnCount: rows.columnCount, cells, table, L)
+            do {
+                return Int32(try rows.fill(batch, afterRows: Int(consumed)))
+            } catch {
+                // because the owner is set while the state is open, and the state is open because it runs
+                let home = Unmanaged<LuaHome>.fromOpaque(shim_owner(L)).takeUnretainedValue()
+                return home.state?.raise(error, on: L) ?? -1
+            }
+        }
+        return LuaAnswer(count: 1)
+    }
+}
+
+/// A source of the rows of an iteration, in order.
+open class LuaRowSource {
+    /// The number of values in a row, from 1.
+    package let columnCount: Int
+    /// Creates the base of a subclass.
+    public init(columnCount: Int) { self.columnCount = columnCount }
+    /// Writes as many rows as fit; returns their number, which is 0 at the end.
+    ///
+    /// The rows begin after the first `consumed` rows of the last call: the others were read ahead, and may have
+    /// changed since.
+    open func fill(_ batch: borrowing LuaRowBatch, afterRows consumed: Int) throws -> Int { 0 }
+}
+
+/// The cells of several rows that are read at once.
+///
+/// Valid during the call only.
+@safe public struct LuaRowBatch: ~Copyable {
+    // Safe because it exists only while the call that owns the pointers runs, and the indexes are checked.
+    /// The number of rows that fit.
+    package let capacity: Int
+    private let columnCount: Int
+    private let cells: UnsafeMutablePointer<shim_value>
+    private let table: Int32
+    private let L: OpaquePointer
+
+    fileprivate init(
+        capacity: Int, columnCount: Int, _ cells: UnsafeMutablePointer<shim_value>, _ table: Int32,
+        _ L: OpaquePointer
+    ) {
+        self.capacity = capacity
+        self.columnCount = columnCount
+        self.cells = cells
+        self.table = table
+        self.L = L
+    }
+
+    /// Sets a cell to the result of `body`, and returns whether it is nil.
+    @inline(__always)
+    @discardableResult  // because only the first cell of a row must have a value
+    package func set(
+        _ row: Int, _ column: Int, _ body: (borrowing LuaResult) throws -> Void
+    ) rethrows -> Bool {
+        precondition(row >= 0 && row < capacity && column >= 0 && column < columnCount)
+        let index = row * columnCount + column
+        let cell = cells + index
+        cell.pointee.tag = Int32(SHIM_NIL)
+        try body(LuaResult(cell, L))
+        shim_keep_cell(L, table, Int32(index), cell)
+        return cell.pointee.tag == Int32(SHIM_NIL)
+    }
 }
 
 /// A source of the keys of an iteration, in order.

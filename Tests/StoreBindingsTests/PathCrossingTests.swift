@@ -88,10 +88,14 @@ import Testing
             """
             for path in pairs(one) do
               local cards = people:project { value = path }
+              local ids, values = {}, {}
+              for id, value in people:values("id", path) do ids[#ids + 1], values[#ids + 1] = id, value end
               for index, pair in ipairs(by_hand(path)) do
                 local id, value = pair[1], pair[2]
                 same(store:object("Person", id):get(path), value, "get " .. path)
                 same(cards[index].value, value, "project " .. path)
+                same(ids[index], id, "values " .. path)
+                same(values[index], value, "values " .. path)
                 local found = value == nil and people:where(path .. " == nil and id == $1", id)
                   or people:where(path .. " == $1 and id == $2", value, id)
                 -- No comparison with the maximum of no values is true.

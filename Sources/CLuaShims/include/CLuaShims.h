@@ -208,6 +208,12 @@ int64_t shim_array(lua_State *L, int32_t index, shim_value *values, int64_t capa
 // The same for the entries of a table whose keys are all strings.
 int64_t shim_entries(lua_State *L, int32_t index, shim_value *keys, shim_value *values, int64_t capacity);
 void shim_push_walk(lua_State *L, shim_class *c, const void *source, shim_keys keys);
+// values(): an iterator closure over rows of values. `fill` drops the rows of its last call that the loop has consumed,
+// and writes at most `capacity` rows of cells; it returns their number, or -1 for an error on top of the stack. Takes
+// over one reference to source. A cell that is not nil, a boolean or a number is kept in the table at a stack index.
+typedef int32_t (*shim_rows)(const void *source, lua_State *L, int32_t table, int32_t consumed, shim_value *cells, int32_t capacity);
+void shim_push_rows(lua_State *L, int32_t columns, const void *source, shim_rows fill);       // [-0, +1]
+void shim_keep_cell(lua_State *L, int32_t table, int32_t index, shim_value *cell);  // [-0|1, +0] after each written cell
 
 // ---- stopping
 shim_interrupt *shim_interrupt_retain(lua_State *L);

@@ -232,6 +232,10 @@ enum CollectionMethods {
                 let source = ResultKeySource(try results.results.keys())
                 return withExtendedLifetime(anchor) { call.answer(each: type, of: source) }
             },
+            LuaMethod("values") { receiver, call in
+                let paths = try QueryArguments.paths(call, from: 2)
+                return call.answer(rows: try ResultRowSource(try results(receiver), paths))
+            },
         ]
     }
 

@@ -139,6 +139,109 @@ final class ResultKeySource: LuaKeySource {
     }
 }
 
+/// The values of paths of the objects in a loop, without handles of the objects.
+///
+/// The loop uses the objects at its start, and skips those that were deleted since.
+final class ResultRowSource: LuaRowSource {
+    private enum Column {
+        case property(PropertySlot)
+        case path(ProjectedPath)
+    }
+
+    private let results: ResultsHandle
+    private let paths: [String]
+    private var iterator: ResultKeys.Iterator
+    /// The objects of the last rows, of which the loop has consumed those before `next`.
+    private var ahead: [ObjectKey] = []
+    private var next = 0
+    private var classSchema: ClassSchema
+    private var columns: [Column] = []
+    /// The state of the store at the start, in which all objects exist.
+    private let start: (version: UInt64, generation: UInt64)
+
+    private static let mostPaths = 200
+
+    init(_ results: ResultsHandle, _ paths: [String]) throws {
+        guard paths.count <= Self.mostPaths else {
+            throw StoreError(.invalidArgument, "expected at most \(Self.mostPaths) paths")
+        }
+        self.results = results
+        self.paths = paths
+        classSchema = try results.results.classSchema()
+        let view = try results.results.source.openView()
+        iterator = try results.results.keys().makeIterator()
+        start = (view.version, view.generation)
+        super.init(columnCount: paths.count)
+        try compile(view)
+    }
+
+    private func compile(_ view: StoreView) throws {
+        columns = try paths.map { text in
+            let path = try ProjectedPath(text, class: classSchema, schema: view.schema)
+            guard let property = path.ownProperty,
+                let index = classSchema.properties.firstIndex(where: { $0.name == property.name })
+            else { return .path(path) }
+            return .property(PropertySlot(classSchema.properties[index], at: index))
+        }
+    }
+
+    override func fill(_ batch: borrowing LuaRowBatch, afterRows consumed: Int) throws -> Int {
+        let view = try results.results.source.openView()
+        let (type, anchor) = try results.objectClass()
+        defer { withExtendedLifetime(anchor) {} }
+        if type.classSchema !== classSchema {
+            classSchema = type.classSchema
+            try compile(view)
+        }
+        let isUnchanged = start == (view.version, view.generation)
+        next += consumed
+        if next > batch.capacity || next == ahead.count {
+            ahead.removeFirst(next)
+            next = 0
+        }
+        var row = 0
+        while row < batch.capacity {
+            if next + row == ahead.count {
+                guard let key = iterator.next() else { break }
+                ahead.append(key)
+            }
+            let key = ahead[next + row]
+            guard try isUnchanged || type.rows.isPresent(key) else {
+                ahead.remove(at: next + row)
+                continue
+            }
+            try write(row, of: key, to: batch, type)
+            row += 1
+        }
+        return row
+    }
+
+    private func write(
+        _ row: Int, of key: ObjectKey, to batch: borrowing LuaRowBatch, _ type: ObjectClass
+    ) throws {
+        for column in columns.indices {
+            let isNil = try batch.set(row, column) {
+                try self.set($0, columns[column], of: key, type)
+            }
+            // A nil would end the loop.
+            if isNil, column == 0 { batch.set(row, column) { $0.set(results.handle.null) } }
+        }
+    }
+
+    @inline(__always)
+    private func set(
+        _ result: borrowing LuaResult, _ column: Column, of key: ObjectKey, _ type: ObjectClass
+    ) throws {
+        switch column {
+        case .property(let slot): try type.get(key.rawValue, slot.rawValue, result)
+        case .path(let path):
+            let object = results.results.source.object(classSchema, key)
+            result.set(
+                try ProjectionShape.value(of: path, object, results.handle, results.frozen))
+        }
+    }
+}
+
 /// Parses the arguments of queries in scripts.
 struct QueryArguments {
     private let results: ResultsHandle

@@ -79,6 +79,18 @@
 ---print(#dogs:where "age > 2")  --> 0
 ---```
 ---@field each fun(self: moonpool.Results<T>): fun(): T?
+---Iterates over the values of one or more key paths, without handles of the objects, which is faster than `each`. The
+---loop has the objects at its start, in their order, without those that it deletes, and reads each value when it
+---reaches the object. If the first value is nil, it is moonpool.null, because nil ends a loop.
+---
+---Errors: invalid_query, unknown_property, invalid_argument
+---
+---```lua
+---for name, age, owner in dogs:values("name", "age", "owner.name") do print(name, age, owner) end
+-----> Rex 7 Ann
+-----> Max 3 Ann
+---```
+---@field values fun(self: moonpool.Results<T>, ...: string): fun(): ...
 ---Returns a plain array of the elements for which a function returns true.
 ---
 ---```lua
@@ -290,7 +302,7 @@
 ---print(#rex.marks)  --> 0
 ---```
 ---@field clear fun(self: moonpool.List<T>)
----@shares Results: project, observe, observe_aggregate
+---@shares Results: project, values, observe, observe_aggregate
 
 ---A set property of an object, ordered by value and modified in place.
 ---@class moonpool.Set<T>: { [integer]: T }
@@ -409,7 +421,7 @@
 ---print(rex.tags:intersects { "calm", "young" })  --> true
 ---```
 ---@field intersects fun(self: moonpool.Set<T>, other: moonpool.Set|moonpool.List|table): boolean
----@shares Results: project, observe, observe_aggregate
+---@shares Results: project, values, observe, observe_aggregate
 
 ---A map property of an object, in byte order of its keys, modified in place.
 ---@class moonpool.Map<T>: { [string]: T }
