@@ -1,4 +1,5 @@
 import Decimals
+import Synchronization
 
 /// Parses the predicate language, which `Query` describes, by recursive descent.
 ///
@@ -14,25 +15,23 @@ struct PredicateParser {
     var depth = 0
 
     /// Parses `text`; the error has a message and a location.
+    ///
+    /// The last texts are remembered, because programs repeat a few texts with other arguments.
     static func parse(_ text: String) throws(QueryFault) -> QuerySyntax {
+        if let known = parsed.withLock({ $0[text] }) { return known }
         var parser = PredicateParser(tokens: try QueryLexer.tokens(of: text))
-        return try parser.parseQuery()
+        let syntax = try parser.parseQuery()
+        guard text.utf8.count <= longestRemembered else { return syntax }
+        parsed.withLock {
+            if $0.count >= mostRemembered { $0 = [:] }
+            $0[text] = syntax
+        }
+        return syntax
     }
 
-    /// Throws if a valid text is given more values than it uses.
-    static func requireUse(ofValues count: Int, in text: String) throws(QueryFault) {
-        var most = 0
-        for token in try QueryLexer.tokens(of: text) {
-            if case .argument(let position) = token.kind { most = max(most, position) }
-        }
-        guard count <= most else {
-            let values = count == 1 ? "1 value is" : "\(count) values are"
-            let used = most == 0 ? "no $1" : "only $1\(most > 1 ? " to $\(most)" : "")"
-            let end = text.utf8.count
-            throw QueryFault(
-                "\(values) given, and the text has \(used)", at: max(0, end - 1)..<end)
-        }
-    }
+    private static let parsed = Mutex<[String: QuerySyntax]>([:])
+    private static let mostRemembered = 256
+    private static let longestRemembered = 512
 
     /// Parses a text that is only a path, such as a sort key.
     static func parsePath(_ text: String) throws(QueryFault) -> PathSyntax {
@@ -209,7 +208,12 @@ extension PredicateParser {
             }
         }
         guard case .end = current.kind else { throw unexpected(current) }
-        return QuerySyntax(predicate: predicate, clauses: clauses, clausesStart: start)
+        let arguments = tokens.lazy.map {
+            if case .argument(let number) = $0.kind { number } else { 0 }
+        }
+        return QuerySyntax(
+            predicate: predicate, clauses: clauses, clausesStart: start,
+            greatestArgument: arguments.max() ?? 0)
     }
 
     /// The replacements for operators of SQL and of other predicate languages.

@@ -1,7 +1,7 @@
 /// A parsed predicate, before names are looked up and types are checked.
-struct PredicateSyntax {
+struct PredicateSyntax: Sendable {
     /// The kind of expression.
-    indirect enum Form {
+    indirect enum Form: Sendable {
         case value(Value)
         case number(Double, written: DecimalValue?)
         case date(PreciseTimestamp)
@@ -26,9 +26,9 @@ struct PredicateSyntax {
 }
 
 /// A path such as `any toys.maker.name`, `$t.price` or `items.@sum.price`.
-struct PathSyntax {
+struct PathSyntax: Sendable {
     /// One component of a path, between two dots.
-    struct Component {
+    struct Component: Sendable {
         let name: String
         /// Whether the component begins with `@`.
         let isAggregate: Bool
@@ -40,8 +40,8 @@ struct PathSyntax {
     }
 
     /// The contents of brackets: `[1]`, `[first]` and `['key']` select one element of a collection, `[*]` selects all.
-    struct Bracket {
-        enum Form {
+    struct Bracket: Sendable {
+        enum Form: Sendable {
             /// An element by its index, counted from 1.
             case index(Int64)
             case first
@@ -71,7 +71,7 @@ struct PathSyntax {
 }
 
 /// A subquery such as `subquery(toys, $t, …)`; the `.@count` that follows in the text is part of it.
-struct SubquerySyntax {
+struct SubquerySyntax: Sendable {
     let collection: PathSyntax
     let collectionRange: Range<Int>
     let variable: String
@@ -79,7 +79,7 @@ struct SubquerySyntax {
 }
 
 /// A comparison: `left op[options] right`.
-struct ComparisonSyntax {
+struct ComparisonSyntax: Sendable {
     let comparison: PredicateOperator
     let operatorRange: Range<Int>
     let ignoresCase: Bool
@@ -142,9 +142,9 @@ enum PredicateOperator: String, Sendable, Hashable {
 }
 
 /// A complete query text: a condition, and the clauses after it.
-struct QuerySyntax {
+struct QuerySyntax: Sendable {
     /// A clause: `sort(…)`, `distinct(…)`, `limit(…)` or `where(…)`.
-    enum Clause {
+    enum Clause: Sendable {
         case sort([(path: PathSyntax, ascending: Bool, range: Range<Int>)])
         case distinct([(path: PathSyntax, range: Range<Int>)])
         case limit(Int)
@@ -156,4 +156,6 @@ struct QuerySyntax {
     let clauses: [Clause]
     /// The UTF-8 offset of the first clause; without one, that of the end of the text.
     let clausesStart: Int
+    /// The greatest number of an argument; 0 for none.
+    let greatestArgument: Int
 }

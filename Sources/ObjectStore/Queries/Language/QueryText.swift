@@ -12,13 +12,24 @@ package enum QueryText {
             let steps = try QueryTextCompiler(
                 text: text, arguments: arguments, classSchema: classSchema, schema: schema
             ).steps(of: syntax)
-            if !arguments.isEmpty {
-                try PredicateParser.requireUse(ofValues: arguments.count, in: text)
-            }
+            try requireUse(of: arguments, in: text, syntax)
             return steps
         } catch {
             throw error.rendered(in: text)
         }
+    }
+
+    /// Throws if a text is given more values than it uses.
+    private static func requireUse(
+        of arguments: [Value], in text: String, _ syntax: QuerySyntax
+    ) throws(QueryFault) {
+        let (count, most) = (arguments.count, syntax.greatestArgument)
+        guard count > most else { return }
+        let values = count == 1 ? "1 value is" : "\(count) values are"
+        let used = most == 0 ? "no $1" : "only $1\(most > 1 ? " to $\(most)" : "")"
+        let end = text.utf8.count
+        throw QueryFault(
+            "\(values) given, and the text has \(used)", at: max(0, end - 1)..<end)
     }
 
     /// Returns a property's name as a predicate contains it: in backquotes if it would have another meaning without them.
@@ -65,7 +76,8 @@ package enum QueryText {
         let predicate = PredicateSyntax(form: .and(parts), range: 0..<text.utf8.count)
         do throws(QueryFault) {
             let syntax = QuerySyntax(
-                predicate: predicate, clauses: [], clausesStart: text.utf8.count)
+                predicate: predicate, clauses: [], clausesStart: text.utf8.count,
+                greatestArgument: values.count)
             return try QueryTextCompiler(
                 text: text, arguments: values.map(\.value), classSchema: classSchema,
                 schema: schema

@@ -166,7 +166,9 @@ struct PredicateCompiler {
     private static func operand(_ value: Value, _ range: Range<Int>) -> PredicateOperand? {
         guard let (scalar, type) = constant(value) else { return nil }
         let name = value.typeName
-        let article = name == "nil" ? "" : "aio".contains(name.prefix(1)) ? "an " : "a "
+        let vowels: [UInt8] = [UInt8(ascii: "a"), UInt8(ascii: "i"), UInt8(ascii: "o")]
+        let article =
+            name == "nil" ? "" : name.utf8.first.map(vowels.contains) == true ? "an " : "a "
         return PredicateOperand(
             form: .constant(scalar), type: type, description: article + name, range: range)
     }

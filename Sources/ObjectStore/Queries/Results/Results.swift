@@ -183,8 +183,11 @@ public final class Results {
     ///
     /// Throws `invalid_query` with the text and a caret under the error.
     public func filtered(_ text: String, _ arguments: [Value] = []) throws -> Results {
-        let schema = try source.openView().schema
-        return Results(source, try query.filtered(text, arguments, schema: schema))
+        let view = try source.openView()
+        try checkQuery(view)
+        let filtered = Results(source, try query.filtered(text, arguments, schema: view.schema))
+        filtered.checkedSchema = view.schema
+        return filtered
     }
 
     /// Returns the objects whose properties have the given values.
