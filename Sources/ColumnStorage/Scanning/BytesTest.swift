@@ -85,6 +85,13 @@ enum BytesTest {
     }
 }
 
+extension [UInt8] {
+    /// Compares the bytes with others: negative, zero or positive by the first different byte, then by length.
+    package func compare(with other: [UInt8]) -> Int {
+        withUnsafeBytes { bytes in other.withUnsafeBytes { BytesTest.order(bytes, $0) } }
+    }
+}
+
 /// A set of texts or other bytes in which every row of a column is looked up.
 ///
 /// The values are stored one after the other. A hash table contains their offsets and half of each hash. A bit filter

@@ -59,7 +59,7 @@ enum ValueOrder {
 
     /// Compares any two texts or data: -1, 0 or 1.
     static func bytes(_ left: [UInt8], _ right: [UInt8]) -> Int {
-        left == right ? 0 : left.lexicographicallyPrecedes(right) ? -1 : 1
+        left.compare(with: right).signum()
     }
 
     private static func flat(_ entries: ValueMap) -> [Value] {
@@ -152,7 +152,7 @@ struct ElementOrder {
             return Self.order(left, right)
         default: break
         }
-        return left.lexicographicallyPrecedes(right) ? -1 : 1
+        return ValueOrder.bytes(left, right)
     }
 
     private static func order<Number: Comparable>(_ left: Number, _ right: Number) -> Int {
