@@ -188,11 +188,6 @@ struct MigrationProgress {
         return true
     }
 
-    /// Forgets the objects that no longer exist.
-    mutating func removeFailures(where isGone: (Failure) throws -> Bool) rethrows {
-        try failures.removeAll(where: isGone)
-    }
-
     private static let blob = "migration progress"
     private static let format: UInt64 = 1
 

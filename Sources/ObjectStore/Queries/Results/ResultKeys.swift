@@ -32,11 +32,6 @@ package struct ResultKeys: Sendable {
         self.count = count
     }
 
-    /// Whether the keys are stored as bitmaps, and therefore ascend.
-    var isBitmap: Bool {
-        if case .bitmap = storage { true } else { false }
-    }
-
     /// Returns the key at a position below ``count``.
     ///
     /// Takes at most logarithmic time.
