@@ -485,6 +485,7 @@ extension Store {
 
     /// Writes the schema's bytes, in the open write transaction.
     func writeCatalog(_ bytes: [UInt8], _ session: WriteSession) throws {
+        try keepPastSchema(before: bytes, session)
         try StoreError.wrapping(session.setMetadata(SchemaCatalog.name, bytes))
         catalog = bytes
     }
