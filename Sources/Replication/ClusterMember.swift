@@ -214,7 +214,8 @@ package final class ClusterMember {
     /// If the stream continues the store's commits, the store waits for the lease. Otherwise it becomes a follower, and
     /// the function returns true.
     private func mustFollow(_ store: Store, _ stream: JetStream) throws -> Bool {
-        let end = try stream.state()?.last ?? 0
+        let state = try stream.state()
+        let end = state?.last ?? 0
         let record = try ReplicationRecord.read(store)
         guard end > 0 else {
             // A store without classes has nothing that a stream could begin with.
@@ -227,7 +228,7 @@ package final class ClusterMember {
             try follow { _ in }
             return true
         }
-        guard let last = try stream.message(end) else { return false }
+        guard let last = try state.flatMap(stream.lastOwnMessage)?.message else { return false }
         guard last.headers[MessageHeader.store] == record.identity else {
             throw ReplicationError.fatal(
                 "the stream '\(streamName)' contains the commits of another store; use another stream"

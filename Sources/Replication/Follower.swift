@@ -175,7 +175,6 @@ package final class Follower {
             $0.version = record?.version ?? 0
             $0.lag = end - min(end, start - 1)
         }
-        progress.didSucceed()
         if options.stopsAtEnd, start > end { return true }
         var delivered: UInt64 = 0
         var lastMessage = ContinuousClock.now
@@ -194,6 +193,7 @@ package final class Follower {
                 let question =
                     message.reply.isEmpty ? message.headers(MessageHeader.stalled) : message.reply
                 if let question, !question.isEmpty { try stream.connection.publish(question) }
+                progress.didSucceed()
                 continue
             }
             guard let position = StreamPosition(message.reply) else { continue }
@@ -201,7 +201,8 @@ package final class Follower {
                 throw ReplicationError.temporary("messages were lost")
             }
             delivered = position.delivery
-            try take(message, position, stream)
+            try take(message, position)
+            progress.didSucceed()
             status.update { $0.lag = position.pending }
             if options.stopsAtEnd, position.sequence >= end, reader == nil { return true }
         }
@@ -295,20 +296,25 @@ package final class Follower {
 
     // MARK: Commits
 
-    private func take(_ message: NatsMessage, _ position: StreamPosition, _ stream: JetStream)
-        throws
-    {
+    private func take(_ message: NatsMessage, _ position: StreamPosition) throws {
         guard let identity = message.headers(MessageHeader.store),
             let version = message.headers(MessageHeader.version).flatMap({ UInt64($0) }),
             let part = message.headers(MessageHeader.part).flatMap({ UInt64($0) })
-        else {
-            throw ReplicationError.fatal("the stream '\(streamName)' was not written by Moonpool")
+        else { return try skip(position, "Moonpool has not written it") }
+        guard record == nil || identity == record?.identity else {
+            return try skip(position, "it belongs to another store")
         }
-        try checkIdentity(identity)
         let since = message.headers(MessageHeader.since).flatMap { UInt64($0) }
+        let commit = message.headers(MessageHeader.commit) ?? ""
         if part == 1 {
             try abandon()
-            try checkOrder(since, message.headers(MessageHeader.sinceCommit))
+            let sinceCommit = message.headers(MessageHeader.sinceCommit)
+            if let since, let record, !record.isAt(since, sinceCommit),
+                try store.version(ofCommit: commit) != nil
+            {
+                return try skip(position, "the store has its commit")
+            }
+            try checkOrder(since, sinceCommit)
             try store.beginWrite()
             reader = ReplicationReader(store)
         } else if part != nextPart || reader == nil {
@@ -316,16 +322,25 @@ package final class Follower {
             return try abandon()
         }
         nextPart = part + 1
-        try reader?.take(message.data)
-        guard message.headers(MessageHeader.last) == "1" else { return }
-        try reader?.finish()
+        let isLast = message.headers(MessageHeader.last) == "1"
+        do {
+            try reader?.take(message.data)
+            if isLast { try reader?.finish() }
+        } catch let error as NewerReplicaFormat {
+            throw ReplicationError.fatal("message \(position.sequence): \(error)")
+        } catch let error as FormatError {
+            return try skip(position, error.description)
+        } catch let error as StoreError where Self.contentErrors.contains(error.code) {
+            return try skip(position, error.message)
+        }
+        guard isLast else { return }
         reader = nil
         nextPart = 1
         let access = ReplicationRecord.access(.follower, options.isClustered)
         let changesRole = record?.role != .follower || store.writeAccess != access
         let next = ReplicationRecord(
             role: .follower, identity: identity, stream: streamName, sequence: position.sequence,
-            version: version, commit: message.headers(MessageHeader.commit) ?? "")
+            version: version, commit: commit)
         try next.write(
             to: store, changesRole: changesRole, isClustered: options.isClustered)
         try store.setCommitIdentity(next.commit)
@@ -346,6 +361,27 @@ package final class Follower {
             if since.map({ $0 + 1 < version }) ?? true { $0.combinations += 1 }
         }
         if since == nil { progress.report("loaded the snapshot of version \(version)") }
+    }
+
+    /// The errors of a write that the content of a message causes.
+    private static let contentErrors: Set<StoreError.Code> = [
+        .duplicateKey, .missingValue, .typeMismatch, .unknownClass, .unknownProperty,
+        .invalidObject,
+        .invalidArgument, .invalidSchema, .outOfRange,
+    ]
+    private static let mostWarnings = 20
+
+    /// Rolls back and ignores a message that the publisher of the store cannot have sent.
+    ///
+    /// If it is a damaged commit, the next one does not follow the store's last one, and a snapshot is loaded.
+    private func skip(_ position: StreamPosition, _ reason: String) throws {
+        try abandon()
+        status.update { $0.skipped += 1 }
+        let count = status.snapshot.skipped
+        guard count <= Self.mostWarnings else { return }
+        progress.report(
+            "skipped message \(position.sequence) of the stream '\(streamName)': \(reason)"
+                + (count == Self.mostWarnings ? "; further ones are only counted" : ""))
     }
 
     /// The stream does not have the commits after the store's version.

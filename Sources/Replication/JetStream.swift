@@ -40,6 +40,57 @@ final class JetStream {
         let first: UInt64
         let last: UInt64
         let messages: UInt64
+        let limits: Limits
+    }
+
+    /// The limits of a stream; 0 for none.
+    struct Limits {
+        let messages: UInt64
+        let bytes: UInt64
+        let nanoseconds: UInt64
+        let messageSize: UInt64
+        private let perSubject: UInt64
+        private let retention: String
+        private let discard: String
+
+        init(_ answer: Answer) {
+            messages = answer.number("config", "max_msgs")
+            bytes = answer.number("config", "max_bytes")
+            nanoseconds = answer.number("config", "max_age")
+            messageSize = answer.number("config", "max_msg_size")
+            perSubject = answer.number("config", "max_msgs_per_subject")
+            retention = answer.text("config", "retention")
+            discard = answer.text("config", "discard")
+        }
+
+        /// The limits at which the stream drops its oldest messages, for reports; nil if it keeps all.
+        var description: String? {
+            let all = [("max_msgs", messages), ("max_bytes", bytes), ("max_age", nanoseconds)]
+            let set = all.filter { $0.1 > 0 }.map { "\($0.0) = \($0.1)" }
+            return set.isEmpty ? nil : set.joined(separator: ", ")
+        }
+
+        /// Throws `fatal`, with the name of the setting, for a stream that cannot keep the commits of a store.
+        func check(_ name: String) throws {
+            var fault: String?
+            if retention != "limits" {
+                fault =
+                    "retention = \(retention), with which messages vanish before all followers have them; set limits"
+            } else if perSubject > 0 {
+                fault =
+                    "max_msgs_per_subject = \(perSubject), but all commits have one subject; set -1"
+            } else if discard == "new", let description {
+                fault = "discard = new with \(description), and would refuse commits; set old"
+            } else if messageSize > 0, messageSize < Self.leastMessageSize {
+                fault =
+                    "max_msg_size = \(messageSize); the least possible size is \(Self.leastMessageSize)"
+            }
+            if let fault {
+                throw ReplicationError.fatal("the stream '\(name)' has \(fault)")
+            }
+        }
+
+        private static let leastMessageSize: UInt64 = 64 << 10
     }
 
     /// The state of the stream; nil if it does not exist.
@@ -48,7 +99,7 @@ final class JetStream {
         guard let answer else { return nil }
         return State(
             first: answer.number("state", "first_seq"), last: answer.number("state", "last_seq"),
-            messages: answer.number("state", "messages"))
+            messages: answer.number("state", "messages"), limits: Limits(answer))
     }
 
     /// The subjects of the stored messages that match a subject with wildcards.
@@ -116,6 +167,25 @@ final class JetStream {
 
     /// Returns the message with a sequence number, or the last message of a subject; nil if it does not exist.
     func message(_ sequence: UInt64) throws -> Stored? { try message("{\"seq\":\(sequence)}") }
+
+    /// Returns the last message that Moonpool has written, and the number of later ones; nil for an empty stream.
+    ///
+    /// Throws `fatal` if it has not written the last thousand.
+    func lastOwnMessage(_ state: State) throws -> (message: Stored, foreign: Int)? {
+        var sequence = state.last
+        var foreign = 0
+        while sequence > 0, sequence >= state.first, foreign < 1000 {
+            if let message = try message(sequence) {
+                if message.headers[MessageHeader.store] != nil { return (message, foreign) }
+                foreign += 1
+            }
+            sequence -= 1
+        }
+        guard foreign == 0 else {
+            throw ReplicationError.fatal("the stream '\(name)' was not written by Moonpool")
+        }
+        return nil
+    }
 
     /// Returns the last message of a subject; nil if it has none.
     func lastMessage(of subject: String) throws -> Stored? {

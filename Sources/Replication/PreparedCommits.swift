@@ -25,7 +25,7 @@ struct PreparedCommits {
     ///
     /// Drops the newest commits if all together exceed the limit; drops all of them if this commit alone exceeds it.
     mutating func add(
-        _ commit: CommitReader.Commit, partSize: Int, _ catalog: [UInt8]
+        _ commit: CommitReader.Commit, partSize: Int, _ catalog: [UInt8], known: Schema?
     ) throws {
         let limit = limit
         var parts: [[UInt8]] = []
@@ -37,7 +37,8 @@ struct PreparedCommits {
         }
         do {
             parts.append(
-                try lines.commit(commit.change, since: commit.since, catalog: catalog, known: nil))
+                try lines.commit(commit.change, since: commit.since, catalog: catalog, known: known)
+            )
         } catch is TooLarge {
             commits = []
             size = 0

@@ -49,8 +49,6 @@ package final class Publisher {
     private var record: ReplicationRecord
     /// Whether the stream has accepted the store as its publisher.
     private var isPublisher: Bool
-    /// The schema of the followers; nil if unknown.
-    private var knownSchema: Schema?
 
     // MARK: The known state of the stream
 
@@ -72,6 +70,12 @@ package final class Publisher {
     /// While it is open, the file keeps the history after it.
     private var held: StoreView?
     private var commitsSinceSnapshot = 0
+    /// The limits of the stream.
+    private var limits: JetStream.Limits?
+    /// The first message of the newest snapshot; nil if the stream has none.
+    private var newestSnapshot: UInt64?
+    /// The last look at what a stream with limits has dropped.
+    private var looked: (time: ContinuousClock.Instant, sent: UInt64)?
     /// Reads commits other than the newest one.
     private let commits: CommitReader
     private var lastAnswer = ContinuousClock.now
@@ -132,11 +136,10 @@ package final class Publisher {
         while !status.isStopping {
             do {
                 progress.writeStatus()
-                if stream == nil {
-                    try connect()
-                    progress.didSucceed()
-                }
-                if try publishNext() { continue }
+                if stream == nil { try connect() }
+                let hasWork = try publishNext()
+                if sent == stored { progress.didSucceed() }
+                if hasWork { continue }
                 if options.stopsAtEnd, sent == stored, position == store.version { return }
             } catch let error as ReplicationError {
                 stream = nil
@@ -164,6 +167,9 @@ package final class Publisher {
             try stream.create(replicas: options.replicas)
             progress.report("created the stream '\(streamName)'")
         }
+        let limits = try stream.state()?.limits
+        try limits?.check(streamName)
+        self.limits = limits
         lastAnswer = .now
         self.stream = stream
         if isPublisher { try takePosition(of: stream) } else { try takeOver(stream) }
@@ -180,14 +186,16 @@ package final class Publisher {
         unstored = []
         storedVersion = 0
         sentCommit = ""
-        knownSchema = nil
         position = nil
-        guard state.last > 0, let message = try stream.message(state.last) else { return }
-        let headers = message.headers
-        guard let identity = headers[MessageHeader.store] else {
-            throw ReplicationError.fatal("the stream '\(streamName)' was not written by Moonpool")
+        newestSnapshot = try stream.lastMessage(of: stream.completions).flatMap(\.first)
+        guard let (message, foreign) = try stream.lastOwnMessage(state) else { return }
+        if foreign > 0 {
+            status.update { $0.skipped += foreign }
+            progress.report(
+                "skipped messages of the stream '\(streamName)' after message \(message.sequence), which Moonpool has not "
+                    + "written: \(foreign)")
         }
-        guard identity == record.identity else {
+        guard message.headers[MessageHeader.store] == record.identity else {
             throw ReplicationError.fatal(
                 "the stream '\(streamName)' contains the commits of another store; use another stream"
             )
@@ -195,7 +203,7 @@ package final class Publisher {
         // If the publisher ended between two parts, followers drop the incomplete commit.
         let isComplete = message.isComplete
         sentCommit = message.completeCommit
-        if !isComplete, sentCommit.isEmpty, headers[MessageHeader.commit] != nil { return }
+        if !isComplete, sentCommit.isEmpty, message.headers[MessageHeader.commit] != nil { return }
         let version = try store.version(ofCommit: sentCommit)
         guard version != nil || options.takeover != nil && !isPublisher else {
             throw ReplicationRecord.secondHistory(
@@ -301,6 +309,7 @@ package final class Publisher {
             $0.version = storedVersion
             $0.lag = store.version - min(store.version, storedVersion)
         }
+        if try sent == stored && position != nil && keepSnapshot(stream) { hasWork = true }
         guard !hasWork else { return true }
         if sent > stored {
             _ = try takeAnswers(within: 1)
@@ -316,6 +325,38 @@ package final class Publisher {
         lastAnswer = .now
         progress.pause(atMost: .milliseconds(5))
         return false
+    }
+
+    /// Publishes a snapshot before the newest one leaves a stream with limits, or after it has left.
+    ///
+    /// Returns whether it was necessary.
+    private func keepSnapshot(_ stream: JetStream) throws -> Bool {
+        guard let limits, let description = limits.description else { return false }
+        if let looked, ContinuousClock.now - looked.time < .seconds(1),
+            limits.messages == 0 || sent - looked.sent < max(1, limits.messages / 4)
+        {
+            return false
+        }
+        looked = (.now, sent)
+        guard let state = try stream.state(), state.first > 1 else { return false }
+        if let newestSnapshot, newestSnapshot >= state.first,
+            newestSnapshot - state.first >= (state.last - min(state.first, state.last)) / 2
+        {
+            return false
+        }
+        let first = sent + 1
+        try publishSnapshot(stream)
+        while sent > stored {
+            guard try takeAnswers(within: 10_000) else {
+                throw ReplicationError.temporary("the NATS server does not respond")
+            }
+        }
+        guard let state = try stream.state(), state.first <= first else {
+            throw ReplicationError.fatal(
+                "the stream '\(streamName)' has \(description), too few for a snapshot of the store (\(sent - first + 1) "
+                    + "messages)")
+        }
+        return true
     }
 
     private func publishStep(_ stream: JetStream) throws {
@@ -347,7 +388,8 @@ package final class Publisher {
                 moreFollows = !prepared.isEmpty
                 return try publish(commit.change, since, stream)
             }
-            try prepared.add(commit, partSize: size, catalog)
+            let known = try commit.change.changesSchema ? store.schema(of: commit.since) : nil
+            try prepared.add(commit, partSize: size, catalog, known: known)
         }
         guard isRead else { return false }
         try prepared.forEachOldestFirst { commit, isLast in
@@ -372,10 +414,9 @@ package final class Publisher {
             self, stream, subject: stream.commits, version: version, since: since,
             store.view.commitIdentity(of: version))
         var lines = ReplicationLines(partSize: partSize(stream)) { try parts.add($0) }
-        let last = try lines.commit(
-            change, since: since, catalog: store.schemaCatalog(), known: knownSchema)
-        try parts.finish(last)
-        knownSchema = change.newer.schema
+        let known = try change.changesSchema ? store.schema(of: since) : nil
+        try parts.finish(
+            lines.commit(change, since: since, catalog: store.schemaCatalog(), known: known))
         moved(to: version)
     }
 
@@ -386,7 +427,7 @@ package final class Publisher {
     }
 
     private func publishSnapshot(_ stream: JetStream) throws {
-        let before = try stream.lastMessage(of: stream.completions)
+        let before = newestSnapshot
         let view = try store.frozenView()
         var parts = try Parts(
             self, stream, subject: stream.snapshots, version: view.version, since: nil,
@@ -396,21 +437,19 @@ package final class Publisher {
         try parts.finish(last)
         position = view.version
         held = view
-        knownSchema = view.schema
         commitsSinceSnapshot = 0
         status.update { $0.commits += 1 }
         progress.report("published a snapshot of version \(view.version)")
         // Followers can still be reading the messages before this snapshot, but probably not those before the previous
         // snapshot.
-        if let first = before?.first {
-            try stream.purge(before: first)
-        }
+        if let before { try stream.purge(before: before) }
     }
 
-    /// The maximum size of a part in bytes; longer texts are split between lines, so that parts stay below the server's
-    /// limit.
+    /// Half of the maximum size of a part in bytes, with which messages stay below the limits of server and stream.
     private func partSize(_ stream: JetStream) -> Int {
-        min(256 << 10, max(stream.connection.messageLimit / 4, 16 << 10))
+        var limit = stream.connection.messageLimit
+        if let size = limits?.messageSize, size > 0 { limit = min(limit, Int(clamping: size)) }
+        return min(256 << 10, max(limit / 4, 16 << 10))
     }
 
     /// The parts of a commit or snapshot that are being sent.
@@ -488,6 +527,7 @@ package final class Publisher {
                 subject, reply: isAnswered ? publisher.inbox : nil, headers: headers, part)
             publisher.sent += 1
             guard isLast else { return }
+            if since == nil { publisher.newestSnapshot = first }
             publisher.sentCommit = commit
             publisher.unstored.append((publisher.sent, version))
         }
@@ -532,8 +572,12 @@ package final class Publisher {
 
     /// Throws `fatal` if another process has published a message.
     private func checkPublisher(of sequence: UInt64) throws {
-        let publisher = try stream?.message(sequence)?.headers[MessageHeader.publisher]
-        guard publisher == identifier else {
+        let headers = try stream?.message(sequence)?.headers ?? [:]
+        guard headers[MessageHeader.store] != nil else {
+            throw ReplicationError.temporary(
+                "message \(sequence) of the stream '\(streamName)' was not written by Moonpool")
+        }
+        guard headers[MessageHeader.publisher] == identifier else {
             throw ReplicationError.replaced(
                 "another process publishes to the stream '\(streamName)'; only one can")
         }

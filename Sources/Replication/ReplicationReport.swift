@@ -20,6 +20,8 @@ package struct ReplicationReport: Sendable {
     package let lag: UInt64?
     /// Commits per second.
     package let rate: Double
+    /// The number of messages that were ignored.
+    package let skipped: UInt64
     /// The last error; nil if there was none.
     package let lastError: ReplicationStatus.Failure?
     /// The lease of the writer of the store's cluster; nil outside of a cluster.
@@ -49,7 +51,8 @@ package struct ReplicationReport: Sendable {
             sequence: isFollower ? record.sequence : file?.number("sequence") ?? 0,
             version: version, lag: lag,
             rate: isRunning ? Double(file?.number("milli_rate") ?? 0) / 1000 : 0,
-            lastError: file.flatMap(lastError), lease: lease(store, file))
+            skipped: file?.number("skipped") ?? 0, lastError: file.flatMap(lastError),
+            lease: lease(store, file))
     }
 
     private static func lease(
@@ -90,6 +93,7 @@ package struct ReplicationReport: Sendable {
             ("position", "version \(version), message \(sequence)"),
             ("lag", counted ?? "unknown"),
             ("rate", "\(tenths / 10).\(tenths % 10) commits/s"),
+            ("skipped", "\(skipped) message\(skipped == 1 ? "" : "s")"),
             ("last error", lastError?.summary ?? "none"),
         ].compactMap { $0 }
     }

@@ -24,6 +24,8 @@ package final class ReplicationStatus: @unchecked Sendable {
         package var version: UInt64 = 0
         /// The number of published or applied commits and snapshots.
         package var commits = 0
+        /// The number of messages in the stream that were ignored, because Moonpool has not written them for the store.
+        package var skipped = 0
         /// The number of versions to publish or messages to apply.
         package var lag: UInt64 = 0
         /// Commits per second during the last seconds.

@@ -59,7 +59,7 @@ struct StatusFile {
         for (name, number) in [
             ("process", UInt64(getpid())), ("sequence", numbers.sequence),
             ("version", numbers.version), ("lag", numbers.lag),
-            ("commits", UInt64(numbers.commits)),
+            ("commits", UInt64(numbers.commits)), ("skipped", UInt64(numbers.skipped)),
             ("milli_rate", UInt64(max(0, numbers.rate * 1000))),
             ("lease", numbers.lease?.number ?? 0),
         ] {

@@ -43,7 +43,7 @@ struct ClusterCommand: ParsableCommand {
         help: "The number of seconds without a renewal after which another member takes the lease.")
     var lease = 3.0
 
-    @Option(help: "The name of this member. Default: the names of the machine and the process.")
+    @Option(help: "The name of this member; by default, the names of the machine and the process.")
     var name: String?
 
     @Option(

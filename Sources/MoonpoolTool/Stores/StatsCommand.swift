@@ -193,6 +193,7 @@ enum StatisticsReport {
         }
         for (key, number) in [
             ("process", report.process), ("position", report.sequence), ("version", report.version),
+            ("skipped", report.skipped),
         ] {
             json.key(key)
             json.int(Int64(clamping: number))

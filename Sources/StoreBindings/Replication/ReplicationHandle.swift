@@ -178,6 +178,7 @@ package final class ReplicationHandle {
             LuaProperty("version") { $1.set(Int64(clamping: $0.task.status.snapshot.version)) },
             LuaProperty("position") { $1.set(Int64(clamping: $0.task.status.snapshot.sequence)) },
             LuaProperty("commits") { $1.set(Int64($0.task.status.snapshot.commits)) },
+            LuaProperty("skipped") { $1.set(Int64($0.task.status.snapshot.skipped)) },
             LuaProperty("lag") { $1.set(Int64(clamping: $0.task.status.snapshot.lag)) },
             LuaProperty("rate") { $1.set($0.task.status.snapshot.rate) },
             LuaProperty("last_error") { handle, result in

@@ -14,7 +14,7 @@ import ObjectStore
 /// The first line shows whether the lines are those of a commit, with the previous version in `since`, or of a
 /// snapshot, with `"snapshot"`. Deletions come first, then insertions with the values that do not link to other
 /// objects, then modifications, with the links of the new objects. `catalog` is the schema with the numbers of its
-/// tables and columns, which identify renames. The lines can be split into parts between any two lines.
+/// tables and columns, which identify renames. The lines can be split into parts anywhere.
 package struct ReplicationLines {
     /// The number of the format.
     package static let format: Int64 = 1
@@ -24,7 +24,8 @@ package struct ReplicationLines {
     private var json = JSONWriter()
     private let take: (_ part: [UInt8]) throws -> Void
 
-    /// Creates a writer; `take` receives parts of about `partSize` bytes, which consist of whole lines.
+    /// Creates a writer; `take` receives parts of at most twice `partSize` bytes, which consist of whole lines unless a line
+    /// is longer.
     package init(partSize: Int = 256 << 10, _ take: @escaping (_ part: [UInt8]) throws -> Void) {
         self.partSize = partSize
         self.take = take
@@ -32,8 +33,7 @@ package struct ReplicationLines {
 
     /// Writes the changes of a step and returns the last part.
     ///
-    /// `known` is the schema that the reader has. If it is nil, the lines repeat all values of classes that can have
-    /// new properties.
+    /// `known` is the schema that the reader has. If it is nil, the lines of a changed schema repeat all values.
     package mutating func commit(
         _ change: VersionChange, since: UInt64, catalog: [UInt8], known: Schema?
     ) throws -> [UInt8] {
@@ -189,7 +189,12 @@ package struct ReplicationLines {
         json.endObject()
         json.newLine()
         guard json.bytes.count >= partSize else { return }
-        try take(json.bytes)
+        var rest = json.bytes[...]
+        while rest.count > 2 * partSize {
+            try take(Array(rest.prefix(partSize)))
+            rest = rest.dropFirst(partSize)
+        }
+        try take(Array(rest))
         json.removeAll()
     }
 

@@ -1,6 +1,15 @@
 import DataFormats
 import ObjectStore
 
+/// A commit that a newer version of Moonpool has written.
+package struct NewerReplicaFormat: Error, CustomStringConvertible {
+    let what: String
+
+    package var description: String {
+        "the commit has \(what) of a newer Moonpool; update Moonpool to follow it"
+    }
+}
+
 /// Applies ``ReplicationLines`` to a store, which becomes an exact copy.
 ///
 ///     let reader = ReplicationReader(store)
@@ -16,6 +25,13 @@ package final class ReplicationReader {
     private var seen: [String: Set<ObjectKey>] = [:]
     private var wasEmpty = true
     private let tape = JSONTape()
+    /// The beginning of a line whose end is in a later part.
+    private var unfinished: [UInt8] = []
+    private static let longestLine = 1 << 30
+    /// The maximum number of keys without objects before the key of a new object.
+    ///
+    /// Each key takes a few bits in the file, and objects that were created and deleted again leave gaps.
+    private static let widestGap: Int64 = 1 << 28
     /// The inserted rows so far.
     private var insertions = 0
     /// The class of the last row, and whether values of its objects cannot lead to other objects.
@@ -29,21 +45,36 @@ package final class ReplicationReader {
 
     /// Applies a part in the open write transaction.
     ///
-    /// Throws a `FormatError` for lines that do not match the store, and the errors of writing.
+    /// Throws a `FormatError` for lines that do not match the store, `NewerReplicaFormat`, and the errors of writing.
     package func take(_ part: [UInt8]) throws {
-        var start = part.startIndex
-        while start < part.endIndex {
-            let end = part[start...].firstIndex(of: 0x0A) ?? part.endIndex
-            if end > start {
-                try JSONText.read(Array(part[start..<end]), onto: tape)
-                if try !insertPlain() { try take(JSONNode(tape)) }
+        var rest = part[...]
+        if !unfinished.isEmpty {
+            let end = rest.firstIndex(of: 0x0A) ?? rest.endIndex
+            unfinished += rest[..<end]
+            guard unfinished.count <= Self.longestLine else {
+                throw FormatError("a line is longer than \(Self.longestLine) bytes")
             }
-            start = end + 1
+            guard end < rest.endIndex else { return }
+            let line = unfinished
+            unfinished = []
+            try takeLine(line)
+            rest = rest[(end + 1)...]
         }
+        while let end = rest.firstIndex(of: 0x0A) {
+            if end > rest.startIndex { try takeLine(Array(rest[..<end])) }
+            rest = rest[(end + 1)...]
+        }
+        unfinished = Array(rest)
+    }
+
+    private func takeLine(_ line: [UInt8]) throws {
+        try JSONText.read(line, onto: tape)
+        if try !insertPlain() { try take(JSONNode(tape)) }
     }
 
     /// Ends the commit or snapshot; deletes objects that are not in a snapshot.
     package func finish() throws {
+        if !unfinished.isEmpty { try takeLine(unfinished) }
         guard hasHeader else { throw FormatError("the commit is empty") }
         guard isSnapshot, !wasEmpty else { return }
         for classSchema in store.view.schema.classes where !classSchema.isEmbedded {
@@ -59,10 +90,7 @@ package final class ReplicationReader {
         line.forEachMember { members[$0] = $1 }
         if let format = members["$replica"] {
             guard format.kind == .int, format.tape.int(format.index) == ReplicationLines.format
-            else {
-                throw FormatError(
-                    "the commit has format \(format.description); update Moonpool to follow it")
-            }
+            else { throw NewerReplicaFormat(what: "format \(format.description)") }
             hasHeader = true
             isSnapshot = members["snapshot"] != nil
             wasEmpty = try store.view.schema.classes.allSatisfy {
@@ -76,7 +104,15 @@ package final class ReplicationReader {
             guard let catalog = members["catalog"], catalog.kind == .string,
                 let bytes = Base64.decode(catalog.text)
             else { throw FormatError("the schema has no catalog") }
-            if bytes != store.schemaCatalog() { try store.adoptSchemaCatalog(bytes) }
+            if bytes != store.schemaCatalog() {
+                do {
+                    try store.adoptSchemaCatalog(bytes)
+                } catch let error as StoreError where error.code == .fileCorrupt {
+                    throw FormatError("the catalog is damaged")
+                } catch let error as StoreError where error.code == .fileFormatTooNew {
+                    throw NewerReplicaFormat(what: "a schema")
+                }
+            }
             try importer.links.takeOwnNumbers()
             return
         }
@@ -92,6 +128,13 @@ package final class ReplicationReader {
         let decoder = JSONRowDecoder(importer, RowLocation(table: nil, line: 0))
         importer.links.startRow()
         if members["inserted"] != nil {
+            guard key.rawValue >= 0,
+                try key.rawValue - store.view.table(classSchema).keyBound <= Self.widestGap
+            else {
+                throw FormatError(
+                    "the key \(key.rawValue) of a '\(classSchema.name)' is far from those of the others"
+                )
+            }
             try insert(key, in: classSchema, values: values, with: decoder)
         } else {
             try modify(key, in: classSchema, values: values, with: decoder)

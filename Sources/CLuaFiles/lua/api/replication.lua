@@ -44,6 +44,7 @@ function Recording:stop() end
 ---@field position integer The sequence number of the last message that the stream holds, or that was applied.
 ---@field version integer The publisher's version after this message.
 ---@field commits integer The number of commits and snapshots that were published or applied.
+---@field skipped integer The number of messages that were ignored, because Moonpool has not written them for this store.
 ---@field lag integer The number of versions that are not published, or of messages that are not applied.
 ---@field rate number Commits per second, over the last seconds.
 ---@field last_error? string The last error; nil if there was none.
