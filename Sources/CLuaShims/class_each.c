@@ -90,36 +90,42 @@ static void end_rows(lua_State *L, rows *r) {
     passage_back(h, p);
 }
 
+// Reads further rows, and returns whether there are any. The loop has consumed those before `next`.
+static bool read_rows(lua_State *L, rows *r, bool stale) {
+    lua_getiuservalue(L, lua_upvalueindex(1), 1);
+    if (!r->source || lua_type(L, -1) != LUA_TTABLE) return false;
+    host *h = host_of(L);
+    int32_t size = stale ? 1 : 2 * r->size;
+    r->size = size > r->capacity ? r->capacity : size;
+    int32_t consumed = r->next;
+    r->next = r->count = 0;
+    passage p = passage_to_swift(h, L);
+    int32_t n = r->fill(r->source, L, lua_gettop(L), consumed, r->cells, r->size);
+    passage_back(h, p);
+    if (n < 0) raise_error(L);
+    if (n == 0) end_rows(L, r);
+    r->count = n;
+    r->passages = h->passages;
+    return n > 0;
+}
+
 static int step_rows(lua_State *L) {
     rows *r = check_rows(L, lua_upvalueindex(1));
     if (!r) return not_ours(L, "continue");
-    host *h = host_of(L);
-    luaL_checkstack(L, r->columns + LUA_MINSTACK, "too many values");
-    lua_getiuservalue(L, lua_upvalueindex(1), 1);
-    int table = lua_gettop(L);
     // Only Swift changes the store, so rows that were read ahead are out of date after a call of Swift. A loop that
     // always calls Swift reads ahead one row.
-    bool stale = r->next < r->count && r->passages != h->passages;
-    if (stale || r->next == r->count) {
-        if (!r->source || lua_type(L, table) != LUA_TTABLE) return 0;
-        int32_t size = stale ? 1 : 2 * r->size;
-        r->size = size > r->capacity ? r->capacity : size;
-        int32_t consumed = r->next;
-        r->next = r->count = 0;
-        passage p = passage_to_swift(h, L);
-        int32_t n = r->fill(r->source, L, table, consumed, r->cells, r->size);
-        passage_back(h, p);
-        if (n < 0) return raise_error(L);
-        if (n == 0) {
-            end_rows(L, r);
-            return 0;
+    bool stale = r->next < r->count && r->passages != host_of(L)->passages;
+    if ((stale || r->next == r->count) && !read_rows(L, r, stale)) return 0;
+    if (r->columns > LUA_MINSTACK / 2) luaL_checkstack(L, r->columns + LUA_MINSTACK, "too many values");
+    int32_t first = r->next++ * r->columns;
+    for (int32_t i = 0; i < r->columns; i++) {
+        const shim_value *cell = &r->cells[first + i];
+        if (cell->tag != SHIM_PUSHED) {
+            put_value(L, cell);
+        } else if (lua_getiuservalue(L, lua_upvalueindex(1), 1) == LUA_TTABLE) {
+            lua_rawgeti(L, -1, first + i + 1);
+            lua_remove(L, -2);
         }
-        r->count = n;
-        r->passages = h->passages;
-    }
-    int first = r->next++ * r->columns;
-    for (int i = first; i < first + r->columns; i++) {
-        if (r->cells[i].tag == SHIM_PUSHED) lua_rawgeti(L, table, i + 1); else put_value(L, &r->cells[i]);
     }
     return r->columns;
 }

@@ -143,19 +143,16 @@ final class ResultKeySource: LuaKeySource {
 ///
 /// The loop uses the objects at its start, and skips those that were deleted since.
 final class ResultRowSource: LuaRowSource {
-    private enum Column {
-        case property(PropertySlot)
-        case path(ProjectedPath)
-    }
-
     private let results: ResultsHandle
-    private let paths: [String]
+    private let texts: [String]
     private var iterator: ResultKeys.Iterator
     /// The objects of the last rows, of which the loop has consumed those before `next`.
     private var ahead: [ObjectKey] = []
     private var next = 0
     private var classSchema: ClassSchema
-    private var columns: [Column] = []
+    private var paths: [ProjectedPath] = []
+    /// The slots of the properties that the paths consist of; -1 for a longer path.
+    private var slots: [Int] = []
     /// The state of the store at the start, in which all objects exist.
     private let start: (version: UInt64, generation: UInt64)
 
@@ -166,7 +163,7 @@ final class ResultRowSource: LuaRowSource {
             throw StoreError(.invalidArgument, "expected at most \(Self.mostPaths) paths")
         }
         self.results = results
-        self.paths = paths
+        texts = paths
         classSchema = try results.results.classSchema()
         let view = try results.results.source.openView()
         iterator = try results.results.keys().makeIterator()
@@ -176,12 +173,12 @@ final class ResultRowSource: LuaRowSource {
     }
 
     private func compile(_ view: StoreView) throws {
-        columns = try paths.map { text in
-            let path = try ProjectedPath(text, class: classSchema, schema: view.schema)
-            guard let property = path.ownProperty,
-                let index = classSchema.properties.firstIndex(where: { $0.name == property.name })
-            else { return .path(path) }
-            return .property(PropertySlot(classSchema.properties[index], at: index))
+        paths = try texts.map { try ProjectedPath($0, class: classSchema, schema: view.schema) }
+        slots = paths.map { path in
+            let index = path.ownProperty.flatMap { property in
+                classSchema.properties.firstIndex { $0.name == property.name }
+            }
+            return index.map { PropertySlot(classSchema.properties[$0], at: $0).rawValue } ?? -1
         }
     }
 
@@ -194,7 +191,11 @@ final class ResultRowSource: LuaRowSource {
             try compile(view)
         }
         let isUnchanged = start == (view.version, view.generation)
-        next += consumed
+        // Locals need no checks of exclusive access.
+        var (ahead, iterator, next) = (self.ahead, self.iterator, self.next + consumed)
+        let slots = slots
+        self.ahead = []
+        defer { (self.ahead, self.iterator, self.next) = (ahead, iterator, next) }
         if next > batch.capacity || next == ahead.count {
             ahead.removeFirst(next)
             next = 0
@@ -210,35 +211,25 @@ final class ResultRowSource: LuaRowSource {
                 ahead.remove(at: next + row)
                 continue
             }
-            try write(row, of: key, to: batch, type)
+            for column in slots.indices {
+                let slot = slots[column]
+                let isNil = try batch.set(row, column) {
+                    if slot >= 0 { return try type.get(key.rawValue, slot, $0) }
+                    try set($0, paths[column], of: key)
+                }
+                // A nil would end the loop.
+                if isNil, column == 0 { batch.set(row, 0) { $0.set(results.handle.null) } }
+            }
             row += 1
         }
         return row
     }
 
-    private func write(
-        _ row: Int, of key: ObjectKey, to batch: borrowing LuaRowBatch, _ type: ObjectClass
-    ) throws {
-        for column in columns.indices {
-            let isNil = try batch.set(row, column) {
-                try self.set($0, columns[column], of: key, type)
-            }
-            // A nil would end the loop.
-            if isNil, column == 0 { batch.set(row, column) { $0.set(results.handle.null) } }
-        }
-    }
-
-    @inline(__always)
     private func set(
-        _ result: borrowing LuaResult, _ column: Column, of key: ObjectKey, _ type: ObjectClass
+        _ result: borrowing LuaResult, _ path: ProjectedPath, of key: ObjectKey
     ) throws {
-        switch column {
-        case .property(let slot): try type.get(key.rawValue, slot.rawValue, result)
-        case .path(let path):
-            let object = results.results.source.object(classSchema, key)
-            result.set(
-                try ProjectionShape.value(of: path, object, results.handle, results.frozen))
-        }
+        let object = results.results.source.object(classSchema, key)
+        result.set(try ProjectionShape.value(of: path, object, results.handle, results.frozen))
     }
 }
 
