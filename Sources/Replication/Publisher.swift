@@ -266,11 +266,7 @@ package final class Publisher {
             ? lines.emptyCommit(version + 1, since: version)
             : lines.snapshot(store.frozenView(), catalog: store.schemaCatalog())
         try parts.finish(last)
-        while sent > stored {
-            guard try takeAnswers(within: options.silenceLimit.milliseconds) else {
-                throw ReplicationError.temporary("the NATS server does not respond")
-            }
-        }
+        try awaitAnswers()
     }
 
     private func cancelTakeover() {
@@ -346,11 +342,7 @@ package final class Publisher {
         }
         let first = sent + 1
         try publishSnapshot(stream)
-        while sent > stored {
-            guard try takeAnswers(within: 10_000) else {
-                throw ReplicationError.temporary("the NATS server does not respond")
-            }
-        }
+        try awaitAnswers()
         guard let state = try stream.state(), state.first <= first else {
             throw ReplicationError.fatal(
                 "the stream '\(streamName)' has \(description), too few for a snapshot of the store (\(sent - first + 1) "
@@ -534,6 +526,15 @@ package final class Publisher {
     }
 
     // MARK: Answers
+
+    /// Waits until the server has stored all messages.
+    private func awaitAnswers() throws {
+        while sent > stored {
+            guard try takeAnswers(within: options.silenceLimit.milliseconds) else {
+                throw ReplicationError.temporary("the NATS server does not respond")
+            }
+        }
+    }
 
     /// Receives the server's confirmations.
     ///
