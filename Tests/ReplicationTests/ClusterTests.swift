@@ -15,6 +15,8 @@ struct ClusterTests {
     private func member(_ name: String, _ server: NatsServer) throws -> ReplicationTask {
         var options = ClusterMember.Options()
         options.name = name
+        // A busy machine renews it in time.
+        options.leaseDuration = .seconds(12)
         return try ReplicationTask.cluster(
             world.path(name), NatsOptions(server.address), stream: "zoo", options: options)
     }
@@ -94,7 +96,7 @@ struct ClusterTests {
             let status = ReplicationStatus()
             let lease = WriterLease(
                 NatsOptions(server.address), stream: "zoo", name: name, replicas: 1,
-                span: .seconds(3),
+                span: .seconds(12),
                 store: world.path(name), status: status)
             lease.setPosition(WriterLease.Position(sequence: sequence))
             return (status: status, lease: lease)
