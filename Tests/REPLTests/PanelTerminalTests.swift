@@ -113,7 +113,7 @@ private typealias Key = PseudoTerminal.Key
     }
 
     @Test func `A store that does not exist is created only after a question`() throws {
-        let terminal = try PseudoTerminal(columns: 80, rows: 10)
+        let terminal = try PseudoTerminal(columns: 160, rows: 10)
         let folder = FileManager.default.temporaryDirectory.appending(path: "\(UUID())")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -127,7 +127,7 @@ private typealias Key = PseudoTerminal.Key
         terminal.type("n\n")
         #expect(try terminal.exitCode() == 1)
         #expect(!FileManager.default.fileExists(atPath: path))
-        let second = try PseudoTerminal(columns: 80, rows: 10)
+        let second = try PseudoTerminal(columns: 160, rows: 10)
         try second.start(
             program, [path],
             environment: ["TERM": "xterm", "HOME": folder.path, "PATH": "/usr/bin:/bin"])
