@@ -231,6 +231,7 @@ void class_teardown(host *h) {
         next = c->next;
         if (c->context) h->calls.release(c->context);
         free(c->shape.entries);
+        free(c->shape.order);
         free(c);
     }
     h->classes = NULL;

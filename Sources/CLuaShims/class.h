@@ -23,7 +23,13 @@ typedef struct { uint32_t magic, generation; int64_t payload; shim_class *cls; }
 enum { INTERNED = 40 };  // LUAI_MAXSHORTLEN of 5.4: each longer string has its own address
 enum { NONE = -1 };
 typedef struct { const void *identity; const char *name; size_t length; int32_t slot; } entry;
-typedef struct { entry *entries; uint32_t mask, count; int32_t methods; } shape;  // slot <= -2: method number -2 - slot
+typedef struct {
+    entry *entries;
+    uint32_t mask, count;
+    int32_t methods;  // slot <= -2: method number -2 - slot
+    int32_t *order;   // the slots of the properties in the order of the class; NULL in classes of one version
+    int32_t ordered;
+} shape;
 
 struct shim_class {
     const void *context;

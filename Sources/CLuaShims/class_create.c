@@ -5,6 +5,12 @@
 
 enum { MOST_FIELDS = 64, MOST_TABLES = 8 };  // the stack has space for so many tables
 
+// Returns the slot of the property at a position, if the key at a stack index is the position after it.
+static int32_t slot_at(lua_State *L, int i, int32_t position, const shape *s) {
+    bool is_next = lua_isinteger(L, i) && lua_tointeger(L, i) == position + 1;
+    return is_next && position < s->ordered ? s->order[position] : NONE;
+}
+
 int class_create_function(lua_State *L) {
     int top = lua_gettop(L);
     object *o = check(L, 1);
@@ -18,10 +24,12 @@ int class_create_function(lua_State *L) {
         shim_value values[MOST_FIELDS];
         int32_t n = 0, tables = 0;
         if (c) {
+            // The values are either all named or all in the order of the properties, without gaps.
+            bool listed = lua_rawlen(L, 3) > 0;
             lua_pushnil(L);
             while (lua_next(L, 3)) {
                 shim_value *v = &values[n];
-                int32_t slot = find_key(L, -2, &c->shape);
+                int32_t slot = listed ? slot_at(L, -2, n, &c->shape) : find_key(L, -2, &c->shape);
                 if (slot < 0 || n == MOST_FIELDS - 1) break;
                 take_value(L, -1, v);
                 v->slot = slot;

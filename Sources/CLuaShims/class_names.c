@@ -28,7 +28,10 @@ static void reserve(shape *s, uint32_t more) {
     uint32_t size = 16, wanted = 3 * (s->count + more);
     while (size < wanted) size *= 2;
     if (s->entries && size <= s->mask + 1) return;
-    shape grown = { calloc(size, sizeof(entry)), size - 1, 0, s->methods };
+    shape grown = *s;
+    grown.entries = calloc(size, sizeof(entry));
+    grown.mask = size - 1;
+    grown.count = 0;
     if (!grown.entries) abort();  // a host call cannot continue without memory
     if (s->entries)
         for (uint32_t i = 0; i <= s->mask; i++) {
@@ -81,7 +84,9 @@ void shim_class_set_properties(lua_State *L, shim_class *c, const char *const *n
                                const int32_t *slots, int32_t count) {
     // Entries are rebuilt rather than removed, because a removed property may have hidden a method.
     shape old = c->shape;
-    c->shape = (shape){ NULL, 0, 0, 0 };
+    c->shape = (shape){ .order = malloc((size_t)count * sizeof *slots), .ordered = count };
+    if (!c->shape.order) abort();  // a host call cannot continue without memory
+    memcpy(c->shape.order, slots, (size_t)count * sizeof *slots);
     reserve(&c->shape, old.count + (uint32_t)count);
     lua_rawgeti(L, LUA_REGISTRYINDEX, c->methods);
     c->shape.methods = old.methods;
@@ -103,4 +108,5 @@ void shim_class_set_properties(lua_State *L, shim_class *c, const char *const *n
     for (int32_t i = 0; i < count; i++)
         insert(&c->shape, anchor(L, c, names[i], lengths[i]), lengths[i], slots[i]);
     free(old.entries);
+    free(old.order);
 }

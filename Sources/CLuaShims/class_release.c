@@ -38,7 +38,8 @@ static int collect_anchor(lua_State *L) {
         unreference(L, c);
         c->names = LUA_NOREF;
         free(c->shape.entries);
-        c->shape = (shape){ NULL, 0, 0, 0 };
+        free(c->shape.order);
+        c->shape = (shape){ 0 };
         c->generation++;
         c->context = NULL;
         c->sibling = NULL;
@@ -83,6 +84,8 @@ shim_class *shim_class_freeze(lua_State *L, const shim_class *live, const void *
     c->methods = luaL_ref(L, LUA_REGISTRYINDEX);
     c->name = live->name;
     c->shape = live->shape;
+    c->shape.order = NULL;
+    c->shape.ordered = 0;
     if (live->shape.entries) {
         size_t bytes = (live->shape.mask + 1) * sizeof(entry);
         c->shape.entries = malloc(bytes);

@@ -187,6 +187,60 @@ import Testing
             """)
     }
 
+    @Test func `listed values are stored and refused as named ones`() throws {
+        let session = try Session()
+        session.expect(
+            """
+            store:define { Mix = { { "id", "int primary" }, { "name", "string?" }, { "score", "double" },
+                { "on", "bool" }, { "tags", "string[]" }, { "counts", "int{}" }, { "next", "Mix" }, { "any", "mixed" },
+                { "at", "date?" }, { "toys", "Toy[]" } } }
+            local null = moonpool.null
+            local names = { "id", "name", "score", "on", "tags", "counts", "next", "any", "at", "toys" }
+            local values = { {}, { "Rex", null }, { 1, 2.5 }, { true }, { { "a", "b" } }, { { x = 1 } },
+                { null }, { 7, "text", { 1 } }, { moonpool.date "2020-01-02" }, { { { "ball", 2 } } } }
+            local wrong = { "x", 1, "x", 1, { 1 }, { x = "y" }, 5, print, "x", { { 1, 2 } } }
+            local id = 0
+            local function both(listed)
+                local results = {}
+                for form = 1, 2 do
+                    id = id + 1
+                    listed[1] = listed[1] and id
+                    local given = {}
+                    for i, value in pairs(listed) do given[form == 1 and i or names[i]] = value end
+                    local ok, object = pcall(store.write, store, function() return store:create("Mix", given) end)
+                    local texts = { ok and "" or object.code }
+                    for i = 2, ok and #names or 0 do
+                        local value = object[names[i]]
+                        local parts = { tostring(value) }
+                        if names[i] == "tags" then for j = 1, #value do parts[j + 1] = value[j] end end
+                        if names[i] == "toys" then parts = { #value, #value > 0 and value[1].label or "" } end
+                        if names[i] == "counts" or names[i] == "tags" then parts[1] = "" .. #value end
+                        if names[i] == "any" and type(value) == "userdata" then parts = { "" .. #value } end
+                        texts[i] = table.concat(parts, ",")
+                    end
+                    results[form] = table.concat(texts, ";")
+                end
+                assert(results[1] == results[2], results[1] .. " / " .. results[2])
+                return results[1]
+            end
+            for count = 1, #names do
+                for choice = 1, 3 do
+                    local listed = { 0 }
+                    for i = 2, count do listed[i] = values[i][choice] or values[i][1] end
+                    local result = both(listed)
+                    assert(result:sub(1, 1) == ";" or count < 4, result)
+                    if count > 1 then
+                        listed[count] = wrong[count]
+                        both(listed)
+                    end
+                end
+            end
+            local many = { 1000, "x", 1, true, {}, {}, null, 1, null, {}, 1 }
+            assert(message(store.write, store, function() store:create("Mix", many) end)
+                == "'Mix' has 10 properties, got 11 values")
+            """)
+    }
+
     @Test func `a caught error leaves no linked object of the failed creation`() throws {
         let session = try Session()
         session.expect(
