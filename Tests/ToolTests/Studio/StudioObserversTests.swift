@@ -134,12 +134,11 @@ extension StudioPageTests {
             terminal.type(".studio --no-browser\r")
             // A terminal can show the first part of an address before the rest arrives.
             func address(_ number: Int) throws -> String {
-                let whole = /http:\/\/127\.0\.0\.1:\d+\/\?token=[\w-]{43}\s/
+                let whole = /http:\/\/127\.0\.0\.1:\d+\/\?token=[\w-]{43}/
                 try terminal.wait(for: "address \(number)") {
                     $0.text.matches(of: whole).count == number
                 }
-                let last = try #require(terminal.screen.text.matches(of: whole).last)
-                return String(last.0.dropLast())
+                return String(try #require(terminal.screen.text.matches(of: whole).last).0)
             }
             let browser = try Browser()
             try browser.open(try address(1))
