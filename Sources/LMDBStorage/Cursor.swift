@@ -121,13 +121,13 @@ package struct Cursor: ~Copyable {
 
     /// Moves to the next entry; nil at the end.
     package func next() throws(StorageError) -> Entry? {
-        try admitAll()
+        try admitStep()
         return try move(MDB_NEXT)
     }
 
     /// Moves to the previous entry; nil at the beginning.
     package func previous() throws(StorageError) -> Entry? {
-        try admitAll()
+        try admitStep()
         return try move(MDB_PREV)
     }
 
@@ -161,6 +161,24 @@ package struct Cursor: ~Copyable {
     private func admit(_ key: UInt64) throws(StorageError) {
         guard needsAdmission else { return }
         try withUnsafeBytes(of: key) { key throws(StorageError) in try admit(.key(key)) }
+    }
+
+    /// Verifies that LMDB can safely move to the next or previous entry.
+    @inline(__always)
+    private func admitStep() throws(StorageError) {
+        if needsAdmission { try admitStepOnce() }
+    }
+
+    @inline(never)
+    private func admitStepOnce() throws(StorageError) {
+        var key = MDB_val()
+        var value = MDB_val()
+        guard mdb_cursor_get(pointer, &key, &value, MDB_GET_CURRENT) == 0 else {
+            return try admitAll()
+        }
+        try environment.takeUnretainedValue().pages.admit(
+            table, .key(UnsafeRawBufferPointer(key)), isStep: true,
+            in: mdb_cursor_txn(pointer))
     }
 
     /// Verifies that LMDB can safely move to any position.

@@ -346,21 +346,22 @@ struct PageImage {
     ///
     /// LMDB moves nodes by their sizes when it adds or removes one: if nodes overlap, it would write beyond the page.
     func isPacked(isLeaf: Bool) -> Bool {
-        let count = nodeCount
-        return withUnsafeTemporaryAllocation(of: UInt32.self, capacity: max(count, 1)) { ranges in
-            for index in 0..<count {
-                guard let range = node(index, isLeaf: isLeaf)?.range else { return false }
-                // Both numbers are at most 65,536, and no range begins at 65,536.
-                ranges[index] = UInt32(range.lowerBound) << 16 | UInt32(range.count & 0xFFFF)
+        // The lengths of the nodes by their offsets; both are even, so they are halved.
+        withUnsafeTemporaryAllocation(of: UInt16.self, capacity: bytes.count / 2) { lengths in
+            lengths.initialize(repeating: 0)
+            for index in 0..<nodeCount {
+                guard let range = node(index, isLeaf: isLeaf)?.range,
+                    range.lowerBound.isMultiple(of: 2)
+                else { return false }
+                lengths[range.lowerBound / 2] = UInt16(range.count / 2)
             }
-            var nodes = UnsafeMutableBufferPointer(rebasing: ranges[..<count])
-            nodes.sort()
             var end = upper
-            for node in nodes {
-                guard node >> 16 == UInt32(end) else { return false }
-                end += Int(node & 0xFFFF)
+            var found = 0
+            while end < bytes.count, end.isMultiple(of: 2), lengths[end / 2] > 0 {
+                end += 2 * Int(lengths[end / 2])
+                found += 1
             }
-            return end == bytes.count
+            return end == bytes.count && found == nodeCount
         }
     }
 

@@ -405,9 +405,10 @@ private struct HeaderFaults {
 /// Verifies the pages of a table before LMDB reads them.
 ///
 /// Small files are verified completely when they are opened. In a large file, each search verifies the pages on its
-/// path, so that opening a file and reading a value take the same time for any size. All pages of a table are verified
-/// before it is changed or read in order, and when searches have verified as many pages as it has. The page header of a
-/// long value is verified before the value is replaced or removed. Pages written since the file was opened are valid.
+/// path, so that opening a file, reading a value and storing one take the same time for any size. All pages of a table
+/// are verified before an entry is removed, because LMDB then reads other pages to join them, after some steps and stored
+/// values, and when searches have verified as many pages as it has. The page header of a long value is verified before
+/// the value is replaced or removed. Pages written since the file was opened are valid.
 final class PageGuard: @unchecked Sendable {
     // Unchecked because: the lock guards the verification, and the results are atomic.
 
@@ -421,8 +422,17 @@ final class PageGuard: @unchecked Sendable {
     private let map: UInt?
     private let mapSize: UInt
     private let verified: UnsafeMutablePointer<Atomic<Bool>>
-    /// The number of pages that searches have verified, for each table.
-    private let searched: Mutex<[UInt64]>
+    /// What searches have verified.
+    private struct Searched {
+        var pages = KnownPages()
+        /// The numbers of verified pages, and of steps, for each table.
+        var counts: [UInt64]
+        var steps: [UInt64]
+    }
+    private let searched: Mutex<Searched>
+    /// A table has as many pages for each step that verifies only its path: fewer steps than that would take longer
+    /// than verifying all pages.
+    private static let pagesOfStep: UInt64 = 16
 
     /// Creates the guard; `names` are the names of the tables, the first of which has LMDB's number 2.
     init(
@@ -441,7 +451,8 @@ final class PageGuard: @unchecked Sendable {
         mdb_env_info(environment, &info)
         mapSize = UInt(info.me_mapsize)
         map = isVerified ? nil : Self.address(environment, file)
-        searched = Mutex(Array(repeating: 0, count: names.count))
+        let zeros = [UInt64](repeating: 0, count: names.count)
+        searched = Mutex(Searched(counts: zeros, steps: zeros))
         verified = .allocate(capacity: names.count)
         for index in names.indices { (verified + index).initialize(to: Atomic(false)) }
     }
@@ -465,10 +476,11 @@ final class PageGuard: @unchecked Sendable {
 
     /// Verifies that LMDB can safely move a cursor to a position of a table, and from there to the next or previous entry.
     ///
-    /// Throws `damaged`.
+    /// `isStep` means that not only one value is read. Throws `damaged`.
     @inline(never)
     func admit(
-        _ table: UInt32, _ target: PageWalk.Position, in transaction: OpaquePointer?
+        _ table: UInt32, _ target: PageWalk.Position, isStep: Bool = false,
+        in transaction: OpaquePointer?
     ) throws(StorageError) {
         guard let index = unverified(table) else { return }
         guard let head = Self.head(of: names[index], in: transaction) else {
@@ -482,13 +494,26 @@ final class PageGuard: @unchecked Sendable {
             // Another thread may have verified the table in the meantime.
             guard unverified(table) != nil else { return }
             // Three pages at each depth: the one on the path, and its neighbors.
-            let next = searched[index] + 3 * UInt64(head.depth)
-            guard next < count else { return try verifyAll(index) }
+            let next = searched.counts[index] + 3 * UInt64(head.depth)
+            if isStep { searched.steps[index] += 1 }
+            guard next < count, !isStep || searched.steps[index] <= count / Self.pagesOfStep else {
+                return try verifyAll(index)
+            }
             let options = PageWalk.Options(readsLongValues: false, countsPages: false)
-            guard var walk = PageWalk(descriptor, meta, options) else {
+            guard
+                var walk = PageWalk(
+                    descriptor, meta, options,
+                    map: map.flatMap(UnsafeMutableRawPointer.init(bitPattern:)).map {
+                        UnsafeMutableRawBufferPointer(start: $0, count: Int(mapSize))
+                    })
+            else {
                 throw StorageError(rawCode: ENOMEM, call: "mmap", file: location.name)
             }
-            searched[index] += walk.run(names[index], head, to: target)
+            // Moved and not copied, so that adding pages does not copy the set.
+            walk.known = searched.pages
+            searched.pages = KnownPages()
+            searched.counts[index] += walk.run(names[index], head, to: target)
+            searched.pages = walk.known.take() ?? KnownPages()
             guard walk.isSound else {
                 let page = walk.faultyPage.map { "page \($0)" } ?? "its page counts"
                 throw StorageError(.damaged, call: page, file: location.name)
@@ -531,21 +556,18 @@ final class PageGuard: @unchecked Sendable {
         verified[index].store(true, ordering: .releasing)
     }
 
-    /// Verifies that LMDB can replace or remove the value of a key, if it has one.
+    /// Verifies that LMDB can store, replace or remove the value of a key.
     ///
     /// Throws `damaged`. In large files this takes a lookup of the key.
-    @inline(__always)
-    func admitChange(
-        _ transaction: OpaquePointer?, _ table: UInt32, _ key: MDB_val
-    ) throws(StorageError) {
-        if !isComplete { try admitChangeOnce(transaction, table, key) }
-    }
-
     @inline(never)
-    private func admitChangeOnce(
-        _ transaction: OpaquePointer?, _ table: UInt32, _ key: MDB_val
+    func admitChange(
+        _ transaction: OpaquePointer?, _ table: UInt32, _ key: MDB_val, isRemoval: Bool
     ) throws(StorageError) {
-        try admit(table)
+        if isRemoval {
+            try admit(table)
+        } else {
+            try admit(table, .key(UnsafeRawBufferPointer(key)), isStep: true, in: transaction)
+        }
         var key = key
         var value = MDB_val()
         guard mdb_get(transaction, table, &key, &value) == 0 else { return }

@@ -49,7 +49,8 @@ struct PageWalk: ~Copyable {
 
     private let options: Options
     private let base: UnsafeMutableRawPointer
-    private let length: Int
+    /// The number of bytes that the walk has mapped itself.
+    private let mappedLength: Int
     private let pageSize: Int
     private let pages: PageSet
     private var foundTables: Set<String> = []
@@ -62,23 +63,34 @@ struct PageWalk: ~Copyable {
     private(set) var isOlder = false
     /// The sum of the checksums of all visited pages.
     private(set) var sum: UInt64 = 0
+    /// The pages that earlier walks to positions have verified, which are not verified again; nil for other walks.
+    var known: KnownPages?
 
-    /// Maps an open file; nil if the system call fails.
-    init?(_ descriptor: Int32, _ meta: FileHeader.Meta, _ options: Options) {
+    /// Prepares a walk over an open file, which `map` contains or which is mapped until the end of the walk; nil if the
+    /// system call fails.
+    init?(
+        _ descriptor: Int32, _ meta: FileHeader.Meta, _ options: Options,
+        map: UnsafeMutableRawBufferPointer? = nil
+    ) {
         self.options = options
         pageSize = meta.pageSize
         let present = UInt64(max(0, Int(lseek(descriptor, 0, SEEK_END)))) / UInt64(meta.pageSize)
         let pageCount = meta.lastPage < present ? meta.lastPage + 1 : present
-        length = Int(pageCount) * meta.pageSize
-        guard pageCount >= 2, let mapped = mmap(nil, length, PROT_READ, MAP_SHARED, descriptor, 0),
-            mapped != MAP_FAILED
-        else { return nil }
-        base = mapped
+        let length = Int(pageCount) * meta.pageSize
+        guard pageCount >= 2 else { return nil }
+        if let map, map.count >= length, let start = map.baseAddress {
+            (base, mappedLength) = (start, 0)
+        } else {
+            guard let mapped = mmap(nil, length, PROT_READ, MAP_SHARED, descriptor, 0),
+                mapped != MAP_FAILED
+            else { return nil }
+            (base, mappedLength) = (mapped, length)
+        }
         pages = PageSet(
             pageCount: pageCount, lastPage: meta.lastPage, isCounted: options.countsPages)
     }
 
-    deinit { munmap(base, length) }
+    deinit { if mappedLength > 0 { munmap(base, mappedLength) } }
 
     /// Whether LMDB can safely read every visited page.
     var isSound: Bool { faults.isEmpty && changedValues.isEmpty }
@@ -254,6 +266,9 @@ struct PageWalk: ~Copyable {
         guard !isOver, take(number, 1, from: parent, tree) else { return }
         let image = page(number)
         let isLeaf = depth == tree.head.depth
+        if known?.contains(number) == true {
+            return isLeaf ? tree.skip() : visitBranches(number, image, depth: depth, &tree)
+        }
         guard image.number == number else {
             return fail(number, "page \(number) of \(tree.name) has the number \(image.number)")
         }
@@ -268,33 +283,48 @@ struct PageWalk: ~Copyable {
             fail(number, "the entries of page \(number) of \(tree.name) overlap, or leave a gap")
         }
         add(image, number)
-        if isLeaf { tree.leafPages += 1 } else { tree.branchPages += 1 }
-        let target = tree.target
-        let chosen = isLeaf || target == nil ? 0 : tree.branch(of: image)
-        for index in 0..<image.nodeCount where !isOver {
-            let entry = Entry(index: index, page: number)
-            guard let node = image.node(index, isLeaf: isLeaf) else {
-                return fail(number, "\(entry) of \(tree.name) is outside of the page")
-            }
-            if isLeaf {
+        if isLeaf {
+            tree.leafPages += 1
+            for index in 0..<image.nodeCount where !isOver {
+                let entry = Entry(index: index, page: number)
+                guard let node = image.node(index, isLeaf: true) else {
+                    return fail(number, "\(entry) of \(tree.name) is outside of the page")
+                }
                 guard visitKey(node.key, of: entry, &tree) else { return }
                 visitValue(node, image, of: entry, &tree)
-            } else {
-                if index > 0 { visitBranchKey(node.key, of: entry, &tree) }
-                if let target {
-                    // LMDB moves from the target to the neighboring pages.
-                    switch (target, index - chosen) {
-                    case (_, 0): tree.target = target
-                    case (.key, -1): tree.target = .last
-                    case (.key, 1): tree.target = .first
-                    default:
-                        tree.skip()
-                        continue
-                    }
-                }
-                visit(node.child, from: number, depth: depth + 1, &tree)
-                tree.target = target
             }
+        } else {
+            tree.branchPages += 1
+            visitBranches(number, image, depth: depth, &tree)
+        }
+        if isSound { known?.insert(number) }
+    }
+
+    /// Visits the pages below a branch page, or those that lead to the target and to its neighbors.
+    private mutating func visitBranches(
+        _ number: UInt64, _ image: PageImage, depth: Int, _ tree: inout Tree
+    ) {
+        let target = tree.target
+        let chosen = target == nil ? 0 : tree.branch(of: image)
+        for index in 0..<image.nodeCount where !isOver {
+            let entry = Entry(index: index, page: number)
+            guard let node = image.node(index, isLeaf: false) else {
+                return fail(number, "\(entry) of \(tree.name) is outside of the page")
+            }
+            if index > 0 { visitBranchKey(node.key, of: entry, &tree) }
+            if let target {
+                // LMDB moves from the target to the neighboring pages.
+                switch (target, index - chosen) {
+                case (_, 0): tree.target = target
+                case (.key, -1): tree.target = .last
+                case (.key, 1): tree.target = .first
+                default:
+                    tree.skip()
+                    continue
+                }
+            }
+            visit(node.child, from: number, depth: depth + 1, &tree)
+            tree.target = target
         }
     }
 
@@ -445,6 +475,24 @@ struct PageWalk: ~Copyable {
 
     private mutating func add(_ image: PageImage, _ number: UInt64) {
         if options.isSummed { sum &+= FileSeal.sum(image.bytes, number) }
+    }
+}
+
+/// The pages that searches have verified, with one bit for each page of the file up to the last of them.
+struct KnownPages {
+    private var words: [UInt64] = []
+
+    func contains(_ number: UInt64) -> Bool {
+        let index = Int(number >> 6)
+        return index < words.count && words[index] & 1 << (number & 63) != 0
+    }
+
+    mutating func insert(_ number: UInt64) {
+        let index = Int(number >> 6)
+        if index >= words.count {
+            words.append(contentsOf: repeatElement(0, count: index + 1 - words.count))
+        }
+        words[index] |= 1 << (number & 63)
     }
 }
 

@@ -118,9 +118,12 @@ package struct TransactionHandle {
 
     /// Verifies that LMDB can replace or remove the value of a key.
     @inline(__always)
-    private func admitChange(_ table: Table, _ key: MDB_val) throws(StorageError) {
+    private func admitChange(
+        _ table: Table, _ key: MDB_val, isRemoval: Bool = false
+    ) throws(StorageError) {
         guard needsAdmission else { return }
-        try environment.takeUnretainedValue().pages.admitChange(pointer, table.dbi, key)
+        try environment.takeUnretainedValue().pages.admitChange(
+            pointer, table.dbi, key, isRemoval: isRemoval)
     }
 
     /// Prepares a change that puts some bytes, or that removes an entry for 0 bytes.
@@ -133,11 +136,13 @@ package struct TransactionHandle {
     }
 
     @inline(__always)
-    private func admitChange(_ table: Table, _ key: UInt64) throws(StorageError) {
+    private func admitChange(
+        _ table: Table, _ key: UInt64, isRemoval: Bool = false
+    ) throws(StorageError) {
         guard needsAdmission else { return }
         var key = key
         try withUnsafeMutablePointer(to: &key) { key throws(StorageError) in
-            try admitChange(table, MDB_val(mv_size: 8, mv_data: key))
+            try admitChange(table, MDB_val(mv_size: 8, mv_data: key), isRemoval: isRemoval)
         }
     }
 
@@ -233,7 +238,7 @@ package struct TransactionHandle {
     /// Returns false if the key did not exist.
     @discardableResult  // because: most callers only need the key to be absent
     package func delete(_ table: Table, _ key: UInt64) throws(StorageError) -> Bool {
-        try admitChange(table, key)
+        try admitChange(table, key, isRemoval: true)
         try prepareChange(of: 0)
         try keep(table, key)
         var key = key
@@ -254,7 +259,7 @@ package struct TransactionHandle {
         _ table: Table, _ key: UnsafeRawBufferPointer
     ) throws(StorageError) -> Bool {
         var wrapped = MDB_val(key)
-        try admitChange(table, wrapped)
+        try admitChange(table, wrapped, isRemoval: true)
         try prepareChange(of: 0)
         try keep(table, wrapped)
         guard try removed(mdb_del(pointer, table.dbi, &wrapped, nil)) else { return false }
