@@ -35,12 +35,17 @@ struct AnnotationReader {
     private(set) var members: [[Int]] = []
     private(set) var errors: [ErrorCode] = []
 
+    /// The first letters of `generic`, `param`, `return` and `type`.
+    private static let laterTags = Array("gprt".utf8)
+
     /// Reads the lines of a file.
     mutating func read(_ lines: [String]) {
         // The first line that describes the next type or member, and the line of the last class.
         var (start, header) = (0, lines[..<0])
         for (index, line) in lines.enumerated() {
             if line.hasPrefix("---@") {
+                // Most tags belong to parameters and results, which are read when they are used.
+                if line.utf8.dropFirst(4).first.map(Self.laterTags.contains) == true { continue }
                 let (tag, text) = TypeText.divide(line[...], at: " ")
                 switch tag {
                 case "---@class": header = lines[start...index]
