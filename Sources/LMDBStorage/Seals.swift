@@ -276,7 +276,9 @@ struct FileSeal: Equatable {
     /// Returns the checksum of the pages with LMDB's headers, without the log's marker and the seal.
     static func headers(_ descriptor: Int32, pageSize: Int) -> UInt64? {
         var bytes = [UInt8](repeating: 0, count: 2 * pageSize)
-        guard pread(descriptor, &bytes, bytes.count, 0) == bytes.count else { return nil }
+        // A header that could not be read may have any size of pages.
+        guard pageSize >= offset + size, pread(descriptor, &bytes, bytes.count, 0) == bytes.count
+        else { return nil }
         for hole in [LogMarker.offset..<LogMarker.offset + LogMarker.size, offset..<offset + size] {
             for index in hole { bytes[index] = 0 }
         }
