@@ -52,6 +52,7 @@ enum Texts {
             "allow a sandboxed script to use the stores, data files and modules in this folder"
         ),
         ("--read-only", "open store files read-only"),
+        ("--schema-version N", "open the store of the command line with this schema version"),
         (
             "--memory SIZE",
             "memory limit, such as 64M; beyond it, the error limit_exceeded. The process takes at most a quarter more"

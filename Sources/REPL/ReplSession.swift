@@ -112,25 +112,27 @@ extension Session {
                 return
             }
         } else {
-            guard openStore(options.storePath) else { return }
+            guard openStore(options) else { return }
         }
         runInitFile(options)
     }
 
     /// Opens the store at a path, or an in-memory store; returns false after an error, which ends the session.
-    private func openStore(_ path: String?) -> Bool {
+    private func openStore(_ options: ReplOptions) -> Bool {
         do throws(LuaError) {
-            let argument: LuaValue
-            if let path {
-                argument = .text(path)
+            var text = "{ in_memory = \"store\" }"
+            if let path = options.storePath {
+                try options.host.open(path, in: context)
+                let version = options.host.schemaVersion
+                text = LuaLiteral.string(path)
+                if version != 0 { text = "{ path = \(text), schema_version = \(version) }" }
             } else {
                 let table = context.state.makeTable()
                 table["in_memory"] = "store"
-                argument = .table(table)
+                let open = try context.module.get("open")
+                context.state.globals["store"] =
+                    try context.state.call(open, [.table(table)]).first ?? .nil
             }
-            let open = try context.module.get("open")
-            context.state.globals["store"] = try context.state.call(open, [argument]).first ?? .nil
-            let text = path.map { LuaLiteral.string($0) } ?? "{ in_memory = \"store\" }"
             steps.append(SessionStep("code", "store = moonpool.open(\(text))"))
         } catch {
             ProcessServices.writeError("moonpool: \(error.message)\n")

@@ -11,6 +11,9 @@ package struct HostOptions: Equatable, Sendable {
     package var allowedFolders: [String] = []
     /// The option `--read-only`: the script opens store files for reading only.
     package var isReadOnly = false
+    /// The option `--schema-version 2`: the schema version of the store that the command line names; 0 for that of the
+    /// file.
+    package var schemaVersion = 0
     /// The option `--memory 64M`, in bytes.
     package var memory: Int?
     /// The option `--memory-hard 1G`, in bytes: the memory beyond which the system ends the process.
@@ -41,7 +44,8 @@ package struct HostOptions: Equatable, Sendable {
 
     /// The options that have an argument.
     private static let withArgument = [
-        "--allow", "--memory", "--memory-hard", "--time-limit", "--total-time-limit", "--log-level",
+        "--allow", "--schema-version", "--memory", "--memory-hard", "--time-limit",
+        "--total-time-limit", "--log-level",
     ]
     private static let sandboxMemory = 256 << 20
     private static let size = "a size of 64K or more, such as 64M"
@@ -86,6 +90,9 @@ package struct HostOptions: Equatable, Sendable {
             if FileRights.folders([argument]).readableFolders.isEmpty {
                 right = "a folder that exists"
             }
+        case "--schema-version":
+            schemaVersion = Int(argument) ?? -1
+            if schemaVersion < 0 { right = "a number" }
         case "--memory":
             memory = Self.bytes(argument)
             if memory == nil { right = Self.size }
@@ -128,6 +135,16 @@ package struct HostOptions: Equatable, Sendable {
         if let level = logLevel ?? ScriptLog.Level.ofEnvironment(configuration) {
             configuration.logger = ScriptLog.standardError(level)
         }
+    }
+
+    /// Opens the store that the command line names as the global `store`.
+    package func open(_ path: String, in context: ScriptContext) throws(LuaError) {
+        let options = context.state.makeTable()
+        options["path"] = .text(path)
+        options["schema_version"] = .integer(Int64(schemaVersion))
+        let open = try context.module.get("open")
+        let store = try context.state.call(open, [.table(options)])
+        context.state.globals["store"] = store.first ?? .nil
     }
 
     /// Makes the system end the process beyond ``hardMemory``; call it before other threads start.

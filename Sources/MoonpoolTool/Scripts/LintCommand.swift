@@ -32,12 +32,14 @@ struct LintCommand: ParsableCommand {
     @Flag(help: "Print one JSON object.")
     var json = false
 
+    @OptionGroup var version: SchemaVersionOption
+
     func run() throws {
         var linter = Linter(globals: Set(globals))
         var found: [(script: String, findings: [LintFinding])] = []
         do {
             if let store {
-                let opened = try CommandStore.open(store, isReadOnly: true)
+                let opened = try CommandStore.open(store, isReadOnly: true, version)
                 linter.schema = opened.schema
                 linter.storePath = store
                 opened.close()
@@ -112,11 +114,13 @@ struct AnnotationsCommand: ParsableCommand {
         completion: .directory)
     var output: String?
 
+    @OptionGroup var version: SchemaVersionOption
+
     func run() throws {
         try CommandFailure.shown {
             var classes: String?
             if let store {
-                let opened = try CommandStore.open(store, isReadOnly: true)
+                let opened = try CommandStore.open(store, isReadOnly: true, version)
                 defer { opened.close() }
                 classes = SchemaDocument(opened.schema).text(as: .luals)
             }

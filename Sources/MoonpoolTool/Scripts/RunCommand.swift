@@ -61,7 +61,7 @@ enum RunCommand {
                         } else if let file {
                             try file.open(in: context)
                         } else if let path {
-                            try openStore(path, in: context)
+                            try openStore(path, final.host, in: context)
                         }
                         let status = try runProgram(final, in: context)
                         if status != 0 { return status }
@@ -87,11 +87,11 @@ enum RunCommand {
     }
 
     /// Opens the store of the command line as the global `store`.
-    static func openStore(_ path: String, in context: ScriptContext) throws {
+    static func openStore(
+        _ path: String, _ options: HostOptions, in context: ScriptContext
+    ) throws {
         do throws(LuaError) {
-            let open = try context.module.get("open")
-            let store = try context.state.call(open, [.text(path)])
-            context.state.globals["store"] = store.first ?? .nil
+            try options.open(path, in: context)
         } catch {
             ProcessServices.writeError("moonpool: \(error.message)\n")
             throw error

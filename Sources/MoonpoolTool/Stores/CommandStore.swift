@@ -9,14 +9,18 @@ import SystemCalls
 enum CommandStore {
     /// Opens a store on this thread, without notifications.
     ///
-    /// Throws `invalid_argument` if a read-only file does not exist.
-    static func open(_ path: String, isReadOnly: Bool) throws -> Store {
+    /// Throws `invalid_argument` if a read-only file does not exist, and the errors of a schema version that the file does
+    /// not have.
+    static func open(
+        _ path: String, isReadOnly: Bool, _ version: SchemaVersionOption? = nil
+    ) throws -> Store {
         // Opening a missing file would create a store, which a reading command must not do.
         if isReadOnly { try StoreFiles.requireStore(path) }
         let wait = WriteWait {
             ProcessServices.writeError("moonpool: \(WriteWait.text($0))\n")
         }
-        var configuration = StoreConfiguration(.file(path), isReadOnly: isReadOnly)
+        var configuration = StoreConfiguration(
+            .file(path), schemaVersion: version?.schemaVersion ?? 0, isReadOnly: isReadOnly)
         configuration.conversions = ScriptConversions()
         return try Store(
             configuration, scheduler: UnwokenThread(), whileWaiting: { wait.note($0) })
@@ -26,6 +30,15 @@ enum CommandStore {
     static func openInMemory(named name: String = "copy") throws -> Store {
         try Store(StoreConfiguration(.memory(name)), scheduler: UnwokenThread())
     }
+}
+
+/// The option `--schema-version`, for a store with two schema versions.
+struct SchemaVersionOption: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "Use this schema version. While a migration is started, a store has two.",
+            valueName: "n"))
+    var schemaVersion: UInt64 = 0
 }
 
 /// Handles Ctrl-C in commands on files by ending the process immediately.

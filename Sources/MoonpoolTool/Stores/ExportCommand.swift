@@ -74,6 +74,8 @@ struct ExportCommand: ParsableCommand {
 
     @OptionGroup var realm: RealmOptionGroup
 
+    @OptionGroup var version: SchemaVersionOption
+
     private func options() throws -> ExportOptions {
         var options = ExportOptions()
         options.setColumns(columns?.split(separator: ",").map(String.init) ?? [])
@@ -127,7 +129,7 @@ struct ExportCommand: ParsableCommand {
             let format =
                 try format.map { try TransferFormat(name: $0) } ?? TransferFormat(path: file)
             let options = try options()
-            let source = try RealmCopy.open(store, realm)
+            let source = try RealmCopy.open(store, realm, version)
             let progress = ProgressLine("exported")
             let count = try Exporter(
                 try subject(source), as: format, options, progress: progress.update

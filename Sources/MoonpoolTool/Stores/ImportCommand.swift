@@ -100,6 +100,8 @@ struct ImportCommand: ParsableCommand {
 
     @OptionGroup var realm: RealmOptionGroup
 
+    @OptionGroup var version: SchemaVersionOption
+
     func run() throws {
         CommandInterruption.begin()
         try CommandFailure.shown {
@@ -108,7 +110,8 @@ struct ImportCommand: ParsableCommand {
                 ?? (RealmCopy.isRealm(file) ? .realm : TransferFormat(path: file))
             let options = try options(format)
             if format != .postgres { try FileReader.check(file) }
-            let target = try ImportTarget(store, isDryRun: dryRun, isBatched: batch != nil)
+            let target = try ImportTarget(
+                store, isDryRun: dryRun, isBatched: batch != nil, version)
             let progress = ProgressLine("imported")
             let report = try target.run { store in
                 try Importer(into: store, options, progress: progress.update)
@@ -351,7 +354,9 @@ struct ImportTarget {
     private let isNew: Bool
 
     /// Opens or creates the store; a dry run creates no file.
-    init(_ path: String, isDryRun: Bool, isBatched: Bool) throws {
+    init(
+        _ path: String, isDryRun: Bool, isBatched: Bool, _ version: SchemaVersionOption
+    ) throws {
         self.path = path
         let exists = ProcessServices.size(of: path) != nil
         guard !isDryRun || exists else {
@@ -363,7 +368,7 @@ struct ImportTarget {
         // Batches that were committed before an interruption are kept.
         if isNew, !isBatched { UnfinishedFiles.add(Self.files(path)) }
         do {
-            store = try CommandStore.open(path, isReadOnly: false)
+            store = try CommandStore.open(path, isReadOnly: false, version)
         } catch {
             if isNew {
                 UnfinishedFiles.forget(Self.files(path))

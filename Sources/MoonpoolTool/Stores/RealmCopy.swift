@@ -68,8 +68,12 @@ enum RealmCopy {
     }
 
     /// Opens a store for reading, or an in-memory copy of a Realm file.
-    static func open(_ path: String, _ group: RealmOptionGroup) throws -> Store {
-        guard try group.isRealm(path) else { return try CommandStore.open(path, isReadOnly: true) }
+    static func open(
+        _ path: String, _ group: RealmOptionGroup, _ version: SchemaVersionOption
+    ) throws -> Store {
+        guard try group.isRealm(path) else {
+            return try CommandStore.open(path, isReadOnly: true, version)
+        }
         let copy = try CommandStore.openInMemory()
         let report = try read(path, into: copy, group.options)
         for note in report.notes { ProcessServices.writeError("moonpool: note: \(note)\n") }
@@ -77,8 +81,12 @@ enum RealmCopy {
     }
 
     /// Opens a store for reading its schema, or an empty in-memory store with the schema of a Realm file.
-    static func openSchema(_ path: String, _ group: RealmOptionGroup) throws -> Store {
-        guard try group.isRealm(path) else { return try CommandStore.open(path, isReadOnly: true) }
+    static func openSchema(
+        _ path: String, _ group: RealmOptionGroup, _ version: SchemaVersionOption
+    ) throws -> Store {
+        guard try group.isRealm(path) else {
+            return try CommandStore.open(path, isReadOnly: true, version)
+        }
         let copy = try CommandStore.openInMemory()
         try copy.define(try RealmSchema.classes(path, group.options))
         return copy

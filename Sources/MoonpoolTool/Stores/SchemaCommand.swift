@@ -26,9 +26,11 @@ struct SchemaCommand: ParsableCommand {
 
     @OptionGroup var realm: RealmOptionGroup
 
+    @OptionGroup var version: SchemaVersionOption
+
     func run() throws {
         try CommandFailure.shown {
-            let opened = try RealmCopy.openSchema(store, realm)
+            let opened = try RealmCopy.openSchema(store, realm, version)
             defer { opened.close() }
             let document =
                 try className.map { try SchemaDocument(opened.schema, className: $0) }

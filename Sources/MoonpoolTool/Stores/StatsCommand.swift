@@ -25,13 +25,15 @@ struct StatsCommand: ParsableCommand {
 
     @OptionGroup var realm: RealmOptionGroup
 
+    @OptionGroup var version: SchemaVersionOption
+
     func run() throws {
         try CommandFailure.shown {
             if try realm.isRealm(store) {
                 let report = try RealmReport(store, realm.options)
                 return ProcessServices.writeOutput(json ? report.json : report.text)
             }
-            let opened = try CommandStore.open(store, isReadOnly: true)
+            let opened = try CommandStore.open(store, isReadOnly: true, version)
             defer { opened.close() }
             let statistics = try opened.statistics()
             let replication = try ReplicationReport.read(opened)

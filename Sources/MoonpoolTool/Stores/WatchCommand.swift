@@ -36,6 +36,8 @@ struct WatchCommand: ParsableCommand {
     @Flag(help: "Omit the values before a change; requires --json.")
     var noOldValues = false
 
+    @OptionGroup var version: SchemaVersionOption
+
     func run() throws {
         let status = try CommandFailure.shown {
             guard json || !snapshot && !noOldValues else {
@@ -76,7 +78,9 @@ private final class WatchSession {
         loop.attach()
         // Watching all changes requires no write access; a query is observed like the queries of a script.
         followed = try FollowedStore(
-            StoreConfiguration(.file(path), isReadOnly: command.query == nil), on: loop)
+            StoreConfiguration(
+                .file(path), schemaVersion: command.version.schemaVersion,
+                isReadOnly: command.query == nil), on: loop)
         results = try command.query.map { [followed] text in
             guard let query = ClassQuery(text) else {
                 throw StoreError(
