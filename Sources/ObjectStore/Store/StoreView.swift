@@ -183,7 +183,7 @@ package final class StoreView {
             else { return nil }
             return .object(ObjectReference(table: target.table, key: linked))
         case .fixed, .decimal, .mixed:
-            return try rows.bytes(column, key).map { Value(.bytes($0), of: property.type) }
+            return try rows.bytes(column, key).map { decoded(.bytes($0), property) }
         case .backlinks: return nil
         }
     }
@@ -206,7 +206,7 @@ package final class StoreView {
         try StoreError.evaluating {
             let target = schema.target(of: property)?.table
             return try rows.mapEntries(property.column, key).map {
-                ($0.key, Value($0.value, of: property.type, target: target))
+                ($0.key, decoded($0.value, property, target))
             }
         }
     }
@@ -217,7 +217,7 @@ package final class StoreView {
         try StoreError.evaluating {
             let target = schema.target(of: property)?.table
             return try rows.listElements(property.column, key).map {
-                Value($0, of: property.type, target: target)
+                decoded($0, property, target)
             }
         }
     }
@@ -225,8 +225,33 @@ package final class StoreView {
     /// Returns one element of a list or a set; nil past the end.
     func listElement(_ property: Property, _ list: ListReader, _ index: Int) throws -> Value? {
         let element = try StoreError.wrapping(list.element(at: index))
-        return element.map {
-            Value($0, of: property.type, target: schema.target(of: property)?.table)
+        return element.map { decoded($0, property, schema.target(of: property)?.table) }
+    }
+
+    /// Decodes a value; in mixed values, a link to a class that only the other version of the schema has is null.
+    private func decoded(
+        _ element: ListElement, _ property: Property, _ target: TableID? = nil
+    ) -> Value {
+        let value = Value(element, of: property.type, target: target)
+        return property.type == .mixed && hasUnknownLink(value) ? known(value) : value
+    }
+
+    private func hasUnknownLink(_ value: Value) -> Bool {
+        switch value {
+        case .object(let reference): schema.find(table: reference.table) == nil
+        case .list(let elements): elements.contains(where: hasUnknownLink)
+        case .dictionary(let entries): entries.values.contains(where: hasUnknownLink)
+        default: false
+        }
+    }
+
+    private func known(_ value: Value) -> Value {
+        switch value {
+        case .object: hasUnknownLink(value) ? .null : value
+        case .list(let elements): .list(elements.map(known))
+        case .dictionary(let entries):
+            .dictionary(ValueMap(entries.map { ($0.key, known($0.value)) }))
+        default: value
         }
     }
 }
