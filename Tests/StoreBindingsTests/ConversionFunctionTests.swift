@@ -71,12 +71,14 @@ import Testing
         return try Store(configuration, scheduler: ManualScheduler())
     }
 
-    private func start(_ store: Store, _ code: String = code) throws {
+    private func start(
+        _ store: Store, _ code: String = code, to classes: [ClassSchema] = new,
+        dropping: Set<String> = ["Dog.first", "Dog.last", "Dog.tags"]
+    ) throws {
         let transaction = try store.beginMigration()
         defer { transaction.end() }
         try transaction.start(
-            to: Self.new, version: 2, renaming: [:],
-            dropping: ["Dog.first", "Dog.last", "Dog.tags"], number: 2, name: "names",
+            to: classes, version: 2, renaming: [:], dropping: dropping, number: 2, name: "names",
             checksum: "x",
             code: ConversionCode(
                 fileName: "0002_names.lua", text: code, helpers: ["names.lua": Self.helper]))
@@ -240,6 +242,141 @@ import Testing
         #expect(try value("name", 2, new) == .string("F2 L2"))
         #expect(try new.objects("Dog").count() == 2)
         for store in [old, new] { store.close() }
+    }
+
+    @Test func `an embedded class has functions of its own`() throws {
+        let old = try fill(3)
+        let labeled = ClassSchema(
+            "Chip", [Property("label", .string, defaultValue: Self.text)], isEmbedded: true)
+        try start(
+            old,
+            """
+            return { each = { Chip = {
+              up = function(old, new) new.label = "#" .. old.code end,
+              down = function(new, old) old.code = new.label:sub(2) end,
+            } } }
+            """, to: [Self.old[0], labeled, Self.old[2]], dropping: ["Chip.code"])
+        try convert(old)
+        let new = try open(2)
+        func chip(_ id: Int, _ store: Store) throws -> LiveObject {
+            guard case .object(let reference) = try dog(id, store).value("chip") else {
+                throw StoreError(.invalidObject, "no chip")
+            }
+            return try #require(store.object(reference))
+        }
+        #expect(try chip(2, new).value("label") == .string("#c2"))
+        try old.write { try chip(2, old).set("code", .string("x")) }
+        #expect(try chip(2, new).value("label") == .string("#x"))
+        try new.write {
+            try chip(3, new).set("label", .string("#y"))
+            try dog(1, new).set("chip", .dictionary(["label": .string("#z")]))
+        }
+        #expect(try chip(3, old).value("code") == .string("y"))
+        #expect(try chip(1, old).value("code") == .string("z"))
+        #expect(try old.verify() == [])
+        for store in [old, new] { store.close() }
+    }
+
+    @Test func `maps are set whole, and a link to an unknown class is nil`() throws {
+        let before = [
+            ClassSchema(
+                "Box",
+                [
+                    Property("id", .int, isPrimary: true), Property("any", .mixed),
+                    Property("counts", .int, collection: .map),
+                ])
+        ]
+        let after = [
+            ClassSchema(
+                "Box",
+                [
+                    Property("id", .int, isPrimary: true), Property("any", .mixed),
+                    Property("totals", .string, collection: .map),
+                ]), ClassSchema("Extra", [Property("name", .string)]),
+        ]
+        let old = try open(1, before)
+        try old.write {
+            try old.create(
+                "Box",
+                .dictionary([
+                    "id": .int(1), "any": .int(7),
+                    "counts": .dictionary(["a": .int(1), "b": .int(2)]),
+                ]))
+        }
+        try start(
+            old,
+            """
+            return { each = { Box = {
+              up = function(old, new)
+                local totals = {}
+                for key, count in pairs(old.counts) do totals[key] = count .. "!" end
+                new.totals = totals
+              end,
+              down = function(new, old)
+                local counts = {}
+                for key, total in pairs(new.totals) do counts[key] = math.tointeger(total:match "%d+") end
+                old.counts = counts
+              end,
+            } } }
+            """, to: after, dropping: ["Box.counts"])
+        try convert(old)
+        let new = try open(2)
+        func box(_ store: Store) throws -> LiveObject {
+            try store.refresh()
+            return try #require(try store.object("Box", primaryKey: .int(1)))
+        }
+        func values(_ name: String, _ store: Store) throws -> Value {
+            let classSchema = try store.schema.require("Box")
+            return try store.view.value(
+                classSchema.requireProperty(name), of: box(store).key, in: classSchema)
+        }
+        #expect(
+            try values("totals", new)
+                == .dictionary(["a": .string("1!"), "b": .string("2!")]))
+        try new.write { try box(new).set("totals", .dictionary(["c": .string("9!")])) }
+        #expect(try values("counts", old) == .dictionary(["c": .int(9)]))
+        try new.write {
+            let extra = try new.create("Extra", .dictionary(["name": .string("new")]))
+            try box(new).set("any", .object(extra.reference))
+        }
+        #expect(try values("any", new) != .null)
+        #expect(try values("any", old) == .null)
+        #expect(try old.verify() == [])
+        for store in [old, new] { store.close() }
+    }
+
+    @Test func `earlier versions, copies and undo show the version of their reader`() throws {
+        let old = try fill(300)
+        try start(old)
+        #expect(try !old.convertBatch(atMost: 1))
+        // Before both, an undo converts like any write.
+        try old.write { try dog(1, old).set("first", .string("Other")) }
+        try old.undo()
+        let copy = folder.file("copy.moonpool")
+        try old.backup(to: copy)
+        try convert(old)
+        let new = try open(2)
+        #expect(try value("name", 1, new) == .string("F1 L1"))
+        try old.write { try dog(1, old).set("first", .string("Past")) }
+        let past = old.version
+        try old.undo()
+        try new.refresh()
+        for (store, name, expected) in [(old, "first", "Past"), (new, "name", "Past L1")] {
+            let view = try store.at(past)
+            let classSchema = try view.schema.require("Dog")
+            #expect(
+                try view.value(
+                    classSchema.requireProperty(name), of: dog(1, store).key, in: classSchema)
+                    == .string(expected))
+        }
+        var configuration = StoreConfiguration(.file(copy))
+        configuration.conversions = ScriptConversions()
+        let copied = try Store(configuration, scheduler: ManualScheduler())
+        #expect(try copied.startedMigration()?.isReady == false)
+        try convert(copied)
+        #expect(try copied.startedMigration()?.isReady == true)
+        #expect(try copied.verify() == [])
+        for store in [old, new, copied] { store.close() }
     }
 
     @Test func `observers receive the changes of their own properties`() throws {

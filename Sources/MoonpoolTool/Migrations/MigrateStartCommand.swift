@@ -10,9 +10,9 @@ struct MigrateStartCommand: ParsableCommand {
         discussion: """
             Programs of the old version continue to read, write and observe. When all objects are converted, programs that \
             open the store with the schema version of the migration can use it too, and a write through one version appears \
-            in the other. complete then ends the old version, and abort the new one. Only a migration without functions can \
-            be started: renames, added and removed properties and classes, and types that convert exactly. Ctrl-C and \
-            SIGTERM pause the conversion; start continues it. The exit code is 1 if objects cannot be converted.
+            in the other. complete then ends the old version, and abort the new one. A migration with a function 'up' cannot \
+            be started: declare 'renames', and functions for one object in 'each'. Ctrl-C and SIGTERM pause the \
+            conversion; start continues it. The exit code is 1 if objects cannot be converted.
             """)
 
     @OptionGroup var location: MigrationLocation

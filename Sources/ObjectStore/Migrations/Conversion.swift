@@ -30,8 +30,9 @@ struct ClassConversion {
                 }
             }
             let paired = Set(pairs.map(\.1.column))
+            // A migration of all objects at once keeps the column of a property that becomes required.
             let own = target.properties.filter {
-                !$0.isBacklinks && source.property(in: $0.column) == nil
+                !$0.isBacklinks && source.property(in: $0.column)?.isOptional != $0.isOptional
             }
             let defaults = own.compactMap { property -> (Property, Value)? in
                 guard property.isSingle, !paired.contains(property.column) else { return nil }
@@ -62,10 +63,24 @@ struct ClassConversion {
             let value = try view.value(first, of: key, in: source)
             try writer.set(second, of: key, in: target, to: exact(value, first, second))
         }
+        try store(results, key, writer)
+    }
+
+    /// Sets the values of the target that a function has computed.
+    private func store(_ results: [String: Value], _ key: ObjectKey, _ writer: ObjectWriter) throws
+    {
         for property in own {
             guard let value = results[property.name] else { continue }
             try writer.write(value, to: property, of: key, in: target)
         }
+    }
+
+    /// Sets the values that the function computes from the object in another version.
+    func runFunction(
+        _ key: ObjectKey, in view: StoreView, _ writer: ObjectWriter,
+        _ engine: any ConversionEngine
+    ) throws {
+        try store(run(key, view, engine), key, writer)
     }
 
     /// Sets the values of the target whose conversion has another result than before.

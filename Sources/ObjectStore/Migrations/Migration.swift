@@ -31,6 +31,9 @@ public final class Migration {
     /// The differences between the old and the new schema.
     var differences: [SchemaDifference] { schemaMigration.differences }
 
+    /// The schemas before and after the migration.
+    var schemas: (old: Schema, new: Schema) { schemaMigration.schemas }
+
     /// Whether an object could not be migrated, so that the result must not be committed.
     private(set) var hasFailed = false
 

@@ -182,7 +182,7 @@ extension Store {
         }
     }
 
-    fileprivate func missingEngine() -> StoreError {
+    func missingEngine() -> StoreError {
         StoreError(
             .invalidArgument, "this program cannot run the functions of a migration",
             advice: "start it with moonpool migrate start")
@@ -257,14 +257,16 @@ extension Store {
 extension MigrationTransaction {
     /// Starts a migration without a function: from now on, the file also has the columns and classes of its schema.
     ///
-    /// `renames` has the new names of classes and of `Class.property` by the old ones. Throws `invalid_schema`,
+    /// `renames` has the new names of classes and of `Class.property` by the old ones. Returns the differences between the
+    /// schemas. Throws `invalid_schema`,
     /// `invalid_argument` for a change that both versions cannot use at once, and for functions in `code` that cannot be
     /// used, `conversion_failed`, and `schema_in_transition`.
+    @discardableResult  // because: most callers start known migrations
     package func start(
         to classes: [ClassSchema], version: UInt64, renaming renames: [String: String],
         dropping: Set<String>, number: Int, name: String, checksum: String,
         code: ConversionCode? = nil
-    ) throws {
+    ) throws -> [SchemaDifference] {
         try store.requireNoTransition()
         try SchemaValidation.check(classes)
         let before = store.view.schema
@@ -280,53 +282,48 @@ extension MigrationTransaction {
             new: planned.new, number: number, name: name, checksum: checksum, startedAt: .now,
             pairs: planned.pairs)
         let session = try store.writer(changing: "the schema").session
-        let engine = try code.map { try functions(in: $0, &transition, before) }
+        let engine = try code.map { code in
+            guard let engine = try store.makeEngine(code) else { throw store.missingEngine() }
+            transition.functions = try engine.functions(
+                in: code, before, transition.new)
+            return engine
+        }
         let needed = ClassConversion.all(
             of: FileSchema(before, transition), toNew: true)
-        if let engine { for conversion in needed { try test(conversion, engine, transition) } }
         transition.total = try needed.reduce(0) { try $0 + store.view.count(of: $1.source) }
         transition.isReady = transition.total == 0
-        try store.adopt(FileSchema(before.counting(planned.new), transition), session)
+        let schemas = FileSchema(before.counting(planned.new), transition)
+        try store.adopt(schemas, session)
+        if let engine { try test(schemas, engine, ObjectWriter(store, session)) }
         try MigrationProgress().write(session)
         try ConversionCode.write(code, session)
         try store.commitWrite()
+        return planned.differences
     }
 
-    /// Records the functions of a migration, and returns the engine that runs them.
-    private func functions(
-        in code: ConversionCode, _ transition: inout SchemaTransition, _ before: Schema
-    ) throws -> any ConversionEngine {
-        guard let engine = try store.makeEngine(code) else { throw store.missingEngine() }
-        for (name, directions) in engine.functions {
-            guard let classSchema = transition.new.find(name),
-                before.find(table: classSchema.table) != nil
-            else {
-                throw StoreError(
-                    .invalidArgument,
-                    "'\(code.fileName)': each has functions of '\(name)', which is not a class of both versions",
-                    advice: "use the name after the migration")
-            }
-            transition.functions[classSchema.table] = SchemaTransition.Functions(
-                up: directions.up, down: directions.down)
-        }
-        return engine
-    }
-
-    /// Runs a function for the first object of its class; throws if the function is wrong for every object.
+    /// Converts the first object of each class, and back; throws if a function is wrong for every object.
     private func test(
-        _ conversion: ClassConversion, _ engine: any ConversionEngine,
-        _ transition: SchemaTransition
+        _ schemas: FileSchema, _ engine: any ConversionEngine, _ writer: ObjectWriter
     ) throws {
-        let results = Results(.store(store), Query(all: conversion.source))
-        guard conversion.functionName != nil, let first = try results.first() else { return }
-        do {
-            _ = try conversion.run(first.key, store.view, engine)
-        } catch let failure as ConversionFailure {
-            guard failure.isMisuse else { return }
-            throw StoreError(
-                .conversionFailed,
-                "the function 'up' of '\(conversion.target.name)' in \(transition.title) cannot be used: \(failure.text)"
-            )
+        for isUp in [true, false] {
+            for conversion in ClassConversion.all(of: schemas, toNew: isUp)
+            where conversion.functionName != nil {
+                let results = Results(.store(store), Query(all: conversion.source))
+                guard let first = try results.first() else { continue }
+                do {
+                    if isUp {
+                        try conversion.convert(first.key, store.view, writer, engine)
+                    } else {
+                        _ = try conversion.run(first.key, store.view, engine)
+                    }
+                } catch let failure as ConversionFailure {
+                    guard failure.isMisuse, let transition = schemas.transition else { continue }
+                    throw StoreError(
+                        .conversionFailed,
+                        "the function '\(isUp ? "up" : "down")' of '\(conversion.target.name)' in "
+                            + "\(transition.title) cannot be used: \(failure.text)")
+                }
+            }
         }
     }
 
@@ -381,6 +378,62 @@ extension MigrationTransaction {
             try ConversionCode.write(nil, session)
             try store.commitWrite()
             return found
+        }
+    }
+}
+
+extension ConversionEngine {
+    /// Returns the directions of the functions by table.
+    ///
+    /// Throws `invalid_argument` for a class that does not exist in both schemas.
+    fileprivate func functions(
+        in code: ConversionCode, _ before: Schema, _ after: Schema
+    ) throws -> [TableID: SchemaTransition.Functions] {
+        var found: [TableID: SchemaTransition.Functions] = [:]
+        for (name, directions) in functions {
+            guard let table = after.find(name)?.table, before.find(table: table) != nil
+            else {
+                throw StoreError(
+                    .invalidArgument,
+                    "'\(code.fileName)': each has functions of '\(name)', which is not a class of both versions",
+                    advice: "use the name after the migration")
+            }
+            found[table] = SchemaTransition.Functions(up: directions.up, down: directions.down)
+        }
+        return found
+    }
+}
+
+extension Migration {
+    /// Converts all objects with the functions of a migration, up or down, as they run while programs of two versions
+    /// use a file.
+    ///
+    /// Throws `invalid_argument` for code that cannot be used, and `conversion_failed`.
+    package func convert(with code: ConversionCode, at path: String, isUp: Bool) throws {
+        try check()
+        guard let engine = try store.makeEngine(code) else { throw store.missingEngine() }
+        let (from, to) = schemas
+        // The functions are named by the schema after `up`.
+        let (old, new) = isUp ? (from, to) : (to, from)
+        var transition = SchemaTransition(
+            new: new, number: 0, name: "", checksum: "", startedAt: .now, pairs: [])
+        transition.functions = try engine.functions(in: code, old, new)
+        let writer = try store.writer(changing: "objects")
+        for conversion in ClassConversion.all(of: FileSchema(old, transition), toNew: isUp)
+        where conversion.functionName != nil {
+            let walk = try MigrationWalk(self, conversion.source, conversion.target)
+            while let key = try walk.next() {
+                do {
+                    try conversion.runFunction(key, in: walk.oldView, writer, engine)
+                } catch let failure as ConversionFailure {
+                    let message =
+                        (failure.line.map { "\(path):\($0): " } ?? "") + failure.message
+                    guard failureHandler != nil else {
+                        throw StoreError(.conversionFailed, message)
+                    }
+                    objectFailed(message, walk.currentName ?? conversion.source.name)
+                }
+            }
         }
     }
 }

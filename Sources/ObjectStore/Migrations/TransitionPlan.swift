@@ -6,6 +6,8 @@ struct TransitionPlan {
     let new: Schema
     /// The properties with a column of their own in each schema.
     let pairs: [SchemaTransition.Pair]
+    /// The differences between the schemas.
+    let differences: [SchemaDifference]
 
     /// Throws `invalid_schema`, and `invalid_argument` for a change that both versions cannot use at once.
     init(
@@ -41,7 +43,7 @@ struct TransitionPlan {
                 throw Self.refusal(obstacle)
             }
         }
-        new = change.schema
+        (new, differences) = (change.schema, change.differences)
         pairs = change.differences.compactMap { difference in
             guard case .propertyChanged(let name, .type, let old, let requested) = difference,
                 !old.isBacklinks, let present = change.schema.find(name),

@@ -57,6 +57,7 @@ extension Store {
     ///
     /// Throws `invalid_argument` if another process converts.
     package func beginConversion() throws {
+        guard conversion == nil else { return }
         conversion = try StoreError.wrapping(
             view.snapshot.file.exclude(Self.conversionMark, except: 0))
         guard conversion == nil else { return }

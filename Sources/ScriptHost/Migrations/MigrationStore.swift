@@ -127,12 +127,12 @@ final class MigrationStore {
             // The state of a started migration; nil if there is none.
             LuaMethod("started") { store, call in
                 guard let started = try store.store.startedMigration() else { return .none }
-                return call.answer(started.lua(call.state))
-            },
-            // The other process that converts the objects of the started migration; nil if there is none.
-            LuaMethod("converting_process") { store, call in
-                call.answer(
-                    try store.store.convertingProgram().map { .count(Int($0.process)) } ?? .nil)
+                let table = started.lua(
+                    call.state, process: try store.store.convertingProgram()?.process)
+                table["checksum"] = .text(started.checksum)
+                table["old_version"] = .integer(Int64(clamping: started.versions.old))
+                table["new_version"] = .integer(Int64(clamping: started.versions.new))
+                return call.answer(.table(table))
             },
             // Raises an error if another process converts the objects of the started migration.
             LuaMethod("begin_conversion") { store, _ in
@@ -266,7 +266,9 @@ private final class MigrationWrite {
     /// Runs the function of a migration, whose file has declared a schema with default functions.
     ///
     /// A trial continues after objects that the function cannot migrate.
-    private func apply(_ declared: LuaTable, _ function: LuaFunction?, isTrial: Bool) throws {
+    private func apply(
+        _ declared: LuaTable, _ function: LuaFunction?, isTrial: Bool, _ code: LuaTable?
+    ) throws {
         try requireChange().apply { [self] migration in
             let host = store.host
             store.migration = migration
@@ -281,6 +283,11 @@ private final class MigrationWrite {
             }
             try MigrationHandle.call(
                 function, with: migration, on: store.handle, defaults: declared)
+            if let code {
+                try migration.convert(
+                    with: ConversionCode(code), at: code["path"].text ?? "",
+                    isUp: code["is_up"].isTruthy)
+            }
             try host.state.checkStopping()
         }
     }
@@ -310,20 +317,17 @@ private final class MigrationWrite {
             LuaMethod("log") { write, call in
                 call.answer(write.transaction.log.lua(call.state))
             },
-            // start(schema, number, drops, renames, name, checksum [, file_name, text, helpers]): starts a migration, whose
-            // file with functions is given, and commits.
+            // start(schema, number, drops, renames, name, checksum [, code]): starts a migration with functions in a file, and
+            // commits; returns the differences between the schemas.
             LuaMethod("start") { write, call in
                 let number = try call.integer(3)
-                try write.transaction.start(
+                let state = call.state
+                let differences = try write.transaction.start(
                     to: call.object(2, SchemaBox.type).classes, version: UInt64(clamping: number),
                     renaming: call.table(5).texts, dropping: Set(call.texts(4)),
                     number: Int(clamping: number), name: call.text(6), checksum: call.text(7),
-                    code: call.isNil(8)
-                        ? nil
-                        : ConversionCode(
-                            fileName: call.text(8), text: call.lossy(9),
-                            helpers: call.table(10).texts))
-                return .none
+                    code: call[8].table.map(ConversionCode.init))
+                return call.answer(state.list(differences.map { $0.lua(state) }))
             },
             // complete(log, is_forced, mark): ends the started migration, and commits with a new record.
             LuaMethod("complete") { write, call in
@@ -358,10 +362,12 @@ private final class MigrationWrite {
                 try write.requireChange().willCommitFirstBatch = { _ = try function.call([]) }
                 return .none
             },
-            // apply([declared, f, is_trial]): changes the schema, and runs the function of a migration.
+            // apply([declared, f, is_trial, code]): changes the schema, and runs the function of a migration, or the functions
+            // for one object in its file: { path, file_name, text, helpers, is_up }.
             LuaMethod("apply") { write, call in
                 if let declared = call[2].table {
-                    try write.apply(declared, call[3].function, isTrial: call[4].isTruthy)
+                    try write.apply(
+                        declared, call[3].function, isTrial: call[4].isTruthy, call[5].table)
                 } else {
                     try write.requireChange().apply()
                 }
@@ -427,25 +433,11 @@ extension LuaTable {
     }
 }
 
-extension StartedMigration {
-    /// Returns the state as a table.
-    fileprivate func lua(_ state: LuaState) -> LuaValue {
-        let seconds = Double(Timestamp.now.microseconds - startedAt.microseconds) / 1e6
-        return state.record([
-            "number": .count(number), "name": .text(name), "checksum": .text(checksum),
-            "started_at": .text(startedAt.description), "is_ready": .boolean(isReady),
-            "old_version": .integer(Int64(clamping: versions.old)),
-            "new_version": .integer(Int64(clamping: versions.new)), "converted": .count(converted),
-            "total": .count(total),
-            "rate": .number((Double(converted) / max(seconds, 0.001)).rounded()),
-            "failures": state.list(
-                failures.map {
-                    state.record([
-                        "class": .text($0.className), "key": .text($0.key),
-                        "message": .text($0.message),
-                    ])
-                }),
-        ])
+extension ConversionCode {
+    fileprivate init(_ table: LuaTable) {
+        self.init(
+            fileName: table["file_name"].text ?? "", text: table["text"].text ?? "",
+            helpers: table["helpers"].table?.texts ?? [:])
     }
 }
 

@@ -277,3 +277,32 @@ private func name(_ key: LuaValue) throws -> String {
     if let name = key.text { return name }
     throw StoreError(.unknownProperty, "expected the name of a property, got a \(key.typeName)")
 }
+
+extension StartedMigration {
+    /// Returns the state as a table, with the first failures; the rate is that of the process that converts.
+    package func lua(_ state: LuaState, process: Int32?) -> LuaTable {
+        let table = state.makeTable(fields: 11)
+        table["number"] = .integer(Int64(number))
+        table["name"] = .text(name)
+        table["state"] = .text(isReady ? "both" : "converting")
+        table["started_at"] = .text(startedAt.description)
+        table["converted"] = .integer(Int64(converted))
+        table["remaining"] = .integer(Int64(total - converted))
+        if let process {
+            let seconds = Double(Timestamp.now.microseconds - startedAt.microseconds) / 1e6
+            table["rate"] = .number((Double(converted) / max(seconds, 0.001)).rounded())
+            table["process"] = .integer(Int64(process))
+        }
+        table["failed_count"] = .integer(Int64(failures.count))
+        let shown = failures.prefix(10).map { failure in
+            let entry = state.makeTable(fields: 4)
+            entry["class"] = .text(failure.className)
+            entry["key"] = .text(failure.key)
+            entry["direction"] = "up"
+            entry["message"] = .text(failure.message)
+            return LuaValue.table(entry)
+        }
+        table["failed"] = .table(state.makeTable(shown))
+        return table
+    }
+}

@@ -103,6 +103,15 @@ extension StoreHandle {
             let type = try handle.requireClass(call, 2)
             return call.answer(.table(text.table(type.classSchema)))
         },
+        LuaMethod("started_migration") { handle, call in
+            guard let started = try handle.store.startedMigration() else {
+                return call.answer(.nil)
+            }
+            return call.answer(
+                .table(
+                    started.lua(
+                        call.state, process: try handle.store.convertingProgram()?.process)))
+        },
         LuaMethod("define") { handle, call in
             try handle.store.check()
             let base = try handle.definitionBase()

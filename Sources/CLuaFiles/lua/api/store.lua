@@ -99,6 +99,19 @@ function Store:schema() end
 ---@return table?
 function Store:migration_since(version, options) end
 
+---Returns the state of the migration that `moonpool migrate start` has begun: `number`, `name`, `state` ("converting" or
+---"both"), `started_at`, `converted`, `remaining`, `failed_count`, and `failed` with the first failures: `class`, `key`,
+---`direction`, `message`. While a process converts, also `rate` in objects per second, and `process`. Returns nil if no
+---migration is started.
+---
+---Errors: closed, file_corrupt
+---
+---```lua
+---print(store:started_migration())  --> nil
+---```
+---@return table?
+function Store:started_migration() end
+
 ---Creates or changes classes. `"..."` as the first element of a class means its other properties. Data loss requires
 ---`force = true` or a migration function.
 ---

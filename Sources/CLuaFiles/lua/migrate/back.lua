@@ -21,8 +21,8 @@ local function revert(run, script, store, backup)
     local last = log.entries[#log.entries]
     if not last or last.number ~= file.number then runs.migrated_meanwhile(run) end
     attempt.written_since = store:written_values(entry and entry.version or 0, schema)
-    write:change(schema, previous and previous.number or 0, losses)
-    folder.call(run.dir, write, script, script.down)
+    write:change(schema, previous and previous.number or 0, losses, nil, folder.reversed_renames(script))
+    folder.call(run.dir, write, script, "down")
     if backup == "always" or backup ~= "never" and write:needs_backup() then
       runs.make_backup(run, store, log, attempt)
     end
@@ -62,7 +62,7 @@ function back.down(run, target, backup)
   table.sort(due, function(a, b) return a.number > b.number end)
   due = text.map(due, function(file) return folder.script(run.dir, file) end)
   for _, script in ipairs(due) do
-    if not script.down then
+    if not script.has_down then
       local has_backup = text.find(compared.applied, function(item) return item.entry.backup end)
       fail("invalid_argument", "'" .. script.file.path
         .. "' has no 'down' function; write a migration that reverses it"

@@ -21,7 +21,11 @@ local fail, object = text.fail, text.object
 
 local commands = {}
 
-local function run(args, store) return runs.new(store or args.store, args.dir, args) end
+local function run(args, store)
+  local self = runs.new(store or args.store, args.dir, args)
+  self.notice = function(line) host.write_error(line .. "\n") end
+  return self
+end
 
 -- Questions.
 
@@ -362,7 +366,6 @@ local function up_one(args, store)
     is_shown = true
     host.write_output(table.concat(reports.lines_of(applied, "applied"), "\n") .. "\n")
   end
-  self.notice = function(line) host.write_error(line .. "\n") end
   local report = up(self, args.to, api.backup(args.backup))
   return { report = reports.up(report), lines = is_shown and {} or reports.up_lines(report) }
 end
@@ -418,7 +421,7 @@ function commands.start(args)
   end
   return {
     report = reports.start(report), lines = lines,
-    exit_code = report.state.is_ready and 0 or 1,
+    exit_code = report.state.state == "both" and 0 or 1,
   }
 end
 

@@ -391,13 +391,12 @@ local function each_of(result, invalid)
   return pairs_by_class
 end
 
--- Returns a function that converts all objects with the functions of one direction; nil without any.
-local function conversion_of(each, direction)
-  local classes = text.filter(classes_with_functions(each), function(name) return each[name][direction] end)
-  if #classes == 0 then return nil end
-  return function(m)
-    for _, name in ipairs(classes) do m:each(name, each[name][direction]) end
+-- Returns whether a migration with functions for one object can be reversed: it has one for `down`, or needs none.
+local function is_reversible(each, drops)
+  for _, pair in next, each do
+    if pair.down then return true end
   end
+  return #drops == 0 or not next(each)
 end
 
 local function schema_of(self, file, result, drops, renames)
@@ -449,10 +448,10 @@ function folder.script(self, file)
   script.each = each_of(result, invalid)
   if script.each then
     if script.up or script.down then invalid "expected either 'each', or 'up' and 'down'" end
-    script.up, script.down = conversion_of(script.each, "up"), conversion_of(script.each, "down")
   end
   script.drops = qualified_names(result, "drops", invalid)
   script.down_drops = qualified_names(result, "down_drops", invalid)
+  script.has_down = script.down ~= nil or script.each ~= nil and is_reversible(script.each, script.drops)
   script.renames = renames_of(result, invalid)
   local is_valid, schema, declared = text.try(schema_of, self, file, result, script.drops, script.renames)
   if not is_valid then error(host.at(schema, "'" .. file.path .. "'"), 0) end
@@ -473,17 +472,41 @@ function folder.changed(self, file, schema)
   return host.rebase(folder.schema_after(self, previous), folder.schema_after(self, file), schema)
 end
 
--- Calls `up` or `down` of a migration in an open write transaction.
-function folder.call(self, write, script, f, is_trial)
+-- Returns the code of the functions for one object, which run without access to anything else; nil without any.
+function folder.conversions(self, script, direction)
+  if not script.each or not next(script.each) then return nil end
+  local file, helpers = script.file, {}
+  for name in pairs(self.helpers[file.path] or {}) do helpers[name] = host.read(text.path(name, self.path)) end
+  return {
+    path = file.path, file_name = file.file_name, text = file.source, helpers = helpers, is_up = direction == "up",
+  }
+end
+
+-- Changes the schema in an open write transaction, and calls the functions of a migration: "up" or "down".
+function folder.call(self, write, script, direction, is_trial)
   local _ <close> = folder.environment(self, script.file)
-  write:apply(script.declared, f, is_trial)
+  write:apply(script.declared, script[direction], is_trial, folder.conversions(self, script, direction))
+end
+
+-- Returns the renames that reverse those of a migration.
+function folder.reversed_renames(script)
+  local reversed = {}
+  for old, new in pairs(script.renames) do
+    local class, name = string.match(old, "^([^.]*)%.(.*)$")
+    if class then
+      reversed[(script.renames[class] or class) .. "." .. new] = name
+    else
+      reversed[new] = old
+    end
+  end
+  return reversed
 end
 
 -- Applies a migration to a store without adding it to the store's record.
 function folder.apply(self, script, store)
   local write <close> = store:begin()
   write:change(script.schema, script.file.number, script.drops, nil, script.renames)
-  folder.call(self, write, script, script.up)
+  folder.call(self, write, script, "up")
   return write:commit()
 end
 

@@ -219,6 +219,17 @@ local function drift(run, store, compared)
   }
 end
 
+-- Returns what is wrong with the file of a started migration: { file, reason, advice }; nil if it was not edited.
+function history.edited_start(dir, state)
+  local file = folder.with_number(dir, state.number)
+  if file and folder.matches(file, state.checksum) then return nil end
+  return {
+    file = file, advice = "abort the migration, and start it again",
+    reason = "the file of migration " .. state.number .. " (" .. state.name
+      .. ") was edited or removed since it was started",
+  }
+end
+
 -- Returns the comparison of an open store with the folder of a run.
 --
 -- It has the fields of history.of, also `resumable`, the progress of the next migration if it was interrupted and can
@@ -238,7 +249,9 @@ function history.compare(run, store)
   end
   self.schema_version, self.started = store.schema_version, store:started()
   if self.started then
-    self.started.programs, self.started.process = store.programs, store:converting_process()
+    self.started.programs = store.programs
+    local edited = history.edited_start(run.dir, self.started)
+    if edited then self.problems[#self.problems + 1] = problem(edited.file, edited.reason, edited.advice) end
   end
   self.last_number = self.last and self.last.number or 0
   return self

@@ -244,21 +244,17 @@ function reports.code(state)
   return #state.problems > 0 and 2 or #state.pending == 0 and #state.notes == 0 and 0 or 1
 end
 
--- A started migration: { number, name, is_ready, converted, total, failures, … }.
+-- A started migration, as store:started_migration() returns it, with the `programs`.
 
-local function failed(state, limit)
-  return text.map(table.move(state.failures, 1, math.min(limit, #state.failures), 1, {}), function(failure)
-    return object("class", failure.class, "key", failure.key, "direction", "up", "message", failure.message)
-  end)
-end
-
--- Returns the report of a started migration, which has a rate only while a process converts.
 function reports.started(state)
   return object(
-    "number", state.number, "name", state.name, "state", state.is_ready and "both" or "converting",
-    "started_at", state.started_at, "converted", state.converted, "remaining", state.total - state.converted,
-    "rate", state.process and state.rate, "process", state.process, "failed_count", #state.failures,
-    "failed", failed(state, 10),
+    "number", state.number, "name", state.name, "state", state.state, "started_at", state.started_at,
+    "converted", state.converted, "remaining", state.remaining, "rate", state.rate, "process", state.process,
+    "failed_count", state.failed_count,
+    "failed", text.map(state.failed, function(failure)
+      return object("class", failure.class, "key", failure.key, "direction", failure.direction,
+        "message", failure.message)
+    end),
     "programs", text.map(state.programs or {}, function(program)
       return object("process", program.process, "command", program.command, "schema_version", program.versions[1],
         "converts", program.converts)
@@ -266,13 +262,14 @@ function reports.started(state)
 end
 
 function reports.started_lines(state)
-  local title = line(state, state.is_ready and "started; programs of both versions can use the store"
-    or "started; " .. state.converted .. " of " .. text.count(state.total, "objects") .. " converted")
+  local title = line(state, state.state == "both" and "started; programs of both versions can use the store"
+    or "started; " .. state.converted .. " of " .. text.count(state.converted + state.remaining, "objects")
+      .. " converted" .. (state.process and ", " .. string.format("%d", state.rate) .. " a second by process "
+      .. state.process or ""))
   local lines = { title }
-  if #state.failures > 0 then
-    lines[#lines + 1] = "  not converted: " .. text.count(#state.failures, "objects")
-    for index = 1, math.min(10, #state.failures) do
-      local failure = state.failures[index]
+  if state.failed_count > 0 then
+    lines[#lines + 1] = "  not converted: " .. text.count(state.failed_count, "objects")
+    for _, failure in ipairs(state.failed) do
       lines[#lines + 1] = host.escape("    " .. failure.class .. " " .. failure.key .. ": " .. failure.message)
     end
   end

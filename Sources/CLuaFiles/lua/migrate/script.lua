@@ -283,19 +283,25 @@ local function expression(from, to, value)
   if to == "string" and (from == "data" or from == "mixed") then return "tostring(" .. value .. ")" end
 end
 
--- Returns the lines of a loop that convert a value; nil if the engine converts every value exactly without code.
-local function conversion(old, new)
-  local from, field = "old" .. host.field(old.name), "new" .. host.field(new.name)
+-- The parameters of the functions of a script: the object to read and the object to change. `error` begins an error,
+-- which contains the object only where its caller does not add it.
+local in_loop = { source = "old", target = "new", error = 'error(tostring(old) .. ": ' }
+local in_each = {
+  up = { source = "old", target = "new", error = 'error("' },
+  down = { source = "new", target = "old", error = 'error("' },
+}
+
+-- Returns the lines that convert a value; nil if the engine converts every value exactly without code.
+local function conversion(old, new, names)
+  local from, field = names.source .. host.field(old.name), names.target .. host.field(new.name)
   local change = "from " .. old.type_name .. " to " .. new.type_name
-  local undefined = {
-    'error(tostring(old) .. ": decide how to convert \'' .. old.name .. "' (" .. change .. ')")',
-  }
+  local undefined = { names.error .. "decide how to convert '" .. old.name .. "' (" .. change .. ')")' }
   local has_same_type = new.type == old.type and new.target == old.target
   if not old.is_single or not new.is_single then
     if new.collection == "list" and old.is_single and has_same_type then return nil end
     if new.is_single and old.collection == "list" and has_same_type then
       return {
-        "if #" .. from .. ' > 1 then error(tostring(old) .. ": \'' .. old.name .. "' has several values (" .. change
+        "if #" .. from .. " > 1 then " .. names.error .. "'" .. old.name .. "' has several values (" .. change
           .. ')") end',
         field .. " = " .. from .. "[1]",
       }
@@ -311,8 +317,7 @@ local function conversion(old, new)
       or old.type == "float" and new.type == "double" or new.type == "string" and not without_text[old.type]
     return not is_exact and undefined or nil
   end
-  local failure = 'error(tostring(old) .. ": ' .. old.name .. ' = " .. tostring(' .. from .. ') .. " does not convert '
-    .. change .. '")'
+  local failure = names.error .. old.name .. ' = " .. tostring(' .. from .. ') .. " does not convert ' .. change .. '")'
   if old.is_optional or old.type == "mixed" then
     return { "if " .. from .. " ~= nil then " .. field .. " = " .. value .. " or " .. failure .. " end" }
   end
@@ -332,10 +337,13 @@ local zeros = {
   decimal = 'moonpool.decimal("0")',
 }
 local counted = { int = "count", string = "tostring(count)" }
+local random = { uuid = true, object_id = true }
 
--- Returns a loop for each class with properties that need code.
-local function fills(plan, is_up)
-  local bodies, order, counts, lines = {}, {}, {}, {}
+-- Returns the lines that set properties by class, the classes in order, and those whose objects are counted; nil if a
+-- function for one object cannot set them. `names` are the parameters of the functions.
+local function fills(plan, is_up, names)
+  local bodies, order, counts = {}, {}, {}
+  local is_loop = names == in_loop
   local function add(class, more)
     if not bodies[class] then
       bodies[class] = {}
@@ -352,15 +360,16 @@ local function fills(plan, is_up)
     local class, old, new, kind = difference.class, difference.old, difference.new, difference.kind
     if difference.aspect == "type" and not new.is_backlinks and not old.is_backlinks
       and not is_renamed(plan, "old", class, old.name) and not is_renamed(plan, "new", class, new.name) then
-      local code = is_up and conversion(old, new) or not is_up and conversion(new, old)
-      if code then add(is_up and class or plan.old_names[class] or class, code) end
-    elseif is_up and difference.aspect == "required" and not new.has_default and new.is_single then
+      local code = is_up and conversion(old, new, names) or not is_up and conversion(new, old, names)
+      if code then add((is_up or not is_loop) and class or plan.old_names[class] or class, code) end
+    elseif is_up and is_loop and difference.aspect == "required" and not new.has_default and new.is_single then
       add(class, {
         "if new" .. host.field(new.name) .. ' == nil then error(tostring(old) .. ": ' .. class .. "." .. new.name
           .. ' is required") end  -- or set a value here',
       })
     elseif is_up and kind == "property_added" and new.is_single and not new.is_optional and not new.has_default
       and not is_renamed(plan, "new", class, new.name) and not is_new(class) then
+      if not is_loop and (new.is_primary or random[new.type]) then return nil end
       local value = new.is_primary and counted[new.type]
       counts[class] = counts[class] or value ~= nil and value ~= false
       add(class, {
@@ -370,6 +379,13 @@ local function fills(plan, is_up)
       })
     end
   end
+  return bodies, order, counts
+end
+
+-- Returns a loop for each class with properties that need code.
+local function loops(plan, is_up)
+  local lines = {}
+  local bodies, order, counts = fills(plan, is_up, in_loop)
   for _, class in ipairs(order) do
     if counts[class] then lines[#lines + 1] = "local count = 0" end
     lines[#lines + 1] = "m:each(" .. host.quote(class) .. ", function(old, new)"
@@ -380,10 +396,51 @@ local function fills(plan, is_up)
   return lines
 end
 
+local guess = "  -- RENAMED? A guess. "
+
+-- Returns the lines of `renames` and `each` for a change without a choice; nil if it needs all objects at once.
+local function declarations(plan)
+  local ups, order = fills(plan, true, in_each.up)
+  if #plan.choices > 0 or not ups then return nil end
+  local downs, more = fills(plan, false, in_each.down)
+  local lines = {}
+  for index, rename in ipairs(plan.renames) do
+    local class = rename.class and (plan.old_names[rename.class] or rename.class)
+    local name = host.quote(class and class .. "." .. rename.old or rename.old)
+    if index == 1 then lines[1] = "renames = {" end
+    lines[#lines + 1] = "  [" .. name .. "] = " .. host.quote(rename.new) .. "," .. (rename.is_marked
+      and guess .. "If '" .. rename.new .. "' is something new, move " .. name .. " to drops" or "")
+  end
+  if #lines > 0 then lines[#lines + 1] = "}," end
+  for _, class in ipairs(more) do
+    if not ups[class] then order[#order + 1] = class end
+  end
+  if #order == 0 then
+    return text.append(lines, { "-- Values are kept, and converted if the conversion is exact.", "each = {}," })
+  end
+  lines[#lines + 1] = "each = {"
+  local function add(key, parameters, body)
+    lines[#lines + 1] = "    " .. key .. " = function(" .. parameters .. ")"
+    text.append(lines, text.map(body, function(line) return "      " .. line end))
+    lines[#lines + 1] = "    end,"
+  end
+  for _, class in ipairs(order) do
+    lines[#lines + 1] = "  " .. class .. " = {"
+    if ups[class] then add("up", "old, new", ups[class]) end
+    if downs[class] then
+      add("down", "new, old", downs[class])
+    elseif #more == 0 and #drops(plan, false) > 0 then
+      lines[#lines + 1] = "    down = function(new, old) end,  -- old programs see defaults in what was dropped"
+    end
+    lines[#lines + 1] = "  },"
+  end
+  return text.append(lines, { "}," })
+end
+
 local function up(plan)
   local lines = text.map(rename_steps(plan), function(rename)
     return call(rename) .. (rename.is_marked
-      and "  -- RENAMED? A guess. Delete this line if '" .. rename.new .. "' is something new" or "")
+      and guess .. "Delete this line if '" .. rename.new .. "' is something new" or "")
   end)
   for _, group in ipairs(plan.choices) do
     local names, class = {}, group[1].class
@@ -394,7 +451,7 @@ local function up(plan)
     lines[#lines + 1] = "error " .. host.quote("choose what keeps the values of "
       .. table.concat(text.sorted_keys(names), ", ") .. (class and " of " .. class or ""))
   end
-  text.append(lines, fills(plan, true))
+  text.append(lines, loops(plan, true))
   if #lines == 0 then
     lines[1] = plan.is_empty and "-- The schema does not change."
       or "-- Nothing to do beyond the schema: values are kept, and converted if the conversion is exact."
@@ -411,7 +468,7 @@ local function down(plan)
     lines[#lines + 1] = "-- CHOOSE: reverse the renames of up."
     for _, rename in ipairs(group) do lines[#lines + 1] = "-- " .. call(rename, true) end
   end
-  text.append(lines, fills(plan, false))
+  text.append(lines, loops(plan, false))
   for _, name in ipairs(drops(plan, false)) do
     lines[#lines + 1] = "-- The values of '" .. name .. "' were dropped."
   end
@@ -466,7 +523,8 @@ function scripts.text(plan, subject, kind, details)
     add("  -- The complete schema after the migration.", "  schema = " .. plan.wanted:text() .. ",")
   end
   if kind == "first" then return finished() end
-  local dropped = drops(plan, details.is_delta)
+  local declared = kind == "next" and declarations(plan)
+  local dropped = drops(plan, details.is_delta and not declared)
   if is_session and not details.up then
     for _, difference in ipairs(plan.differences) do
       if difference.aspect == "type" then dropped[#dropped + 1] = difference.class .. "." .. difference.old.name end
@@ -478,6 +536,10 @@ function scripts.text(plan, subject, kind, details)
   end
   if is_session then
     if details.up then add("", "  up = " .. details.up .. ",") end
+    return finished()
+  end
+  if declared then
+    text.append(lines, text.indented(declared))
     return finished()
   end
   if #plan.choices > 0 then

@@ -17,10 +17,9 @@ end
 
 -- Returns the file of the started migration; the conversion of an edited one would have another result.
 local function file_of(run, state)
-  local file = folder.with_number(run.dir, state.number)
-  if file and folder.matches(file, state.checksum) then return file end
-  fail("invalid_argument", "the file of " .. started.title(state) .. " was edited or removed since it was started",
-    "abort the migration, and start it again")
+  local edited = history.edited_start(run.dir, state)
+  if edited then fail("invalid_argument", edited.reason, edited.advice) end
+  return folder.with_number(run.dir, state.number)
 end
 
 -- Returns the properties that only the old version has and for which its programs see defaults in new objects, because
@@ -29,10 +28,9 @@ local function unset_properties(dir, state)
   local file = folder.with_number(dir, state.number)
   local script = folder.script(dir, file)
   local found = {}
-  if not script.each then return found end
   local before = folder.schema_after(dir, select(2, folder.before(dir, file.number)))
   for _, difference in ipairs(host.differences(before, script.schema)) do
-    local pair = script.each[difference.class]
+    local pair = script.each and script.each[difference.class]
     if difference.kind == "property_removed" and not (pair and pair.down)
       and text.contains(script.drops, difference.class .. "." .. difference.old.name) then
       found[#found + 1] = difference.class .. "." .. difference.old.name
@@ -62,24 +60,48 @@ local function require_known_programs(run, store)
   end
 end
 
-local function begin(run, store)
-  local compared = history.compare(run, store)
-  history.require_sound(compared.problems)
-  local file = compared.pending[1] or fail("invalid_argument", "no migration of '" .. run.dir.path .. "' is pending")
-  local script = folder.script(run.dir, file)
-  if not script.each and (script.up or script.down) then
+-- The seconds in which an index of a million values is built.
+local index_seconds = { int = 0.3, string = 0.9, full_text = 2.1 }
+
+-- Reports how long the first transaction takes for the new indexes of properties that both versions share.
+local function note_indexes(run, store, script)
+  local _, previous = folder.before(run.dir, script.file.number)
+  local seconds = 0
+  for _, difference in ipairs(host.differences(folder.schema_after(run.dir, previous), script.schema)) do
+    local aspect, new = difference.aspect, difference.new
+    if difference.is_on and (aspect == "index" or aspect == "full_text") then
+      seconds = seconds + (index_seconds[aspect == "index" and new.type or aspect] or index_seconds.int)
+    end
+  end
+  seconds = seconds * store:object_count() / 1e6
+  if seconds >= 0.05 and run.notice then
+    run.notice(string.format("other writes wait for about %.1f s, for the new indexes", seconds))
+  end
+end
+
+-- Starts a migration without converting objects. Returns the differences between the schemas; nil if another process
+-- has applied it in the meantime.
+local function begin(run, store, script)
+  local file = script.file
+  if script.up or script.down then
     fail("invalid_argument", "'" .. file.file_name .. "' has a function '" .. (script.up and "up" or "down")
       .. "', which needs all objects at once", "apply it with moonpool migrate up, or declare 'each'")
   end
-  local helpers = {}
-  for name in pairs(run.dir.helpers[file.path] or {}) do
-    helpers[name] = host.read(text.path(name, run.dir.path))
-  end
   runs.check_version(run, store.schema_version, file)
   require_known_programs(run, store)
+  note_indexes(run, store, script)
   local write <close> = store:begin()
-  write:start(script.schema, file.number, script.drops, script.renames, file.name, folder.record(file),
-    script.each and file.file_name, script.each and file.source, helpers)
+  local applied = history.of(write:log(), run.dir, run.store).applied
+  if text.find(applied, function(item) return item.file == file end) then return nil end
+  return write:start(script.schema, file.number, script.drops, script.renames, file.name, folder.record(file),
+    folder.conversions(run.dir, script, "up"))
+end
+
+local function next_script(run, store)
+  local compared = history.compare(run, store)
+  history.require_sound(compared.problems)
+  local file = compared.pending[1] or fail("invalid_argument", "no migration of '" .. run.dir.path .. "' is pending")
+  return folder.script(run.dir, file)
 end
 
 -- Reports the programs for which the conversion waits; returns whether there are any.
@@ -91,6 +113,24 @@ local function note_waiting(run, store)
   return #plain > 0
 end
 
+-- Converts the objects of the started migration, until programs of both versions can use the store. Returns the state.
+local function convert(run, store, pace, most_failures)
+  local is_done, is_waiting, state
+  repeat
+    local batch = host.clock()
+    is_done = store:convert_batch()
+    state = store:started()
+    host.progress(state.converted, state.converted + state.remaining)
+    if not is_done and state.remaining <= 0 then
+      is_waiting = is_waiting or note_waiting(run, store)
+      host.sleep(0.1)
+    elseif not is_done then
+      host.sleep((host.clock() - batch) * (100 - pace) / pace)
+    end
+  until is_done or state.failed_count > most_failures
+  return state
+end
+
 -- Starts the next pending migration, or continues the started one, until programs of both versions can use the store.
 -- `pace` is the percentage of the time for which it may write. Stops after more than `most_failures` objects that
 -- cannot be converted.
@@ -99,20 +139,12 @@ function started.start(run, pace, most_failures)
   local store <close> = runs.open_existing(run)
   store:begin_conversion()
   local state = store:started()
-  if state then file_of(run, state) else begin(run, store) end
-  local is_done, is_waiting
-  repeat
-    local batch = host.clock()
-    is_done = store:convert_batch()
-    state = store:started()
-    host.progress(state.converted, state.total)
-    if not is_done and state.converted >= state.total then
-      is_waiting = is_waiting or note_waiting(run, store)
-      host.sleep(0.1)
-    elseif not is_done then
-      host.sleep((host.clock() - batch) * (100 - pace) / pace)
-    end
-  until is_done or #state.failures > most_failures
+  if state then
+    file_of(run, state)
+  elseif not begin(run, store, next_script(run, store)) then
+    runs.migrated_meanwhile(run)
+  end
+  state = convert(run, store, pace, most_failures)
   return {
     store = run.store, state = state, unset = unset_properties(run.dir, state), seconds = host.clock() - start,
   }
@@ -132,20 +164,10 @@ local function await_programs(run, store, version, options)
   end
 end
 
--- Ends the started migration: from now on, the store has only the new version.
-function started.complete(run, options)
-  local start = host.clock()
-  local store <close> = runs.open_existing(run)
-  local state = require_state(run, store)
-  local file = file_of(run, state)
-  local script = folder.script(run.dir, file)
-  if not state.is_ready then
-    fail("schema_in_transition", started.title(state) .. " has converted " .. state.converted .. " of " .. state.total
-      .. " objects", "end the conversion first with moonpool migrate start")
-  end
-  await_programs(run, store, state.old_version, options)
-  local attempt = {}
-  if options.backup ~= "never" and (#script.drops > 0 or options.backup == "always") then
+-- Makes the backup before the end of the started migration, and ends it. Returns the path of the backup.
+local function finish(run, store, script, backup, is_forced)
+  local attempt, file = {}, script.file
+  if backup ~= "never" and (#script.drops > 0 or backup == "always") then
     runs.make_backup(run, store, store:log(), attempt)
   end
   local is_done, result = text.try(function()
@@ -156,13 +178,80 @@ function started.complete(run, options)
     entry.helpers, entry.version = run.dir.helpers[file.path] or {}, store.version + 1
     text.append(log.entries, { entry })
     log.backup_of_down, log.backup_of_interrupted = nil, nil
-    write:complete(log, options.force or false, attempt)
+    write:complete(log, is_forced or false, attempt)
   end)
   if not is_done then
     if attempt.made_backup and not attempt.is_committed then runs.remove_store(attempt.made_backup) end
     error(result, 0)
   end
-  return { store = run.store, file = file, backup = attempt.backup, seconds = host.clock() - start }
+  return attempt.backup
+end
+
+-- Ends the started migration: from now on, the store has only the new version.
+function started.complete(run, options)
+  local start = host.clock()
+  local store <close> = runs.open_existing(run)
+  local state = require_state(run, store)
+  local script = folder.script(run.dir, file_of(run, state))
+  if state.state ~= "both" then
+    fail("schema_in_transition", started.title(state) .. " has converted " .. state.converted .. " of "
+      .. text.count(state.converted + state.remaining, "objects"),
+      "end the conversion first with moonpool migrate start")
+  end
+  await_programs(run, store, state.old_version, options)
+  local backup = finish(run, store, script, options.backup, options.force)
+  return { store = run.store, file = script.file, backup = backup, seconds = host.clock() - start }
+end
+
+-- Returns whether a migration can run in batches: it converts objects without `up`, and all programs that have the
+-- store open can convert the objects that they write.
+local function needs_batches(store, script, schema)
+  if script.up or script.down or store.schema_version >= script.file.number then return false end
+  local converts = script.each and next(script.each) ~= nil
+    or text.find(host.differences(schema, script.schema), function(difference)
+      return difference.aspect == "type" or difference.kind == "property_added" and difference.new.has_default
+    end)
+  local programs = converts and store.programs or {}
+  return #programs > 0 and not text.find(programs, function(program)
+    return #program.versions == 0 or not program.converts
+  end)
+end
+
+-- Waits while another process converts objects, and reserves the conversion.
+function started.reserve(run, store)
+  local deadline = host.clock() + run.lock_timeout
+  while true do
+    local is_free, refusal = text.try(store.begin_conversion, store)
+    if is_free then return end
+    if host.clock() >= deadline then error(refusal, 0) end
+    host.sleep(0.05)
+  end
+end
+
+-- Applies a migration in batches while other processes use the store: starts and completes it. Returns its outcome; nil
+-- if it needs one transaction, or if another process has applied it.
+function started.apply(run, store, script, backup)
+  local _, previous = folder.before(run.dir, script.file.number)
+  if not needs_batches(store, script, folder.schema_after(run.dir, previous)) then return nil end
+  local start = host.clock()
+  started.reserve(run, store)
+  local is_started, differences = text.try(begin, run, store, script)
+  -- What both versions cannot use at once needs one transaction, which also reports an invalid function.
+  if not is_started and host.describe(differences).code ~= "invalid_argument" then error(differences, 0) end
+  if not is_started or not differences then return nil end
+  local state = convert(run, store, 100, 0)
+  if state.failed_count > 0 then
+    local write <close> = store:begin()
+    write:abort(true)
+    local failure = state.failed[1]
+    fail("conversion_failed", "'" .. script.file.path .. "': " .. failure.class .. " " .. failure.key .. ": "
+      .. failure.message .. "; the migration was aborted")
+  end
+  local made = finish(run, store, script, backup, true)
+  return runs.applied(script.file, { backup = made }, start, {
+    differences = differences, classes = {}, dropped = {}, failures = {},
+    failure_count = 0,
+  })
 end
 
 -- Takes the started migration back: the store has only the old version. Returns what only the new version had.

@@ -25,12 +25,13 @@ end
 
 local function revert(dir, file, store)
   local script = folder.script(dir, file)
-  if not script.down then fail("invalid_argument", "'" .. file.path .. "' has no 'down' function to test") end
+  if not script.has_down then fail("invalid_argument", "'" .. file.path .. "' has no 'down' function to test") end
   local _, previous = folder.before(dir, file.number)
   local schema = folder.schema_after(dir, previous)
   local write <close> = store:begin()
-  write:change(schema, previous and previous.number or 0, folder.down_losses(script, schema))
-  folder.call(dir, write, script, script.down)
+  write:change(schema, previous and previous.number or 0, folder.down_losses(script, schema), nil,
+    folder.reversed_renames(script))
+  folder.call(dir, write, script, "down")
   write:commit()
 end
 
@@ -51,7 +52,7 @@ local function run(dir, file, fixture)
     if fixture.after then fixture.after(value) end
   end
   -- A `down` is always tested if it exists: it must run, and restore the previous schema.
-  if not folder.script(dir, file).down and not fixture.down then return end
+  if not folder.script(dir, file).has_down and not fixture.down then return end
   revert(dir, file, store)
   if fixture.down then call(dir, file, fixture.down, value) end
   -- Running `up` again restores the state before `down`.
@@ -128,7 +129,7 @@ end
 -- Tests whether `down` reverses `up`; a file that cannot run has already failed in its other test.
 local function generated(dir, file)
   local is_valid, script = text.try(folder.script, dir, file)
-  if not is_valid or not script.down then return nil end
+  if not is_valid or not script.has_down then return nil end
   local result, skipped = outcome(file, "generated objects", true, function()
     local reason
     for _, kind in ipairs { "words", "digits" } do

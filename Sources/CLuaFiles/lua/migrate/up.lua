@@ -7,6 +7,7 @@ local text = require "migrate/text"
 local folder = require "migrate/folder"
 local history = require "migrate/history"
 local runs = require "migrate/run"
+local started = require "migrate/started"
 local fail = text.fail
 
 local function check_target(run, target, compared)
@@ -71,12 +72,13 @@ local function apply(run, script, store, backup, earlier)
       write:record(log)
     end)
     -- 4. Run the migration. Only a resumable loop commits before the end.
-    local count = script.up and run.notice and not string.find(file.source, "resumable", 1, true) and #store.programs
+    local waits = (script.up or script.each) and not string.find(file.source, "resumable", 1, true)
+    local count = waits and run.notice and #store.programs
     if count and count > 0 then
       run.notice((count == 1 and "1 process has" or count .. " processes have") .. " the file open; "
         .. (count == 1 and "its" or "their") .. " writes wait until the migration ends")
     end
-    folder.call(run.dir, write, script, script.up, run.is_trial)
+    folder.call(run.dir, write, script, "up", run.is_trial)
     -- 5. Make a backup of the version before, if values were overwritten or removed.
     local is_due = backup == "always" or backup ~= "never" and write:needs_backup()
     if is_due and not is_resumed and not attempt.backup then runs.make_backup(run, store, log, attempt) end
@@ -100,7 +102,13 @@ return function(run, target, backup)
   -- 1. Open the store, and compare its record with the folder.
   local store <close> = runs.open(run)
   -- A program of either version opens the store as it is.
-  if run.is_opening and store:started() then return end
+  local state = store:started()
+  if run.is_opening and state then return end
+  if state and state.process then
+    -- Another `up` may apply it in batches.
+    started.reserve(run, store)
+    local _ <close> = store:begin()
+  end
   runs.require_one_version(store)
   local compared = history.compare(run, store)
   history.require_sound(compared.problems)
@@ -113,7 +121,8 @@ return function(run, target, backup)
   -- 3. The objects that the migrations of this run create need no backup, and one backup is enough for all of them.
   if backup == "when_losing" and store:object_count() == 0 then backup = "never" end
   for _, script in ipairs(due) do
-    local item = apply(run, script, store, backup, applied)
+    local item = not run.is_trial and started.apply(run, store, script, backup)
+      or apply(run, script, store, backup, applied)
     if item then
       applied[#applied + 1] = item
       if item.backup then backup = "never" end

@@ -1,0 +1,283 @@
+import Glibc
+import Testing
+
+/// Commands on a store that programs of two schema versions can use, and migrations that lead to one.
+@Suite struct TwoVersionCommandTests {
+    private static let dogs = """
+        return {
+          schema = { Dog = { id = "int primary", first = "string", last = "string", born = "string" } },
+          up = function(m)
+            for id = 1, 2500 do
+              m:create("Dog", { id = id, first = "F" .. id, last = "L" .. id, born = "1 May" })
+            end
+          end,
+        }
+        """
+    private static let names = """
+        return {
+          changes = { Dog = { name = "string" } },
+          renames = { ["Dog.born"] = "birthday" },
+          drops = { "Dog.first", "Dog.last" },
+          each = { Dog = {
+            up = function(old, new)
+              if old.first == "bad" then error "no name" end
+              new.name = old.first .. " " .. old.last
+            end,
+            down = function(new, old) old.first, old.last = new.name:match "^(%S*) ?(.*)$" end,
+          } },
+        }
+        """
+
+    private func shop(_ second: String = names) throws -> MigrationShop {
+        let shop = try MigrationShop([Self.dogs, second])
+        let up = try shop.migrate("up", "--to", "1")
+        #expect(up.exitCode == 0, "\(up.error)")
+        return shop
+    }
+
+    private func export(_ store: String, _ options: String...) throws -> String {
+        let outcome = try Tool.run(["export", store, "-"] + options)
+        #expect(outcome.exitCode == 0, "\(outcome.error)")
+        return outcome.output
+    }
+
+    /// A process that has the store open and prints the events of its schema.
+    private func program(_ shop: MigrationShop) throws -> Subprocess {
+        let script = try shop.folder.write(
+            """
+            local store = moonpool.open(arg[1])
+            token = store:observe(function(kind, _, schema)
+              if kind == "schema" then print(schema.event, schema.version) io.flush() end
+            end)
+            print "ready" io.flush()
+            moonpool.after(3600, print)
+            """, to: "program.lua")
+        let process = try Subprocess(Tool.path, [script, shop.store])
+        try process.wait(within: 20) { process.output.contains("ready") }
+        return process
+    }
+
+    @Test func `up runs in batches while another process has the store open`() throws {
+        let shop = try shop()
+        let offline = shop.folder.path + "/offline.moonpool"
+        #expect(try Tool.run(["backup", shop.store, offline]).exitCode == 0)
+        let alone = try Tool.run(
+            ["migrate", "up", offline, "--dir", "migrations"], in: shop.folder.path)
+        #expect(alone.exitCode == 0, "\(alone.error)")
+        let other = try program(shop)
+        let up = try shop.migrate("up", "--json")
+        #expect(up.exitCode == 0, "\(up.error)")
+        #expect(!up.error.contains("wait until the migration ends"), "\(up.error)")
+        #expect(try MigrationShop.json(up, "applied[1].name") == "names")
+        #expect(try MigrationShop.json(up, "backup ~= nil") == "true")
+        try other.wait(within: 20) {
+            other.output == "ready\nstarted\t1\nboth\t1\ncompleted\t2\n"
+        }
+        #expect(try export(shop.store) == export(offline))
+        #expect(try shop.migrate("check").exitCode == 0)
+        #expect(try Tool.run(["check", shop.store]).exitCode == 0)
+        let down = try shop.migrate("down")
+        #expect(down.exitCode == 0, "\(down.error)")
+        #expect(
+            try shop.value("store:object('Dog', 7).born, store:object('Dog', 7).last")
+                == "1 May\tL7")
+        other.send(SIGKILL)
+        _ = try other.finish()
+    }
+
+    @Test func `up in batches takes the migration back if an object cannot be converted`() throws {
+        let shop = try shop()
+        let other = try program(shop)
+        _ = try shop.value(
+            "store:write(function() store:object('Dog', 9).first = 'bad' end)")
+        let before = try export(shop.store)
+        let up = try shop.migrate("up", "--json")
+        #expect(up.exitCode == 1)
+        #expect(try MigrationShop.json(up, "error.code") == "conversion_failed")
+        #expect(up.output.contains("Dog id = 9: line 7: no name"), "\(up.output)")
+        #expect(try export(shop.store) == before)
+        #expect(try shop.migrate("status").output.contains("0002 names  pending"))
+        other.send(SIGKILL)
+        _ = try other.finish()
+    }
+
+    @Test func `of several processes that migrate, one applies each migration`() throws {
+        let shop = try shop()
+        let other = try program(shop)
+        let processes = try (1...3).map { _ in
+            try Subprocess(
+                Tool.path, ["migrate", "up", shop.store, "--dir", "migrations", "--json"],
+                in: shop.folder.path)
+        }
+        var applied = 0
+        for process in processes {
+            let outcome = try process.finish(within: 60)
+            #expect(outcome.exitCode == 0, "\(outcome.output)\(outcome.error)")
+            applied += Int(try MigrationShop.json(outcome, "applied and #r.applied")) ?? 0
+        }
+        #expect(applied == 1)
+        #expect(try shop.migrate("check").exitCode == 0)
+        other.send(SIGKILL)
+        _ = try other.finish()
+    }
+
+    @Test func `up runs the functions with the refusals of start`() throws {
+        let shop = try shop(
+            Self.names.replacing("error \"no name\"", with: "print(old.first)"))
+        _ = try shop.value(
+            "store:write(function() store:object('Dog', 9).first = 'bad' end)")
+        let up = try shop.migrate("up", "--json")
+        #expect(up.exitCode == 1)
+        #expect(try MigrationShop.json(up, "error.code") == "conversion_failed")
+        #expect(try MigrationShop.json(up, "error.line") == "7")
+        #expect(try MigrationShop.json(up, "error.object") == "Dog id = 9")
+        let check = try shop.migrate("check", "--format", "json")
+        #expect(check.output.contains("global 'print'"), "\(check.output)")
+        let shared = try self.shop(
+            """
+            return { changes = {}, each = { Dog = function(old, new) new.last = old.first end } }
+            """)
+        let refused = try shared.migrate("up")
+        #expect(refused.exitCode == 1)
+        #expect(refused.error.contains("both versions share its values"), "\(refused.error)")
+    }
+
+    @Test func `a misspelled property in down is found before the file changes`() throws {
+        let shop = try shop(
+            Self.names.replacing("old.first, old.last =", with: "old.frist, old.last ="))
+        let version = try shop.value("store.version")
+        let start = try shop.migrate("start")
+        #expect(start.exitCode == 1)
+        #expect(
+            start.error.contains(
+                "the function 'down' of 'Dog' in migration 2 (names) cannot be used"),
+            "\(start.error)")
+        #expect(start.error.contains("did you mean 'first'?"), "\(start.error)")
+        #expect(try shop.value("store.version") == version)
+    }
+
+    @Test func `commands and scripts choose a schema version`() throws {
+        let shop = try shop()
+        #expect(
+            try shop.value("store:started_migration()") == "nil")
+        #expect(try shop.migrate("start", "--pace", "100").exitCode == 0)
+        #expect(try export(shop.store).contains("\"first\":\"F3\""))
+        let new = try export(shop.store, "--schema-version", "2")
+        #expect(new.contains("\"name\":\"F3 L3\"") && !new.contains("\"first\""))
+        let schema = try Tool.run(["schema", shop.store, "--schema-version", "2"])
+        #expect(schema.output.contains("birthday"), "\(schema.output)\(schema.error)")
+        let stats = try Tool.run(["stats", shop.store, "--schema-version", "2"])
+        #expect(stats.output.contains("schema version  2"), "\(stats.output)\(stats.error)")
+        let rows = try shop.folder.write(
+            "id,name,birthday\n9000,Rex Fox,2 May\n", to: "rows.csv")
+        let imported = try Tool.run(
+            ["import", shop.store, rows, "--class", "Dog", "--schema-version", "2"])
+        #expect(imported.exitCode == 0, "\(imported.error)")
+        #expect(try shop.value("store:object('Dog', 9000).last") == "Fox")
+        let script = try Tool.run([
+            shop.store, "--schema-version", "2", "-e",
+            """
+            print(store.schema_version, store:object("Dog", 9000).name)
+            local found = store:started_migration()
+            print(found.number, found.name, found.state, found.converted, found.remaining, found.failed_count)
+            print(found.programs, #found.failed, found.process)
+            """,
+        ])
+        #expect(
+            script.output == "2\tRex Fox\n2\tnames\tboth\t2500\t0\t0\nnil\t0\tnil\n",
+            "\(script.output)\(script.error)")
+        let unknown = try Tool.run(["schema", shop.store, "--schema-version", "3"])
+        #expect(unknown.exitCode == 1)
+        #expect(unknown.error.contains("version 3 was requested"), "\(unknown.error)")
+    }
+
+    @Test func `status reports a file that was edited after start`() throws {
+        let shop = try shop()
+        #expect(try shop.migrate("start", "--pace", "100").exitCode == 0)
+        #expect(try shop.migrate("check").exitCode == 1)
+        try shop.write(Self.names.replacing("no name", with: "nameless"), to: "0002_names.lua")
+        let status = try shop.migrate("status")
+        #expect(
+            status.output.contains(
+                "problem: the file of migration 2 (names) was edited or removed since it was started"
+            ),
+            "\(status.output)")
+        #expect(try shop.migrate("complete").error.contains("was edited or removed"))
+        #expect(try shop.migrate("abort").exitCode == 0)
+    }
+
+    @Test func `plan writes renames and functions for one object, which start can run`() throws {
+        let shop = try MigrationShop([
+            """
+            return {
+              schema = {
+                Dog = { id = "int primary", age = "string", born = "date", weight = "int", old = "data" },
+                Owner = { id = "int primary", phone = "string" },
+              },
+              up = function(m)
+                m:create("Dog", { id = 1, age = "7", born = moonpool.date "2020-02-02", weight = 12, old = moonpool.data "x" })
+                m:create("Owner", { id = 1, phone = "1" })
+              end,
+            }
+            """
+        ])
+        #expect(try shop.migrate("up").exitCode == 0)
+        let schema = try shop.folder.write(
+            """
+            return {
+              Dog = { id = "int primary", age = "int", birthday = "date", weight = "double", size = "decimal" },
+              Person = { id = "int primary", phone = "string" },
+            }
+            """, to: "schema.lua")
+        let plan = try Tool.run(
+            ["migrate", "plan", "--dir", "migrations", schema, "--name", "next"],
+            in: shop.folder.path)
+        #expect(plan.exitCode == 0, "\(plan.error)")
+        let text = try contents(of: shop.migrations + "/0002_next.lua")
+        for line in [
+            "[\"Owner\"] = \"Person\",", "[\"Dog.born\"] = \"birthday\",",
+            "drops = { \"Dog.old\" },",
+            "up = function(old, new)", "down = function(new, old)",
+            "new.age = math.tointeger(tonumber(old.age)) or error(\"age = ",
+            "old.weight = math.tointeger(tonumber(new.weight)) or error(",
+        ] {
+            #expect(text.contains(line), "\(line)\n\(text)")
+        }
+        let start = try shop.migrate("start")
+        #expect(start.exitCode == 0, "\(start.error)\(text)")
+        #expect(try shop.migrate("complete").exitCode == 0)
+        #expect(
+            try shop.value("store:object('Dog', 1).age + store:object('Dog', 1).weight") == "19.0")
+        #expect(try shop.value("store:object('Person', 1).phone") == "1")
+        let down = try shop.migrate("down")
+        #expect(down.exitCode == 0, "\(down.error)\(text)")
+        #expect(
+            try shop.value("store:object('Dog', 1).age, store:object('Owner', 1).phone") == "7\t1")
+        let test = try Tool.run(["migrate", "test", "migrations"], in: shop.folder.path)
+        #expect(test.exitCode == 0, "\(test.output)\(test.error)")
+    }
+
+    @Test func `merge and squash keep functions for one object`() throws {
+        let shop = try shop()
+        try shop.write(
+            "return { changes = { Dog = { size = { type = 'int', default = 1 } } } }",
+            to: "0002_size.lua")
+        let merge = try Tool.run(
+            ["migrate", "merge", "0002_names.lua", "--dir", "migrations"], in: shop.folder.path)
+        #expect(merge.exitCode == 0, "\(merge.output)\(merge.error)")
+        let up = try shop.migrate("up")
+        #expect(up.exitCode == 0, "\(up.error)")
+        #expect(
+            try shop.value("store:object('Dog', 3).name, store:object('Dog', 3).size") == "F3 L3\t1"
+        )
+        let squash = try Tool.run(
+            ["migrate", "squash", "--to", "3", "--dir", "migrations"], in: shop.folder.path)
+        #expect(squash.exitCode == 0, "\(squash.output)\(squash.error)")
+        #expect(try shop.migrate("check").exitCode == 0)
+        let new = shop.folder.path + "/new.moonpool"
+        let first = try Tool.run(
+            ["migrate", "up", new, "--dir", "migrations"], in: shop.folder.path)
+        #expect(first.exitCode == 0, "\(first.error)")
+        #expect(try export(new) == export(shop.store))
+    }
+}
