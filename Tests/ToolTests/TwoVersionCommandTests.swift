@@ -1,4 +1,5 @@
 import Glibc
+import ObjectStore
 import Testing
 
 /// Commands on a store that programs of two schema versions can use, and migrations that lead to one.
@@ -189,6 +190,36 @@ import Testing
         let unknown = try Tool.run(["schema", shop.store, "--schema-version", "3"])
         #expect(unknown.exitCode == 1)
         #expect(unknown.error.contains("version 3 was requested"), "\(unknown.error)")
+    }
+
+    @Test func `signals pause start, and a second start names the process of the first`() throws {
+        let shop = try shop()
+        // The conversion waits for a program that cannot run its functions.
+        let plain = try Store(StoreConfiguration(.file(shop.store)), scheduler: StillScheduler())
+        for (signal, status) in [(SIGINT, 130), (SIGTERM, 143)] {
+            let process = try Subprocess(
+                Tool.path, ["migrate", "start", shop.store, "--dir", "migrations"],
+                in: shop.folder.path)
+            try process.wait(within: 20) { process.error.contains("waiting for process") }
+            let second = try shop.migrate("start")
+            #expect(second.exitCode == 1)
+            #expect(second.error.contains("already converts the objects of"), "\(second.error)")
+            let state = try shop.migrate("status", "--json")
+            let number = try MigrationShop.json(state, "started.process")
+            #expect(second.error.contains("process \(number) already"), "\(second.error)")
+            #expect(try MigrationShop.json(state, "started.state") == "converting")
+            process.send(signal)
+            #expect(try process.finish(within: 20).exitCode == status)
+        }
+        plain.close()
+        for command in ["up", "down", "undo", "baseline"] {
+            let refused = try shop.migrate(command, "--json")
+            #expect(
+                try MigrationShop.json(refused, "error.code") == "schema_in_transition",
+                "\(command): \(refused.output)")
+        }
+        let start = try shop.migrate("start", "--pace", "100")
+        #expect(start.exitCode == 0, "\(start.error)")
     }
 
     @Test func `status reports a file that was edited after start`() throws {

@@ -129,6 +129,7 @@ end
 -- store. The schema of the store must equal that of the last of these migrations.
 function check.baseline(run, target, mark)
   local store <close> = runs.open_existing(run)
+  runs.require_one_version(store)
   local compared = history.compare(run, store)
   history.require_sound(compared.own_problems)
   local number = target or compared.schema_version
