@@ -16,7 +16,7 @@ import Testing
         """
     private static let names = """
         return {
-          changes = { Dog = { name = "string" } },
+          changes = { Dog = { name = "string", note = { type = "string?", default = "x" } } },
           renames = { ["Dog.born"] = "birthday" },
           drops = { "Dog.first", "Dog.last" },
           each = { Dog = {

@@ -50,13 +50,14 @@ struct ClassConversion {
 
     /// Sets all values of the target.
     ///
-    /// Throws ``ConversionFailure`` for an object that cannot be converted.
+    /// Only a new object has the defaults of optional properties, as in a migration of all objects at once. Throws ``ConversionFailure`` for an object that cannot be converted.
     func convert(
         _ key: ObjectKey, _ view: StoreView, _ writer: ObjectWriter,
-        _ engine: (any ConversionEngine)?
+        _ engine: (any ConversionEngine)?, isNew: Bool = false
     ) throws {
         let results = try run(key, view, engine)
-        for (property, value) in defaults where results[property.name] == nil {
+        for (property, value) in defaults
+        where results[property.name] == nil && (isNew || !property.isOptional) {
             try writer.set(property, of: key, in: target, to: value)
         }
         for (first, second) in pairs where results[second.name] == nil {
@@ -182,10 +183,11 @@ struct Conversion {
                     if conversion.functionName != nil, engine == nil {
                         throw ConversionFailure("a program without Lua has changed the object")
                     }
-                    if try transition.isReady && rows.isPresent(key) {
+                    let isNew = try !rows.isPresent(key)
+                    if transition.isReady && !isNew {
                         try conversion.update(key, from: old, store.view, writer, engine)
                     } else {
-                        try conversion.convert(key, store.view, writer, engine)
+                        try conversion.convert(key, store.view, writer, engine, isNew: isNew)
                     }
                 } catch let error as ConversionFailure {
                     guard !transition.isReady else { throw self.error(error, key, conversion) }

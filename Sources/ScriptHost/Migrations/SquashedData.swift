@@ -55,10 +55,10 @@ struct SquashedData {
 
     private static let most = 10_000
 
-    /// Returns the value as a literal; nil for links to other objects, except embedded ones, and for nil.
+    /// Returns the value as a literal; nil for links to other objects, except embedded ones, and for nil without a default.
     private func literal(_ value: Value, _ property: Property) throws -> String? {
         switch value {
-        case .null: return nil
+        case .null: return property.defaultValue == nil ? nil : "moonpool.null"
         case .object(let reference):
             guard let target = store.schema.find(table: reference.table), target.isEmbedded else {
                 return nil
