@@ -203,6 +203,7 @@ import Testing
         "frozen store.undo", "frozen store.redo", "frozen store.record", "frozen store.publish",
         "frozen store.follow", "frozen store.cluster", "frozen store.on_role",
         "frozen store.remote_write", "frozen store.new", "frozen store.stats",
+        "frozen store.started_migration",
     ]
 
     @Test
