@@ -182,7 +182,8 @@ package final class LocalListener: Sendable {
 
     /// Creates the socket with access for its owner only.
     ///
-    /// Replaces a socket of a process that has ended. Throws if any other file exists at the path.
+    /// Replaces a socket of a process that has ended. Throws if any other file exists at the path. SIGTERM and SIGHUP
+    /// remove the socket, unless the program handles or ignores them.
     package init(path: String) throws(LoopError) {
         var descriptor = shim_local_listen(path)
         if descriptor == -EADDRINUSE, Self.isLeftBehind(path) {
@@ -192,6 +193,7 @@ package final class LocalListener: Sendable {
         try LoopError.check(descriptor, "listen", path: path)
         self.path = path
         self.descriptor = descriptor
+        Signals.removeAtEnd(path)
     }
 
     deinit { close(descriptor) }
@@ -215,6 +217,7 @@ package final class LocalListener: Sendable {
     ///
     /// A blocked `accept` returns nil.
     package func end() {
+        Signals.keepAtEnd(path)
         unlink(path)
         shutdown(descriptor, Int32(SHUT_RDWR))
     }

@@ -1,4 +1,5 @@
 import CLMDB
+import SystemCalls
 
 #if canImport(Glibc)
     import Glibc

@@ -1,3 +1,5 @@
+import SystemCalls
+
 #if canImport(Glibc)
     import Glibc
 #elseif canImport(Darwin)
@@ -7,7 +9,8 @@
 /// The lock file next to a data file: its access rights and its kind.
 ///
 /// LMDB opens the lock file by its path and follows links. The lock file is therefore created here, and refused if it
-/// is not a regular file with one name. Users who can read and write the data file can do the same with the lock file.
+/// is not a regular file with one name. At each opening it gets the mode of the data file, so that users who can read and
+/// write the data file can do the same with the lock file.
 package enum LockFile {
     /// Opens the lock file of the data file at a path, and creates it if it does not exist.
     ///
@@ -36,7 +39,7 @@ package enum LockFile {
             close(descriptor)
             throw error
         }
-        if isNew || geteuid() == 0 { FileAccess(at: path)?.apply(to: descriptor, mask: 0o666) }
+        FileAccess(at: path)?.applyToCompanion(descriptor)
         return descriptor
     }
 

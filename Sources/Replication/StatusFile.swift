@@ -1,5 +1,6 @@
 import DataFormats
 import ObjectStore
+import SystemCalls
 import Transfer
 
 #if canImport(Glibc)
@@ -15,14 +16,15 @@ struct StatusFile {
     /// The suffix that follows the path of the store.
     static let suffix = "-replication"
 
-    private let path: String
+    private let store: String
+    private var path: String { store + Self.suffix }
     var role: ReplicationRole
     private let stream: String
     private let servers: String
     private var lastWrite: ContinuousClock.Instant?
 
     init(_ store: String, _ role: ReplicationRole, stream: String, servers: String) {
-        path = store + Self.suffix
+        self.store = store
         self.role = role
         self.stream = stream
         self.servers = servers
@@ -37,7 +39,7 @@ struct StatusFile {
         write(status)
     }
 
-    /// Writes the file.
+    /// Writes the file, with the mode of the store.
     ///
     /// A file that cannot be written does not stop replication.
     mutating func write(_ status: ReplicationStatus, hasEnded: Bool = false) {
@@ -69,7 +71,9 @@ struct StatusFile {
         json.endObject()
         json.newLine()
         let temporary = "\(path).\(getpid())"
-        guard let file = fopen(temporary, "w") else { return }
+        unlink(temporary)
+        guard let file = fopen(temporary, "wx") else { return }
+        FileAccess(at: store)?.applyToCompanion(fileno(file))
         let bytes = json.bytes
         let isWritten = fwrite(bytes, 1, bytes.count, file) == bytes.count
         if fclose(file) != 0 || !isWritten || rename(temporary, path) != 0 { unlink(temporary) }

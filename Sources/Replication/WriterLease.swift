@@ -40,6 +40,7 @@ final class WriterLease: Sendable {
     private let name: String
     private let replicas: Int
     private let span: Duration
+    private let store: String
     private let file: String
     /// The status of the member; a change of the holder interrupts its current task.
     private let status: ReplicationStatus
@@ -56,6 +57,7 @@ final class WriterLease: Sendable {
         self.name = name
         self.replicas = replicas
         self.span = span
+        self.store = store
         file = Store.leaseFile(store)
         self.status = status
         status.update { $0.lease = ReplicationStatus.Lease() }
@@ -154,7 +156,7 @@ final class WriterLease: Sendable {
             $0.revision = revision
             $0.limit = limit
         }
-        DeadlineFile.write(file, until: limit, span: nanoseconds(span))
+        DeadlineFile.write(file, of: store, until: limit, span: nanoseconds(span))
         if status.snapshot.lease?.isValid == false {
             status.update { $0.lease?.isValid = MonotonicClock.nanosecondsWithSleep < limit }
         }

@@ -33,11 +33,14 @@ package enum MonotonicClock {
 package enum DeadlineFile {
     /// Sets the limit, which is at most `span` nanoseconds from now.
     ///
-    /// Without a successful write, the previous limit remains.
-    package static func write(_ path: String, until limit: UInt64, span: UInt64) {
-        let file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o644)
+    /// The file gets the mode of the data file. Without a successful write, the previous limit remains.
+    package static func write(
+        _ path: String, of data: String, until limit: UInt64, span: UInt64
+    ) {
+        let file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
         guard file >= 0 else { return }
         defer { close(file) }
+        FileAccess(at: data)?.applyToCompanion(file)
         withUnsafeBytes(of: (limit, span)) { _ = pwrite(file, $0.baseAddress, $0.count, 0) }
     }
 

@@ -224,3 +224,69 @@ package enum UnreadFile: Error {
         if case .system(ENOENT) = self { true } else { false }
     }
 }
+
+/// The access rights of a file: its mode, owner and group.
+package struct FileAccess: Sendable {
+    private let mode: mode_t
+    package let owner: uid_t
+    private let group: gid_t
+
+    private init(mode: mode_t, owner: uid_t, group: gid_t) {
+        self.mode = mode
+        self.owner = owner
+        self.group = group
+    }
+
+    package init(_ status: stat) {
+        mode = status.st_mode & 0o7777
+        owner = status.st_uid
+        group = status.st_gid
+    }
+
+    /// Reads the rights of an open file; nil if the system call fails.
+    package init?(of descriptor: Int32) {
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { return nil }
+        self.init(status)
+    }
+
+    /// Reads the rights of the file at a path; nil if it does not exist.
+    package init?(at path: String) {
+        var status = stat()
+        guard stat(path, &status) == 0 else { return nil }
+        self.init(status)
+    }
+
+    /// Whether the owner of another file is the superuser, this process's user, or a user with the right to write a
+    /// file with these rights.
+    package func permits(_ other: FileAccess) -> Bool {
+        if [0, geteuid(), owner].contains(other.owner) || mode & 0o002 != 0 { return true }
+        return mode & 0o020 != 0 && other.group == group
+    }
+
+    /// Sets the same rights on another open file, as far as this process may; returns false if the mode could not be
+    /// set.
+    ///
+    /// Special bits such as set-user-ID have no meaning for data and are dropped. Only the superuser may change the
+    /// owner. If the group cannot be set, the current group receives only the rights of all other users.
+    @discardableResult  // because: for files next to a store this is optional
+    package func apply(to descriptor: Int32) -> Bool {
+        guard let present = FileAccess(of: descriptor) else { return false }
+        var mode = mode & 0o777
+        if present.owner != owner || present.group != group {
+            let isGiven = fchown(descriptor, owner, group) == 0
+            if !isGiven, present.group != group, fchown(descriptor, uid_t.max, group) != 0 {
+                mode = mode & ~0o070 | (mode & 0o007) << 3 & mode & 0o070
+            }
+        }
+        guard FileAccess(of: descriptor)?.mode != mode else { return true }
+        return fchmod(descriptor, mode) == 0
+    }
+
+    /// Sets the same rights on an open file that belongs to this data file, such as its lock file or log.
+    ///
+    /// Its owner can always write it, because opening it is necessary to change its mode when that of the data file changes.
+    package func applyToCompanion(_ descriptor: Int32) {
+        FileAccess(mode: mode & 0o666 | 0o600, owner: owner, group: group).apply(to: descriptor)
+    }
+}

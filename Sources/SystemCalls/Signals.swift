@@ -1,3 +1,5 @@
+import Synchronization
+
 #if canImport(Glibc)
     import Glibc
 #elseif canImport(Darwin)
@@ -52,6 +54,43 @@ package enum Signals {
         }
     }
 
+    /// Removes the file at a path if SIGTERM or SIGHUP ends the process, until the path is unregistered.
+    ///
+    /// Signals that the process ignores or handles otherwise keep their effect. Returns false if there are too many paths.
+    @discardableResult  // because: a socket that stays is replaced by the next process
+    package static func removeAtEnd(_ path: String) -> Bool {
+        let isKept = ending.withLock { _ in
+            for slot in 0..<doomedLimit where doomed[slot] == nil {
+                doomed[slot] = strdup(path)
+                return true
+            }
+            return false
+        }
+        for number in [SIGTERM, SIGHUP] {
+            var present = sigaction()
+            sigaction(number, nil, &present)
+            #if canImport(Glibc)
+                let isDefault = present.__sigaction_handler.sa_handler == nil
+            #else
+                let isDefault = present.__sigaction_u.__sa_handler == nil
+            #endif
+            if isDefault { handle([number], removeAndEnd) }
+        }
+        return isKept
+    }
+
+    /// Unregisters a path.
+    package static func keepAtEnd(_ path: String) {
+        ending.withLock { _ in
+            for slot in 0..<doomedLimit {
+                // The text is not freed, because the handler may be reading it.
+                if let other = doomed[slot], strcmp(other, path) == 0 { doomed[slot] = nil }
+            }
+        }
+    }
+
+    private static let ending = Mutex(())
+
     /// Stops the whole job like Ctrl-Z, and returns when it continues.
     package static func suspendJob() { kill(0, SIGTSTP) }
 
@@ -74,4 +113,19 @@ package enum Signals {
         var mask = mask
         pthread_sigmask(SIG_SETMASK, &mask, nil)
     }
+}
+
+private let doomedLimit = 8
+// Allocated before the handler is installed; a thread changes one pointer at a time.
+nonisolated(unsafe) private let doomed: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?> = {
+    let paths = UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>.allocate(capacity: doomedLimit)
+    paths.initialize(repeating: nil, count: doomedLimit)
+    return paths
+}()
+
+/// Removes the registered files, and ends the process by the signal.
+private func removeAndEnd(_ number: Int32) {
+    for slot in 0..<doomedLimit { if let path = doomed[slot] { unlink(path) } }
+    signal(number, SIG_DFL)
+    raise(number)
 }

@@ -173,6 +173,23 @@ import Testing
         }
     }
 
+    @Test func `lock file and log follow the mode of the store at each opening`() throws {
+        defer { remove() }
+        for expected: mode_t in [0o600, 0o660, 0o666, 0o644, 0o640, 0o440] {
+            do { try put(try open(path), 1) }
+            chmod(path, expected)
+            if expected & 0o200 == 0 {
+                _ = try open(path)
+            } else {
+                // The log begins with a write.
+                try put(try open(path), 2)
+            }
+            #expect(mode(path) == expected)
+            #expect(mode(path + "-lock") == expected | 0o200)
+            chmod(path, 0o644)
+        }
+    }
+
     // MARK: Changes of the name
 
     @Test(arguments: [true, false])

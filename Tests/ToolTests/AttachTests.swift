@@ -59,6 +59,15 @@ import Testing
         #expect(access(script.socket, F_OK) != 0, "the socket is gone with the script")
     }
 
+    @Test(arguments: [SIGTERM, SIGHUP])
+    func `a signal that ends the script removes its socket`(signal: Int32) throws {
+        let script = try Running(Self.observing)
+        #expect(access(script.socket, F_OK) == 0)
+        script.process.send(signal)
+        #expect(try script.process.finish().exitCode == 128 + signal)
+        #expect(access(script.socket, F_OK) != 0)
+    }
+
     @Test func `attach stops a handler that does not end, and the script continues`() throws {
         let script = try Running(
             """

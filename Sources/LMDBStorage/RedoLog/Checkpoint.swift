@@ -166,7 +166,6 @@ extension RedoLog {
             throw StorageError(rawCode: errno, call: "flock", file: log.path)
         }
         defer { if !isLockedHere { _ = Platform.lockFile(log.descriptor, LOCK_UN) } }
-        log.adoptOwner(of: data)
         try log.prepare(upTo: LogFile.base + 1)
         try flushData()
         // The last header of a replaced log remains until the marker has the identity of the new one.

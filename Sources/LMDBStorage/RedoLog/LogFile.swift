@@ -1,4 +1,5 @@
 import CLMDB
+import SystemCalls
 
 #if canImport(Glibc)
     import Glibc
@@ -31,6 +32,9 @@ final class LogFile: Sendable {
 
     /// Opens the log of a data file; if `isMade` is true, creates it if it does not exist.
     ///
+    /// Unless the log is only read, it gets the mode of the data file, so that users who can read and write that file can
+    /// do the same with the log.
+    ///
     /// Throws `notFound`, `permission`, `diskFull`.
     init(of dataPath: String, isMade: Bool, isWritten: Bool = true) throws(StorageError) {
         path = Self.path(of: dataPath)
@@ -47,6 +51,7 @@ final class LogFile: Sendable {
             guard fstat(descriptor, &status) == 0 else {
                 throw StorageError(rawCode: errno, call: "fstat", file: path)
             }
+            if isWritten { FileAccess(at: dataPath)?.applyToCompanion(descriptor) }
         } catch {
             close(descriptor)
             throw error
@@ -66,11 +71,6 @@ final class LogFile: Sendable {
     }
 
     deinit { close(descriptor) }
-
-    /// Sets the access rights, so that all users that may read and write the data file may do the same with the log.
-    func adoptOwner(of data: Int32) {
-        FileAccess(of: data)?.apply(to: descriptor, mask: 0o666)
-    }
 
     private func failure(_ call: String) -> StorageError {
         StorageError(rawCode: errno, call: call, file: path)
