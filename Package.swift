@@ -111,7 +111,8 @@ let package = Package(
         .target(
             name: "DataFormats",
             dependencies: [
-                "SystemCalls", "CSQLite", "CZlib", "CZstd", "CPostgres", "MemoryAccounts",
+                "SystemCalls", "CCrypto", "CSQLite", "CZlib", "CZstd", "CPostgres",
+                "MemoryAccounts",
             ],
             swiftSettings: unsafeZone),
         .target(name: "RealmFiles", dependencies: ["CCrypto"], swiftSettings: unsafeZone),
@@ -223,7 +224,8 @@ let package = Package(
             name: "RealmFilesTests", dependencies: ["RealmFiles", "RealmFixtures"],
             swiftSettings: unsafeZone),
         .testTarget(
-            name: "DataFormatsTests", dependencies: ["DataFormats", "MemoryAccounts"],
+            name: "DataFormatsTests",
+            dependencies: ["DataFormats", "MemoryAccounts", "TestThreads"],
             swiftSettings: unsafeZone),
         .testTarget(
             name: "TransferTests",

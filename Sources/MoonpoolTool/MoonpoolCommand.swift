@@ -17,7 +17,8 @@ struct MoonpoolCommand: ParsableCommand {
         version: Texts.versionLine,
         subcommands: [
             RunScripts.self, ImportCommand.self, ExportCommand.self, BackupCommand.self,
-            CheckCommand.self, CompactCommand.self, SchemaCommand.self, StatsCommand.self,
+            DecryptCommand.self, CheckCommand.self, CompactCommand.self, SchemaCommand.self,
+            StatsCommand.self,
             AnnotationsCommand.self, LintCommand.self, MigrateCommand.self, TranscriptCommand.self,
             WatchCommand.self, StudioCommand.self, AttachCommand.self, PublishCommand.self,
             FollowCommand.self, ClusterCommand.self,

@@ -61,6 +61,12 @@ package final class Exporter {
                 "a SQLite database is not compressed while it is written; name a file without .gz or .zst"
             )
         }
+        guard options.key == nil || format != .sqlite && format != .postgres else {
+            throw StoreError(
+                .invalidArgument,
+                "a database is not encrypted while it is written; export to JSON Lines, JSON, CSV or Lua source"
+            )
+        }
         try progress?(0, 0)
         switch subject {
         case .store(let store):
@@ -113,7 +119,7 @@ package final class Exporter {
                 classes, of: view, isWhole: true,
                 keys: { table in parts.first { $0.0 === table }?.1 }, count: count)
         }
-        let file = try FileWriter(path)
+        let file = try FileWriter(path, key: options.key)
         var json = JSONWriter(format == .lua ? .lua : .json)
         if format == .lua {
             json.literal(LuaDataText.head + "schema ")
@@ -154,7 +160,7 @@ package final class Exporter {
             return try target.export(
                 [classSchema], of: view, isWhole: false, keys: { _ in keys }, count: count)
         }
-        let file = try FileWriter(path)
+        let file = try FileWriter(path, key: options.key)
         if format == .csv || format == .tsv {
             let csv = try CSVRows(
                 view, classSchema, separator: options.separator ?? (format == .tsv ? "\t" : ","))
@@ -219,6 +225,8 @@ package struct ExportOptions: Sendable {
     package var table: String?
     /// The options for a PostgreSQL database.
     package var postgres = PostgresOptions()
+    /// The key with which a file is encrypted; nil for a file that is not.
+    package var key: CopyKey?
 
     /// Creates options for an export of all properties under their own names.
     package init() {}

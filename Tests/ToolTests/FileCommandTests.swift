@@ -176,6 +176,51 @@ import Testing
         #expect(try Tool.run(["backup", store]).exitCode == 64)
     }
 
+    @Test func `an encrypted backup and an encrypted export are the same after decrypting`() throws
+    {
+        try makeSparse()
+        let key = try folder.write(String(repeating: "ab", count: 32) + "\n", to: "key")
+        let path = { folder.path + "/" + $0 }
+        let encrypting = ["--key-file", key]
+        chmod(store, 0o640)
+        let backup = try Tool.run(["backup", store, path("b.enc")] + encrypting)
+        #expect(backup.exitCode == 0, "\(backup.error)")
+        #expect(try Tool.run(["check", path("b.enc")]).exitCode == 1)
+        let again = ["backup", store, path("b.enc")] + encrypting
+        #expect(try Tool.run(again).error.contains("already exists"))
+        #expect(try Tool.run(again + ["--force"]).exitCode == 0)
+        #expect(try Tool.run(["backup", store, store, "--force"] + encrypting).exitCode == 1)
+        let decrypted = try Tool.run(
+            ["decrypt", path("b.enc"), path("copy.moonpool")] + encrypting)
+        #expect(decrypted.exitCode == 0, "\(decrypted.error)")
+        #expect(try count(path("copy.moonpool")) == "100\n")
+        #expect(try Tool.run(["check", path("copy.moonpool")]).exitCode == 0)
+        #expect(TemporaryFolder.names(in: folder.path).allSatisfy { !$0.contains(".work-") })
+        var status = stat()
+        #expect(stat(path("copy.moonpool"), &status) == 0 && status.st_mode & 0o777 == 0o640)
+
+        #expect(try Tool.run(["export", store, path("plain.jsonl")]).exitCode == 0)
+        let plain = try contents(of: path("plain.jsonl"))
+        for name in ["x.jsonl.enc", "x.jsonl.gz.enc"] {
+            let export = try Tool.run(["export", store, path(name)] + encrypting)
+            #expect(export.exitCode == 0, "\(export.error)")
+            let target = path(String(name.dropLast(4)))
+            #expect(try Tool.run(["decrypt", path(name), target] + encrypting).exitCode == 0)
+        }
+        #expect(try contents(of: path("x.jsonl")) == plain)
+        let imported = try Tool.run(["import", path("new.moonpool"), path("x.jsonl.gz")])
+        #expect(imported.exitCode == 0, "\(imported.error)")
+        #expect(try Tool.run(["decrypt", path("x.jsonl.enc"), "-"] + encrypting).output == plain)
+
+        let wrong = try folder.write(String(repeating: "cd", count: 32), to: "wrong")
+        let refused = try Tool.run(["decrypt", path("b.enc"), path("no"), "--key-file", wrong])
+        #expect(refused.exitCode == 1 && refused.error.contains("the key is not that of the file"))
+        #expect(access(path("no"), F_OK) != 0)
+        #expect(try Tool.run(["decrypt", path("b.enc"), path("no")]).error.contains("--key-file"))
+        let database = try Tool.run(["export", store, path("x.sqlite")] + encrypting)
+        #expect(database.exitCode == 1 && database.error.contains("not encrypted"))
+    }
+
     @Test func `no command replaces a store, its log, a folder or a device with another file`()
         throws
     {

@@ -18,19 +18,29 @@ package final class FileWriter {
     private let path: String
     private let draft: DraftFile?
     private let compressor: (any Compressor)?
+    private let cipher: ChunkCipher?
+    /// The bytes of the next encrypted chunk.
+    private var chunk: [UInt8] = []
     private var buffer: [UInt8] = []
     /// The number of bytes passed to the writer.
     package private(set) var count = 0
 
     /// Opens a file for writing; `-` is standard output.
     ///
-    /// Throws a `FormatError` with the file and the system's message.
-    package init(_ path: String) throws {
+    /// A new file gets the mode of the file `original`, or the mode that the umask permits. With a key, the file is
+    /// encrypted, and `.enc` after its name does not change whether it is compressed. Throws a `FormatError` with the file and the system's message.
+    package init(
+        _ path: String, like original: String? = nil, key: CopyKey? = nil, compresses: Bool = true
+    ) throws {
         self.path = path
-        compressor = try Compression.compressor(path)
+        cipher = try key.map { try ChunkCipher($0) }
+        compressor =
+            compresses
+            ? try Compression.compressor(key == nil ? path : EncryptedFiles.plainName(path)) : nil
         guard path != "-" else {
             descriptor = 1
             draft = nil
+            if let cipher { try cipher.header.withUnsafeBytes { try send($0) } }
             return
         }
         var status = stat()
@@ -41,9 +51,10 @@ package final class FileWriter {
         } else {
             let draft = DraftFile(of: path)
             self.draft = draft
-            descriptor = draft.create()
+            descriptor = draft.create(like: original)
         }
         guard descriptor >= 0 else { throw FormatError("cannot write \(path): \(systemMessage())") }
+        if let cipher { try cipher.header.withUnsafeBytes { try send($0) } }
     }
 
     deinit { if descriptor > 1 { close(descriptor) } }
@@ -69,6 +80,7 @@ package final class FileWriter {
         try flush()
         try compressor?.compress(
             UnsafeRawBufferPointer(start: nil, count: 0), isEnd: true, write: store)
+        try cipher?.seal(chunk, isLast: true).withUnsafeBytes { try send($0) }
         guard let draft else { return }
         guard fsync(descriptor) == 0, draft.publish() else { throw failure() }
     }
@@ -84,6 +96,17 @@ package final class FileWriter {
     }
 
     private func store(_ bytes: UnsafeRawBufferPointer) throws {
+        guard let cipher else { return try send(bytes) }
+        chunk += bytes
+        // The last chunk is not empty, unless the file is.
+        while chunk.count > ChunkCipher.chunkSize {
+            let sealed = try cipher.seal(chunk.prefix(ChunkCipher.chunkSize), isLast: false)
+            chunk.removeFirst(ChunkCipher.chunkSize)
+            try sealed.withUnsafeBytes { try send($0) }
+        }
+    }
+
+    private func send(_ bytes: UnsafeRawBufferPointer) throws {
         guard Descriptor.write(descriptor, bytes) == 0 else { throw failure() }
     }
 
@@ -121,12 +144,14 @@ final class DraftFile {
     /// Creates the draft under a random name.
     ///
     /// Returns a descriptor, or a negative value with `errno` set after a failure. The draft gets the mode of the file
-    /// that it will replace, or the mode that the umask permits.
-    func create() -> Int32 {
+    /// that it will replace, otherwise of the file `original`, otherwise the mode that the umask permits.
+    func create(like original: String? = nil) -> Int32 {
         removeAbandoned()
         var descriptor: Int32
-        repeat { descriptor = createLocked() } while descriptor < 0 && errno == EEXIST
+        let mode: mode_t = original == nil ? 0o666 : 0o600
+        repeat { descriptor = createLocked(mode) } while descriptor < 0 && errno == EEXIST
         guard descriptor >= 0 else { return descriptor }
+        if let original { FileAccess(at: original)?.applyToCompanion(descriptor) }
         var present = stat()
         if stat(destination, &present) == 0, present.st_mode & S_IFMT == S_IFREG {
             // Only the superuser can change the owner of a file.
@@ -136,13 +161,13 @@ final class DraftFile {
         return descriptor
     }
 
-    private func createLocked() -> Int32 {
+    private func createLocked(_ mode: mode_t) -> Int32 {
         let name = String(
             (0..<Self.nameLength).map { _ in Self.letters[Int.random(in: Self.letters.indices)] })
         path = "\(destination).\(name)\(Self.ending)"
         // Registered first, so that the file is removed whenever the process is interrupted.
         _ = Self.unfinished.withLock { $0.insert(path) }
-        let descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o666)
+        let descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode)
         if descriptor >= 0 {
             // Another descriptor of the open file keeps the lock until the draft is dropped.
             if flock(descriptor, LOCK_EX | LOCK_NB) == 0 {

@@ -15,7 +15,7 @@ struct ExportCommand: ParsableCommand {
             JSON Lines (.jsonl), JSON (.json), CSV (.csv), TSV (.tsv), SQLite (.sqlite) and Lua source (.lua); - writes to \
             standard output, and a name that ends in .gz or .zst is compressed. postgres://user@host:5432/database writes \
             tables of a database. An export of a whole store includes its schema, so that an empty store can import it. The file or the tables are written completely or \
-            not at all.
+            not at all. --key-file encrypts the file, and .enc can follow its name; moonpool decrypt decrypts it.
             """)
 
     @Argument(help: "The store.", completion: .file(extensions: ["moonpool"]))
@@ -72,6 +72,8 @@ struct ExportCommand: ParsableCommand {
     @Flag(help: "For PostgreSQL: drop existing tables of the classes.")
     var replace = false
 
+    @OptionGroup var encryption: KeyFileOptionGroup
+
     @OptionGroup var realm: RealmOptionGroup
 
     @OptionGroup var version: SchemaVersionOption
@@ -80,6 +82,7 @@ struct ExportCommand: ParsableCommand {
         var options = ExportOptions()
         options.setColumns(columns?.split(separator: ",").map(String.init) ?? [])
         options.table = table
+        options.key = try encryption.key
         options.dates = try dates.map { try SQLiteDates(name: $0) }
         options.separator = try separator.map { try CSVOption.character($0, "--separator") }
         options.postgres.schema = schema
@@ -127,7 +130,9 @@ struct ExportCommand: ParsableCommand {
         CommandInterruption.begin()
         try CommandFailure.shown {
             let format =
-                try format.map { try TransferFormat(name: $0) } ?? TransferFormat(path: file)
+                try format.map { try TransferFormat(name: $0) }
+                ?? TransferFormat(
+                    path: encryption.keyFile == nil ? file : EncryptedFiles.plainName(file))
             let options = try options()
             let source = try RealmCopy.open(store, realm, version)
             let progress = ProgressLine("exported")

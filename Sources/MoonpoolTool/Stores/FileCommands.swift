@@ -1,4 +1,5 @@
 import ArgumentParser
+import DataFormats
 import EventLoops
 import ObjectStore
 import SystemCalls
@@ -31,7 +32,8 @@ struct BackupCommand: ParsableCommand {
         abstract: "Write a compact copy of a store without blocking its writers.",
         discussion: """
             The copy contains the latest version. The file is created only if the backup succeeds; an existing file is \
-            replaced only with --force. A store with a damaged page or value is not copied: the error names it.
+            replaced only with --force. A store with a damaged page or value is not copied: the error names it. --key-file \
+            encrypts the copy; moonpool decrypt makes it a store again.
             """)
 
     @Argument(help: "The store.", completion: .file(extensions: ["moonpool"]))
@@ -43,11 +45,81 @@ struct BackupCommand: ParsableCommand {
     @Flag(help: "Replace an existing file. No process may have it open.")
     var force = false
 
+    @OptionGroup var encryption: KeyFileOptionGroup
+
     func run() throws {
         CommandInterruption.begin()
-        try CommandFailure.shown { try StoreFiles.backup(store, to: file, isReplacing: force) }
+        try CommandFailure.shown {
+            guard let key = try encryption.key else {
+                return try StoreFiles.backup(store, to: file, isReplacing: force)
+            }
+            try StoreFiles.requireNoStore(file)
+            try KeyFileOptionGroup.requireNew(file, force)
+            // The copy that is not encrypted stays on the device of the store.
+            try StoreFiles.withWorkFolder(beside: store) { folder in
+                let copy = folder + "/copy.moonpool"
+                try StoreFiles.backup(store, to: copy)
+                try EncryptedFiles.encrypt(copy, to: file, with: key, like: store)
+            }
+        }
         let size = ProcessServices.size(of: file).map { ": \(FileReport.size($0))" } ?? ""
         ProcessServices.writeOutput("\(store) → \(file)\(size)\n")
+    }
+}
+
+/// The command `moonpool decrypt FILE OUTPUT`.
+struct DecryptCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "decrypt",
+        abstract: "Decrypt a backup or an export.",
+        discussion: """
+            Writes what moonpool backup or moonpool export has written with --key-file. A file that was changed, cut off, or \
+            put together from others is an error, and nothing is written; with - as the output, content that was not \
+            changed can come before the error. An existing file is replaced only with --force.
+            """)
+
+    @Argument(help: "The encrypted file, or - for standard input.", completion: .file())
+    var file: String
+
+    @Argument(help: "The decrypted file, or - for standard output.", completion: .file())
+    var output: String
+
+    @Flag(help: "Replace an existing file. No process may have it open.")
+    var force = false
+
+    @OptionGroup var encryption: KeyFileOptionGroup
+
+    func run() throws {
+        CommandInterruption.begin()
+        try CommandFailure.shown {
+            guard let key = try encryption.key else {
+                throw StoreError(.invalidArgument, "add --key-file FILE")
+            }
+            if output != "-" { try KeyFileOptionGroup.requireNew(output, force) }
+            try EncryptedFiles.decrypt(file, to: output, with: key)
+        }
+        if output != "-" { ProcessServices.writeOutput("\(file) → \(output)\n") }
+    }
+}
+
+/// The option for the key of encrypted files.
+struct KeyFileOptionGroup: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "A file with the key of an encrypted file: 32 bytes or 64 hexadecimal digits.",
+            valueName: "file"), completion: .file())
+    var keyFile: String?
+
+    /// The key; nil without the option.
+    var key: CopyKey? { get throws { try keyFile.map { try CopyKey(file: $0) } } }
+
+    /// Throws `invalid_argument` for an existing file that must not be replaced.
+    static func requireNew(_ file: String, _ isReplacing: Bool) throws {
+        guard isReplacing || ProcessServices.size(of: file) == nil else {
+            throw StoreError(
+                .invalidArgument,
+                "'\(file)' already exists; choose another name, or allow it to be overwritten")
+        }
     }
 }
 
