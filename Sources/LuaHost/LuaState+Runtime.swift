@@ -139,4 +139,46 @@ package enum ProgramArguments {
         }
         return words
     }
+
+    /// Overwrites passwords and tokens in the memory that `ps` shows: those in addresses, and the values of `--password` and
+    /// `--token`.
+    ///
+    /// Read ``words`` before.
+    package static func hideSecrets() {
+        var isSecret = false
+        var index: Int32 = 0
+        while let word = shim_program_word(index) {
+            index += 1
+            let bytes = UnsafeBufferPointer(start: word, count: strlen(word)).map {
+                UInt8(bitPattern: $0)
+            }
+            let memory = UnsafeMutablePointer(mutating: word)
+            for range in isSecret ? [0..<bytes.count] : secrets(of: bytes) {
+                for offset in range { memory[offset] = CChar(UInt8(ascii: "x")) }
+            }
+            isSecret = ["--password", "--token"].contains { bytes.elementsEqual($0.utf8) }
+        }
+    }
+
+    /// Returns the offsets of the secret bytes of a word.
+    private static func secrets(of bytes: [UInt8]) -> [Range<Int>] {
+        var found: [Range<Int>] = []
+        for option in ["--password=", "--token="] where bytes.starts(with: option.utf8) {
+            found.append(option.utf8.count..<bytes.count)
+        }
+        guard bytes.contains("://".utf8) else { return found }
+        var begin = 0
+        for (offset, byte) in bytes.enumerated() {
+            switch byte {
+            case UInt8(ascii: "@"): found.append(begin..<offset)
+            case UInt8(ascii: "/"), UInt8(ascii: ","): begin = offset + 1
+            default: break
+            }
+        }
+        if let parameter = bytes.firstRange(of: "password=".utf8) {
+            let rest = bytes[parameter.upperBound...].prefix { $0 != UInt8(ascii: "&") }
+            found.append(rest.startIndex..<rest.endIndex)
+        }
+        return found
+    }
 }

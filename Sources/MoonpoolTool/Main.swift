@@ -26,6 +26,7 @@ enum Main {
                 ProcessServices.writeOutput(script)
                 return
             }
+            ProgramArguments.hideSecrets()
             MoonpoolCommand.run(Array(words.dropFirst()))
             return
         }

@@ -1,6 +1,7 @@
 import CNATS
 import DataFormats
 import Synchronization
+import SystemCalls
 
 #if canImport(Glibc)
     import Glibc
@@ -70,6 +71,9 @@ package struct NatsOptions: Sendable, Hashable {
     package var user: String?
     /// The user's password.
     package var password: String?
+    /// The files with the password and the token, which each connection reads.
+    package var passwordFile: String?
+    package var tokenFile: String?
     /// A file with trusted certificates; implies TLS.
     package var authority: String?
     /// Files with the client's certificate and key; implies TLS.
@@ -85,6 +89,21 @@ package struct NatsOptions: Sendable, Hashable {
             self.key = key
         }
     }
+
+    /// Throws `fatal` for a secret that is given twice, or a password without a user.
+    package func check() throws {
+        for (name, text, file) in [
+            ("password", password, passwordFile), ("token", token, tokenFile),
+        ] where text != nil && file != nil {
+            throw ReplicationError.fatal("the \(name) is given twice: as text and as a file")
+        }
+        if password ?? passwordFile != nil, user == nil {
+            throw ReplicationError.fatal("the password needs the option 'user'")
+        }
+    }
+
+    /// The addresses without users and passwords.
+    package var display: String { NatsConnection.display(servers) }
 
     /// Returns whether a text is the address of a NATS server.
     package static func isAddress(_ text: String) -> Bool {
@@ -205,11 +224,12 @@ final class NatsConnection {
             try check(
                 functions.options_set_credentials(settings, file, nil), "credentials '\(file)'")
         }
-        if let token = options.token {
+        if let token = try secret(options.token, options.tokenFile) {
             try check(functions.options_set_token(settings, token), "token")
         }
         if let user = options.user {
-            try check(functions.options_set_user(settings, user, options.password ?? ""), "user")
+            let password = try secret(options.password, options.passwordFile) ?? ""
+            try check(functions.options_set_user(settings, user, password), "user")
         }
         if options.authority != nil || options.certificate != nil {
             try check(functions.options_set_secure(settings, true), "TLS")
@@ -221,6 +241,20 @@ final class NatsConnection {
             try check(
                 functions.options_load_certificate(settings, certificate.file, certificate.key),
                 "certificate '\(certificate.file)'")
+        }
+    }
+
+    /// Returns a secret, or the first line of the file that contains it.
+    ///
+    /// Throws `fatal` for a file that cannot be read.
+    private static func secret(_ text: String?, _ file: String?) throws -> String? {
+        guard let file else { return text }
+        do throws(UnreadFile) {
+            let bytes = try ProcessServices.readWhole(file, limit: 64 << 10)
+            let line = bytes.prefix { $0 != UInt8(ascii: "\n") && $0 != UInt8(ascii: "\r") }
+            return String(decoding: line, as: UTF8.self)
+        } catch {
+            throw ReplicationError.fatal("cannot read '\(file)': \(error.reason)")
         }
     }
 
@@ -427,6 +461,7 @@ extension Duration {
 enum MessageHeader {
     static let identifier = "Nats-Msg-Id"
     static let expectedSequence = "Nats-Expected-Last-Sequence"
+    static let expectedIdentifier = "Nats-Expected-Last-Msg-Id"
     static let expectedRevision = "Nats-Expected-Last-Subject-Sequence"
     static let status = "Status"
     static let stalled = "Nats-Consumer-Stalled"

@@ -112,6 +112,39 @@ struct ConnectionTests {
             }.hasPrefix(refusal))
     }
 
+    @Test func `passwords and tokens are read from files at each connection`() throws {
+        let world = ReplicationWorld()
+        let file = world.folder + "/secret"
+        let users = try NatsServer("authorization { user: ann, password: secret }")
+        let options: (inout NatsOptions) -> Void = {
+            $0.user = "ann"
+            $0.passwordFile = file
+        }
+        #expect(message { try copy(users.address, options) }.contains("cannot read '\(file)'"))
+        try ReplicationWorld.write("secret\n", to: file)
+        try copy(users.address, options)
+        try ReplicationWorld.write("wrong", to: file)
+        #expect(message { try copy(users.address, options) }.contains("refused the client"))
+        let tokens = try NatsServer("authorization { token: t0ken }")
+        try ReplicationWorld.write("t0ken", to: file)
+        try copy(tokens.address) { $0.tokenFile = file }
+        for (name, change) in [
+            (
+                "given twice",
+                { (options: inout NatsOptions) in
+                    options.user = "ann"
+                    options.password = "secret"
+                    options.passwordFile = file
+                }
+            ),
+            ("needs the option 'user'", { $0.passwordFile = file }),
+        ] {
+            var wrong = NatsOptions(users.address)
+            change(&wrong)
+            #expect(message { try wrong.check() }.contains(name))
+        }
+    }
+
     @Test func `a token is checked`() throws {
         let server = try NatsServer("authorization { token: t0ken }")
         let address = "127.0.0.1:\(server.port)"

@@ -125,6 +125,36 @@ struct ReplicationCommandTests {
             try Tool.run(["stats", first]).output.contains("last error      cannot connect to"))
     }
 
+    @Test(arguments: [
+        ["nats://ann:hidden@127.0.0.1:1,nats://bob:hidden@localhost:1", "--stream", "zoo"],
+        ["nats://127.0.0.1:1", "--stream", "zoo", "--user", "ann", "--password", "hidden"],
+        ["nats://127.0.0.1:1", "--stream", "zoo", "--user=ann", "--password=hidden"],
+        ["nats://127.0.0.1:1", "--stream", "zoo", "--token", "hidden"],
+        ["postgres://ann:hidden@127.0.0.1:1/zoo?password=hidden&connect_timeout=1"],
+        ["http://ann:hidden@127.0.0.1"],
+    ])
+    func `a password is in no message, status file or list of processes`(words: [String]) throws {
+        let folder = try TemporaryFolder()
+        let store = folder.path + "/a.moonpool"
+        try addDogs(store, 1, 1)
+        let process = try Subprocess(Tool.path, ["publish", store] + words, in: folder.path)
+        if words[0].hasPrefix("http") {
+            #expect(try process.finish().exitCode == 1)
+        } else {
+            // The first attempt to connect has failed.
+            try process.wait { process.error.contains("\n") }
+            let command = try contents(of: "/proc/\(process.identifier)/cmdline")
+            #expect(command.contains("publish") && !command.contains("hidden"), "\(command)")
+            let status = try Tool.run(["stats", store])
+            #expect(status.output.contains("last error"))
+            #expect(!(status.output + status.error).contains("hidden"), "\(status.output)")
+            #expect(!(try contents(of: store + "-replication")).contains("hidden"))
+            process.send(9)
+            _ = try process.finish()
+        }
+        #expect(!(process.output + process.error).contains("hidden"), "\(process.error)")
+    }
+
     @Test func `commands promote and detach a follower`() throws {
         let server = try NatsServer()
         let folder = try TemporaryFolder()

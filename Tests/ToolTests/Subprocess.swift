@@ -75,6 +75,8 @@ final class Subprocess {
         if errorEnd >= 0 { close(errorEnd) }
     }
 
+    var identifier: pid_t { process }
+
     func send(_ signal: Int32) { kill(process, signal) }
 
     /// Reads until the child has closed both streams, and gets its exit code.

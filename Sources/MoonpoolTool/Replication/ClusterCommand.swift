@@ -65,7 +65,8 @@ struct ClusterCommand: ParsableCommand {
             guard NatsOptions.isAddress(servers) else {
                 throw StoreError(
                     .invalidArgument,
-                    "expected an address such as nats://host:4222, got '\(servers)'")
+                    "expected an address such as nats://host:4222, got '\(NatsOptions(servers).display)'"
+                )
             }
             guard (0.5...3600).contains(lease) else {
                 throw StoreError(

@@ -59,7 +59,8 @@ struct FollowCommand: ParsableCommand {
             guard NatsOptions.isAddress(servers) else {
                 throw StoreError(
                     .invalidArgument,
-                    "expected an address such as nats://host:4222, got '\(servers)'")
+                    "expected an address such as nats://host:4222, got '\(NatsOptions(servers).display)'"
+                )
             }
             let stream = try nats.streamName()
             var options = Follower.Options()

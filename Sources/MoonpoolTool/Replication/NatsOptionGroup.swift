@@ -22,8 +22,16 @@ struct NatsOptionGroup: ParsableArguments {
     @Option(help: "The user, unless the address has one: nats://user:password@host.")
     var user: String?
 
-    @Option(help: "The password of --user.")
+    @Option(help: "Read the token from this file at each connection.", completion: .file())
+    var tokenFile: String?
+
+    @Option(help: "The password of --user; --password-file keeps it out of scripts.")
     var password: String?
+
+    @Option(
+        help: "Read the password of --user from this file at each connection.",
+        completion: .file())
+    var passwordFile: String?
 
     @Option(
         help: "A file with the certificates to trust, for TLS.", completion: .file())
@@ -55,8 +63,11 @@ struct NatsOptionGroup: ParsableArguments {
         options.token = token
         options.user = user
         options.password = password
+        options.passwordFile = passwordFile
+        options.tokenFile = tokenFile
         options.authority = tlsCa
         if let tlsCert, let tlsKey { options.certificate = .init(tlsCert, key: tlsKey) }
+        try options.check()
         return options
     }
 }

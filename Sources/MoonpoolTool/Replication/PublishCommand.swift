@@ -74,7 +74,7 @@ struct PublishCommand: ParsableCommand {
             guard NatsOptions.isAddress(servers) else {
                 throw StoreError(
                     .invalidArgument,
-                    "expected an address such as nats://host:4222 or postgres://host/name, got '\(servers)'"
+                    "expected an address such as nats://host:4222 or postgres://host/name, got '\(NatsOptions(servers).display)'"
                 )
             }
             try StoreFiles.requireStore(store)

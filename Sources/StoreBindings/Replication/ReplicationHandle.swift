@@ -388,12 +388,14 @@ package enum NatsArguments {
         guard !options.servers.isEmpty, options.servers.allSatisfy(NatsOptions.isAddress) else {
             throw StoreError(
                 .invalidArgument,
-                "expected an address such as nats://host:4222 as 'url', got \"\(address)\"")
+                "expected an address such as nats://host:4222 as 'url', got \"\(options.display)\"")
         }
         options.credentials = try given.text("credentials")
         options.token = try given.text("token")
         options.user = try given.text("user")
         options.password = try given.text("password")
+        options.passwordFile = try given.text("password_file")
+        options.tokenFile = try given.text("token_file")
         options.authority = try given.text("tls_ca")
         let certificate = (try given.text("tls_cert"), try given.text("tls_key"))
         guard (certificate.0 == nil) == (certificate.1 == nil) else {
@@ -401,6 +403,11 @@ package enum NatsArguments {
         }
         if let file = certificate.0, let key = certificate.1 {
             options.certificate = .init(file, key: key)
+        }
+        do {
+            try options.check()
+        } catch let error as ReplicationError {
+            throw StoreError(.invalidArgument, error.description)
         }
         return options
     }

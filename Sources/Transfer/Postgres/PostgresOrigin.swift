@@ -303,12 +303,12 @@ package enum PostgresAddress {
         text.hasPrefix("postgres://") || text.hasPrefix("postgresql://")
     }
 
-    /// Returns the address without its password, for messages.
+    /// Returns the address without its password and parameters, for messages.
     package static func display(_ address: String) -> String {
         guard isAddress(address) else { return "the database" }
         let scheme = address.prefix { $0 != ":" } + "://"
-        let rest = address.dropFirst(scheme.count)
-        guard let at = rest.lastIndex(of: "@") else { return address }
+        let rest = address.dropFirst(scheme.count).prefix { $0 != "?" }
+        guard let at = rest.lastIndex(of: "@") else { return "\(scheme)\(rest)" }
         return "\(scheme)\(rest[..<at].prefix { $0 != ":" })\(rest[at...])"
     }
 }

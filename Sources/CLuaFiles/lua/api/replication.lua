@@ -88,6 +88,8 @@ function Replication:wait(seconds) end
 ---@field token? string A token, unless the address has one.
 ---@field user? string The user, unless the address has one.
 ---@field password? string The user's password.
+---@field password_file? string A file with the password, which each connection reads.
+---@field token_file? string A file with the token, which each connection reads.
 ---@field tls_ca? string A file with trusted certificates, for TLS.
 ---@field tls_cert? string A file with the client's certificate, for TLS.
 ---@field tls_key? string A file with the key of tls_cert.
@@ -107,7 +109,7 @@ function Replication:wait(seconds) end
 ---```
 ---@class moonpool.FollowOptions
 ---@help follow options
----@shares PublishOptions: url, stream, credentials, token, user, password, tls_ca, tls_cert, tls_key
+---@shares PublishOptions: url, stream, credentials, token, user, password, password_file, token_file, tls_ca, tls_cert, tls_key
 
 ---The options of store:cluster.
 ---
@@ -117,7 +119,7 @@ function Replication:wait(seconds) end
 ---```
 ---@class moonpool.ClusterOptions
 ---@help cluster options
----@shares PublishOptions: url, stream, credentials, token, user, password, tls_ca, tls_cert, tls_key, snapshot_every
+---@shares PublishOptions: url, stream, credentials, token, user, password, password_file, token_file, tls_ca, tls_cert, tls_key, snapshot_every
 ---@field replicas? integer The number of servers that store the stream, if it is created. Default: 3 of 3 or more servers.
 ---@field lease? number The seconds without a renewal after which another member takes the lease. Default: 3.
 ---@field name? string The name of this member. Default: the names of the machine and the process.
@@ -167,7 +169,7 @@ function Service:stop() end
 ---```
 ---@class moonpool.ServeOptions
 ---@help serve options
----@shares PublishOptions: url, credentials, token, user, password, tls_ca, tls_cert, tls_key
+---@shares PublishOptions: url, credentials, token, user, password, password_file, token_file, tls_ca, tls_cert, tls_key
 ---The subject: words between dots. `*` matches any word, and `>` at the end matches one or more words.
 ---@field subject string
 ---The function that is called for each request and returns the reply: any value that JSON can represent.
@@ -196,7 +198,7 @@ function Service:stop() end
 ---```
 ---@class moonpool.RequestOptions
 ---@help request options
----@shares PublishOptions: url, credentials, token, user, password, tls_ca, tls_cert, tls_key
+---@shares PublishOptions: url, credentials, token, user, password, password_file, token_file, tls_ca, tls_cert, tls_key
 ---@field subject string The subject: words between dots.
 ---@field body any The value to send: any value that JSON can represent, including objects and collections.
 ---@field timeout? number The time limit for the reply in seconds. Default: 5.
