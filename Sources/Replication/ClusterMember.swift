@@ -228,7 +228,9 @@ package final class ClusterMember {
             try follow { _ in }
             return true
         }
-        guard let last = try state.flatMap(stream.lastOwnMessage)?.message else { return false }
+        guard let last = try state.flatMap({ try stream.lastOwnMessage($0) })?.message else {
+            return false
+        }
         guard last.headers[MessageHeader.store] == record.identity else {
             throw ReplicationError.fatal(
                 "the stream '\(streamName)' contains the commits of another store; use another stream"
@@ -268,7 +270,7 @@ package final class ClusterMember {
             try store.write(write)
         } else if let version, let change = try changes(since: version, store) {
             let file = try freePath(".jsonl")
-            let output = try FileWriter(file)
+            let output = try FileWriter(file, like: path)
             var lines = ChangeLines()
             try output.write(lines.header(change.older))
             try lines.write(change) { try output.write($0) }

@@ -260,22 +260,23 @@ package final class Follower {
     /// possibly with other sequence numbers or in a snapshot.
     private func hasPosition(_ record: ReplicationRecord, _ stream: JetStream) throws -> Bool {
         guard let last = try stream.message(record.sequence) else { return true }
-        try checkIdentity(last.headers[MessageHeader.store])
-        return record.isAt(last.version, last.headers[MessageHeader.commit])
+        return last.headers[MessageHeader.store] == record.identity
+            && record.isAt(last.version, last.headers[MessageHeader.commit])
     }
 
     /// Checks a stream that ends before the last message that the store has applied.
     ///
     /// A cluster that loses several servers at once can lose messages or the whole stream. The publisher then sends its
-    /// commits again. Throws a temporary error while the stream ends with a commit that the store has.
+    /// commits again. Throws a temporary error while the stream ends with a commit that the store has. Without a commit of
+    /// the store, the newest snapshot decides whether the stream belongs to another store.
     private func checkContinuation(
         of record: ReplicationRecord, _ stream: JetStream, _ state: JetStream.State
     ) throws {
-        guard state.last > 0, let last = try stream.message(state.last) else {
+        guard let (last, _) = try stream.lastOwnMessage(state, of: record.identity) else {
+            guard state.messages == 0 else { return }
             throw ReplicationError.temporary(
                 "the stream '\(streamName)' is empty; waiting for its publisher")
         }
-        try checkIdentity(last.headers[MessageHeader.store])
         let commit = last.headers[MessageHeader.commit] ?? ""
         let isKnown =
             try commit.isEmpty

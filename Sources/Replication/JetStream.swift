@@ -170,13 +170,18 @@ final class JetStream {
 
     /// Returns the last message that Moonpool has written, and the number of later ones; nil for an empty stream.
     ///
-    /// Throws `fatal` if it has not written the last thousand.
-    func lastOwnMessage(_ state: State) throws -> (message: Stored, foreign: Int)? {
+    /// Throws `fatal` if it has not written the last thousand. With the identity of a store, skips the messages of other
+    /// stores as well, and returns nil instead.
+    func lastOwnMessage(
+        _ state: State, of identity: String? = nil
+    ) throws -> (message: Stored, foreign: Int)? {
         var sequence = state.last
         var foreign = 0
         while sequence > 0, sequence >= state.first, foreign < 1000 {
             if let message = try message(sequence) {
-                if message.headers[MessageHeader.store] != nil { return (message, foreign) }
+                if let store = message.headers[MessageHeader.store], store == identity ?? store {
+                    return (message, foreign)
+                }
                 foreign += 1
             }
             sequence -= 1
@@ -262,12 +267,14 @@ final class JetStream {
         static let streamNotFound: UInt64 = 10059
         static let messageNotFound: UInt64 = 10037
         static let noJetStream: UInt64 = 10039
+        static let wrongLastIdentifier: UInt64 = 10070
         static let wrongLastSequence: UInt64 = 10071
     }
 
     /// Returns whether the server rejected a message because another message precedes it.
     static func isFenced(_ answer: Answer) -> Bool {
-        answer.number("error", "err_code") == ErrorCode.wrongLastSequence
+        [ErrorCode.wrongLastSequence, ErrorCode.wrongLastIdentifier]
+            .contains(answer.number("error", "err_code"))
     }
 
     /// The server's reason for an error.

@@ -57,6 +57,8 @@ package final class Publisher {
     private var inbox = ""
     /// The sequence number of the last message that was sent.
     private var sent: UInt64 = 0
+    /// The identifier of that message.
+    private var sentIdentifier = ""
     /// The sequence number of the last message that the server has stored.
     private var stored: UInt64 = 0
     /// The version of the store after the sent messages; nil if followers need a snapshot.
@@ -504,6 +506,10 @@ package final class Publisher {
                 (MessageHeader.version, String(version)), (MessageHeader.part, String(count)),
                 (MessageHeader.first, String(first)),
             ]
+            // The previous message may be lost, and its sequence number taken by a message of the next publisher.
+            if publisher.sent > publisher.stored {
+                headers.append((MessageHeader.expectedIdentifier, publisher.sentIdentifier))
+            }
             if !sinceCommit.isEmpty { headers.append((MessageHeader.sinceCommit, sinceCommit)) }
             if let since { headers.append((MessageHeader.since, String(since))) }
             if isLast { headers.append((MessageHeader.last, "1")) }
@@ -518,6 +524,7 @@ package final class Publisher {
             try stream.connection.publish(
                 subject, reply: isAnswered ? publisher.inbox : nil, headers: headers, part)
             publisher.sent += 1
+            publisher.sentIdentifier = identifier
             guard isLast else { return }
             if since == nil { publisher.newestSnapshot = first }
             publisher.sentCommit = commit

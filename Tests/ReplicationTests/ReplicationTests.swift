@@ -1,11 +1,12 @@
 import Glibc
 import ObjectStore
-import Replication
 import Synchronization
 import TestServers
 import TestThreads
 import Testing
 import Transfer
+
+@testable import Replication
 
 /// Stores that are published to a NATS server and followed from it.
 @Suite(.enabled(if: NatsServer.isInstalled, NatsServer.missing))
@@ -92,6 +93,47 @@ struct ReplicationTests {
         defer { for store in [b, c] { store.close() } }
         let common = try #require(try b.lastCommonVersion(with: c))
         #expect(common.own == b.version && common.other == c.version)
+    }
+
+    @Test func `a late message of the old publisher does not fit after a promotion`() throws {
+        let server = try NatsServer()
+        let world = ReplicationWorld()
+        try make(world, 2)
+        try world.publish("a", server.address)
+        try world.follow("b", server.address)
+        let relay = Relay(to: server.port)
+        defer { relay.end() }
+        let status = ReplicationStatus()
+        let ended = Mutex("")
+        let path = world.path("a")
+        let old = RunningThread {
+            let reason = message {
+                let servers = NatsOptions("nats://127.0.0.1:\(relay.port)")
+                try Publisher(path, servers, stream: "zoo", status: status).run()
+            }
+            ended.withLock { $0 = reason }
+        }
+        defer {
+            status.stop()
+            old.wait()
+        }
+        #expect(status.wait(atMost: .seconds(20)) { $0.isConnected })
+        relay.setCut(true)
+        // Several messages are under way when the other store becomes the publisher.
+        let before = status.snapshot.commits
+        for id in 10..<15 { try add(id..<id + 1, "a", world) }
+        #expect(status.wait(atMost: .seconds(20)) { $0.commits == before + 5 })
+        try world.publish("b", server.address) { $0.takeover = .promotion }
+        relay.setCut(false)
+        #expect(status.wait(atMost: .seconds(20)) { $0.hasEnded || $0.lastError != nil })
+        try add(20..<22, "b", world)
+        try world.publish("b", server.address)
+        let copy = try world.follow("c", server.address)
+        #expect(copy.skipped == 0)
+        #expect(try world.export("c") == world.export("b"))
+        old.wait()
+        let reason = ended.withLock { $0 }
+        #expect(reason.contains("another process publishes") || reason.contains(Self.refused))
     }
 
     private static let refused = "that the store does not have"
@@ -330,6 +372,12 @@ struct ReplicationTests {
         #expect(message { try world.follow("b", server.address) }.contains("does not exist"))
         try add(20..<22, "a", world)
         try world.publish("a", server.address)
+        // The last message belongs to neither store.
+        let connection = try NatsConnection(NatsOptions(server.address))
+        try connection.publish("moonpool.zoo.commit", Array("hello".utf8))
+        try connection.publish(
+            "moonpool.zoo.commit", headers: [(MessageHeader.store, "another")], [])
+        try connection.flush()
         try world.follow("b", server.address)
         #expect(try world.export("b") == world.export("a"))
     }

@@ -9,7 +9,7 @@ package final class Relay: Sendable {
     package let port: UInt16
     private let target: UInt16
     private let listener: Int32
-    private let state = Mutex((isCut: false, hasEnded: false))
+    private let state = Mutex((isCut: false, hasEnded: false, hasSeenCut: false))
 
     /// Starts the thread, which ends with ``end()``.
     package init(to target: UInt16) {
@@ -36,8 +36,11 @@ package final class Relay: Sendable {
         pthread_detach(thread)
     }
 
-    /// Cuts or restores the network.
-    package func setCut(_ isCut: Bool) { state.withLock { $0.isCut = isCut } }
+    /// Cuts or restores the network; when it returns, nothing passes a cut.
+    package func setCut(_ isCut: Bool) {
+        state.withLock { $0.isCut = isCut }
+        while state.withLock({ $0.hasSeenCut != isCut && !$0.hasEnded }) { sched_yield() }
+    }
 
     /// Closes all connections.
     package func end() { state.withLock { $0.hasEnded = true } }
@@ -46,7 +49,10 @@ package final class Relay: Sendable {
         var peers: [Int32: Int32] = [:]
         var buffer = [UInt8](repeating: 0, count: 1 << 16)
         while true {
-            let (isCut, hasEnded) = state.withLock { $0 }
+            let (isCut, hasEnded) = state.withLock {
+                $0.hasSeenCut = $0.isCut
+                return ($0.isCut, $0.hasEnded)
+            }
             guard !hasEnded else { break }
             var waiting =
                 isCut
