@@ -293,7 +293,7 @@ let package = Package(
                 "TestSupport", "Reference", "EventLoops", "MoonpoolTool", "StudioTool",
                 "RealmFixtures", "TestServers",
             ],
-            exclude: ["PowerLoss/recorder.c", "Transcripts"],
+            exclude: ["PowerLoss/interrupter.c", "PowerLoss/recorder.c", "Transcripts"],
             swiftSettings: unsafeZone),
     ],
     swiftLanguageModes: [.v6]
