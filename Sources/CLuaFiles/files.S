@@ -64,6 +64,7 @@
     !__has_include("prompt/tutorial.lua") || \
     !__has_include("studio/code.lua") || \
     !__has_include("studio/console.lua") || \
+    !__has_include("studio/fields.lua") || \
     !__has_include("studio/history.lua") || \
     !__has_include("studio/jobs.lua") || \
     !__has_include("studio/main.lua") || \
@@ -156,6 +157,7 @@ lua_files:
     FILE "prompt/tutorial.lua"
     FILE "studio/code.lua"
     FILE "studio/console.lua"
+    FILE "studio/fields.lua"
     FILE "studio/history.lua"
     FILE "studio/jobs.lua"
     FILE "studio/main.lua"

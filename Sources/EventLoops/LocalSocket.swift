@@ -81,13 +81,10 @@ package final class LocalSocket: Sendable {
         }
     }
 
-    /// Writes the next `count` bytes, of which the first have been read, to a new private file.
+    /// Writes the next `count` bytes, of which the first have been read, to a file.
     ///
     /// Returns false if the peer disconnects before, or if the file cannot be written.
-    package func read(_ count: Int, after first: [UInt8], intoFileAt path: String) -> Bool {
-        let file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-        guard file >= 0 else { return false }
-        defer { close(file) }
+    func read(_ count: Int, after first: [UInt8], into file: Int32) -> Bool {
         var rest = count
         var bytes = Array(first.prefix(count))
         while true {

@@ -31,11 +31,12 @@ public struct FileRights: Sendable, Equatable {
     /// Permits access to the files in these folders and their subfolders; a path can also name a single file.
     ///
     /// Files in `reading` can only be read. Symbolic links are resolved before a path is checked. The folders must
-    /// exist when this is called; missing folders are ignored.
+    /// exist when this is called; missing folders are ignored. A path such as `/proc/7/fd/3` names a file that is open
+    /// in a process, also one without a name.
     public static func folders(_ writing: [String], reading: [String] = []) -> FileRights {
-        FileRights(
-            .folders(
-                writable: writing.compactMap(resolved), readable: reading.compactMap(resolved)))
+        func entry(_ path: String) -> String? { isDescriptor(path) ? path : resolved(path) }
+        return FileRights(
+            .folders(writable: writing.compactMap(entry), readable: reading.compactMap(entry)))
     }
 
     /// Whether every file may be accessed, and therefore all other resources outside of the process too.
@@ -54,6 +55,9 @@ public struct FileRights: Sendable, Equatable {
     /// Throws `read_only` or `invalid_argument` if this access is not permitted.
     package func check(_ path: String, for access: Access) throws(FileRefusal) -> String {
         guard case .folders(let writable, let readable) = scope else { return path }
+        let isListed =
+            writable.contains(path) || access == .reading && readable.contains(path)
+        if isListed, Self.isDescriptor(path) { return path }
         guard let file = Self.canonicalPath(of: path) else {
             throw FileRefusal(
                 scriptCode: "invalid_argument",
@@ -89,6 +93,13 @@ public struct FileRights: Sendable, Equatable {
         var byte: CChar = 0
         if readlink(path, &byte, 1) >= 0 { return nil }
         return (inside == "/" ? "" : inside) + "/" + name
+    }
+
+    /// Whether a path names an open file of a process.
+    private static func isDescriptor(_ path: String) -> Bool {
+        let parts = path.split(separator: "/", omittingEmptySubsequences: false)
+        return parts.count == 5 && parts[0] == "" && parts[1] == "proc" && parts[3] == "fd"
+            && UInt32(parts[2]) != nil && UInt32(parts[4]) != nil
     }
 
     private static func resolved(_ path: String) -> String? {

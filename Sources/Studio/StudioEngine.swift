@@ -71,7 +71,8 @@ final class StudioEngine: Sendable {
         if options["sandbox"] != nil {
             var host = HostOptions()
             host.isSandboxed = true
-            host.allowedFolders = options["folder"].map { [$0] } ?? []
+            let uploads = options["uploads"]?.split(separator: " ").map(String.init) ?? []
+            host.allowedFolders = uploads + (options["folder"].map { [$0] } ?? [])
             host.apply(to: &configuration, store: options["target"])
         }
         do throws(LoopError) {

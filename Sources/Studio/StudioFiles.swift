@@ -2,7 +2,9 @@ import EventLoops
 import Synchronization
 import SystemCalls
 
-/// The files of a studio, in a private folder: those that a page can download once, and those that it has uploaded.
+/// The files of a studio: those that a page can download once, in a private folder, and those that it has uploaded.
+///
+/// Uploaded files have no names. The last four remain; the script opens them by their paths.
 final class StudioFiles: Sendable {
     struct File {
         let path: String
@@ -11,8 +13,9 @@ final class StudioFiles: Sendable {
 
     private struct State {
         var downloads: [String: File] = [:]
-        /// The paths of the last uploads.
-        var uploads: [String] = []
+        /// The numbers of the last uploads.
+        var numbers = [String](repeating: "", count: StudioFiles.mostUploads)
+        var last = 0
         var acceptsUploads = true
     }
 
@@ -21,6 +24,7 @@ final class StudioFiles: Sendable {
 
     let folder: String
     private let state = Mutex(State())
+    private let uploads = (0..<StudioFiles.mostUploads).map { _ in UnnamedFile() }
 
     init() throws(StudioFailure) {
         guard let folder = ProcessServices.makeOwnFolder(named: "moonpool-studio") else {
@@ -32,10 +36,18 @@ final class StudioFiles: Sendable {
     /// Whether a page can send files; false for a store that is read-only.
     var acceptsUploads: Bool { state.withLock { $0.acceptsUploads } }
 
-    /// Handles a message of the script: that the store is read-only, or the address, the path and the name of a file.
+    /// The paths of the last uploads, whose numbers begin with an index of this list.
+    var uploadPaths: [String] { uploads.map(\.path) }
+
+    /// Handles a message of the script: that the store is read-only, the number of an upload that is no longer needed, or
+    /// the address, the path and the name of a file.
     func receive(_ message: String) {
         let parts = message.split(separator: "\n").map(String.init)
-        guard parts.count == 3 else { return state.withLock { $0.acceptsUploads = false } }
+        if let index = state.withLock({ $0.numbers.firstIndex(of: message) }) {
+            return uploads[index].clear()
+        }
+        if message == "read-only" { state.withLock { $0.acceptsUploads = false } }
+        guard parts.count == 3 else { return }
         let name = parts[2].map { character in
             character.isASCII
                 && (character.isLetter || character.isNumber || "._-".contains(character))
@@ -51,19 +63,20 @@ final class StudioFiles: Sendable {
 
     /// Writes an uploaded file, and returns its number; nil if it is incomplete.
     ///
-    /// The script removes it after the import, or when the page ends. Of the files that no page has claimed, the last four
-    /// remain.
+    /// The script clears it after the import, or when the page ends.
     func upload(_ size: Int, after first: [UInt8], from socket: LocalSocket) -> String? {
-        let number = StudioAccess.secret()
-        let path = folder + "/upload-" + number
-        let oldest = state.withLock { state in
-            state.uploads.append(path)
-            return state.uploads.count > Self.mostUploads ? state.uploads.removeFirst() : nil
+        let secret = StudioAccess.secret()
+        let index = state.withLock { state in
+            state.last = (state.last + 1) % Self.mostUploads
+            return state.last
         }
-        if let oldest { ProcessServices.remove(oldest) }
-        if socket.read(size, after: first, intoFileAt: path) { return number }
-        ProcessServices.remove(path)
-        return nil
+        let name = folder + "/upload-" + secret
+        guard uploads[index].read(size, after: first, from: socket, through: name) else {
+            return nil
+        }
+        let number = "\(index + 1)-\(secret)"
+        state.withLock { $0.numbers[index] = number }
+        return number
     }
 
     func remove() { ProcessServices.removeFolder(folder) }

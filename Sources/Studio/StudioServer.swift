@@ -43,6 +43,7 @@ package final class StudioServer: Sendable {
         do throws(StudioFailure) {
             var options = options
             options["folder"] = files.folder
+            options["uploads"] = files.uploadPaths.joined(separator: " ")
             engine = try StudioEngine(options) { [files] in files.receive($0) }
         } catch {
             files.remove()
@@ -160,7 +161,7 @@ package final class StudioServer: Sendable {
             return HTTPResponse(200, "text/html; charset=utf-8", Array(page.utf8), [access.cookie])
         }
         guard let file = PageFiles.file(at: request.path) else {
-            return HTTPResponse(404, "There is no such file.")
+            return HTTPResponse(404, "The server has no such file.")
         }
         return HTTPResponse(200, file.type, file.bytes)
     }
@@ -214,7 +215,7 @@ package final class StudioServer: Sendable {
         guard request.fields["upgrade"]?.lowercased() == "websocket",
             request.fields["sec-websocket-version"] == "13",
             let key = request.fields["sec-websocket-key"]
-        else { return _ = socket.write(HTTPResponse(404, "There is no such file.").bytes) }
+        else { return _ = socket.write(HTTPResponse(404, "The server has no such file.").bytes) }
         let response = HTTPResponse(
             101,
             [

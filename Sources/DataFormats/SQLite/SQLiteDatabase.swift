@@ -15,6 +15,8 @@ package final class SQLiteDatabase {
     let path: String
     /// The draft file of a database that is being written.
     private let draft: DraftFile?
+    /// The content of a file without a name; SQLite opens files by their names.
+    private let content: UnsafeMutableRawBufferPointer?
 
     /// Opens a database for reading.
     ///
@@ -25,6 +27,15 @@ package final class SQLiteDatabase {
         _ = try FileReader(path)
         self.path = path
         draft = nil
+        content = try Self.unnamedContent(of: path)
+        if let content {
+            handle = try Self.open(":memory:", path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX)
+            sqlite3_deserialize(
+                handle, "main", content.baseAddress?.assumingMemoryBound(to: UInt8.self),
+                Int64(content.count), Int64(content.count), UInt32(SQLITE_DESERIALIZE_READONLY))
+            try beginReading()
+            return
+        }
         handle = try Self.open(path, path, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX)
         do {
             try beginReading()
@@ -36,6 +47,27 @@ package final class SQLiteDatabase {
                 SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI)
             try beginReading()
         }
+    }
+
+    /// Returns the content of a database without a name, such as an open file that was deleted; nil for other files.
+    private static func unnamedContent(of path: String) throws -> UnsafeMutableRawBufferPointer? {
+        let file = openFile(path, O_RDONLY | O_CLOEXEC)
+        guard file >= 0 else { return nil }
+        defer { close(file) }
+        var status = stat()
+        guard fstat(file, &status) == 0, status.st_nlink == 0 else { return nil }
+        guard status.st_size >= 100 else {
+            throw FormatError("\(path) is not a SQLite database: it has no header")
+        }
+        guard
+            let start = mmap(
+                nil, Int(status.st_size), PROT_READ | PROT_WRITE, MAP_PRIVATE, file, 0),
+            start != MAP_FAILED
+        else { throw FormatError("cannot read \(path): \(systemMessage())") }
+        let content = UnsafeMutableRawBufferPointer(start: start, count: Int(status.st_size))
+        // The header can name a write-ahead log, which a content in memory cannot have.
+        for index in 18...19 where content[index] == 2 { content[index] = 1 }
+        return content
     }
 
     /// The maximum number of columns of a table.
@@ -85,6 +117,7 @@ package final class SQLiteDatabase {
         }
         let draft = DraftFile(of: path)
         self.draft = draft
+        content = nil
         // The system's message for a file that cannot be written is more detailed than SQLite's.
         let file = draft.create()
         guard file >= 0 else { throw Self.refusal(path) }
@@ -98,7 +131,10 @@ package final class SQLiteDatabase {
         try run("BEGIN")
     }
 
-    deinit { sqlite3_close_v2(handle) }
+    deinit {
+        sqlite3_close_v2(handle)
+        if let content { munmap(content.baseAddress, content.count) }
+    }
 
     private static func open(_ file: String, _ path: String, _ flags: Int32) throws -> OpaquePointer
     {

@@ -51,6 +51,15 @@ struct StudioCommand: ParsableCommand {
     @Option(help: "For a Realm file: keep the copy in this new store instead of memory.")
     var to: String?
 
+    func validate() throws {
+        if sandbox, noConsole {
+            throw ValidationError("--sandbox has no effect with --no-console; omit one of them")
+        }
+        if target == nil, to != nil || realm.key != nil || realm.rescue || realm.dotNetGUIDs {
+            throw ValidationError("the options of Realm files require a file; name it")
+        }
+    }
+
     func run() throws {
         ProcessServices.exit(
             try CommandFailure.shown {

@@ -94,7 +94,7 @@ extension Store {
         }
         guard let start = states[present], let goal = states[version] else {
             for version in stride(from: present, to: version, by: -1) {
-                try checkReversible(version, "undone", history)
+                try checkReversible(version, "undo", history)
             }
             throw StoreError(.outOfRange, "version \(version) is no longer kept")
         }

@@ -119,7 +119,19 @@ import Testing
         }
         let first = try number(upload(studio, size: "11", "id,name\n1,a"))
         let second = try number(upload(studio, size: "11", "id,name\n1,a"))
-        #expect(try files(folder).filter { $0.hasPrefix("upload") }.count == 2)
+        // The files have no names.
+        #expect(try files(folder).isEmpty)
+        let (_, key) = try studio.session()
+        let hello = try studio.welcome().request(["do": "hello", "key": key, "protocol": 1])
+        let pid = try #require(ok(hello)["pid"] as? Int)
+        func uploads() -> Int {
+            TemporaryFolder.names(in: "/proc/\(pid)/fd").filter { name in
+                let target = try? FileManager.default.destinationOfSymbolicLink(
+                    atPath: "/proc/\(pid)/fd/\(name)")
+                return target?.contains("/upload-") == true
+            }.count
+        }
+        #expect(uploads() == 2)
         do {
             let page = try studio.welcome()
             for upload in [first, second] {
@@ -133,16 +145,65 @@ import Testing
                 "do": "import", "upload": first, "name": "a.csv", "discard": true,
             ])
             #expect(reply["ok"] as? Bool == true)
-            #expect(try files(folder).filter { $0.hasPrefix("upload") } == ["upload-\(second)"])
+            #expect(uploads() == 1)
+            for unknown in [first, "../zoo.moonpool", "/etc/passwd"] {
+                let reply = try page.request([
+                    "do": "import", "upload": unknown, "name": "a.csv", "class": "Dog",
+                ])
+                #expect(message(reply).hasPrefix("unknown upload"))
+            }
         }
-        try eventually { try files(folder).filter { $0.hasPrefix("upload") }.isEmpty }
+        try eventually { uploads() == 0 }
         // Of the files that no page claims, the last ones remain.
         for _ in 0..<7 { _ = try upload(studio, size: "0") }
-        #expect(try files(folder).filter { $0.hasPrefix("upload") }.count == 4)
+        #expect(uploads() == 4)
         #expect(try studio.end().exitCode == 0)
         let reader = try StudioProgram(["zoo.moonpool", "--read-only"], in: folder.path)
         #expect(try upload(reader, size: "0").contains(" 403 "))
         #expect(try files(folder).isEmpty)
+    }
+
+    @Test(arguments: [[], ["--sandbox"]])
+    func `an exported SQLite file with data is previewed and imported`(options: [String]) throws {
+        let folder = try TemporaryFolder()
+        let made = try Tool.run(
+            [
+                "-e",
+                #"""
+                local store = moonpool.open { path = "box.moonpool", schema = { Box = { { "id", "int primary" }, { "bytes", "data?" } } } }
+                store:write(function() store:create("Box", { 1, moonpool.data("\xff\0") }) end)
+                """#,
+            ], in: folder.path)
+        #expect(made.exitCode == 0, "\(made.error)")
+        let studio = try StudioProgram(["box.moonpool"], in: folder.path)
+        let page = try studio.welcome()
+        let file = try ok(page.request(["do": "export", "class": "Box", "format": "sqlite"]))
+        let (fields, _) = try studio.session()
+        let download = try RawConnection(port: studio.port)
+        download.send(
+            "GET \(file["download"] ?? "") HTTP/1.1\r\nHost: 127.0.0.1:\(studio.port)\r\n\(fields)\r\n"
+        )
+        let bytes = try download.readBody()
+        let other = try StudioProgram(options, in: folder.path)
+        let (cookie, key) = try other.session()
+        let upload = try RawConnection(port: other.port)
+        upload.send(
+            "POST /upload HTTP/1.1\r\nHost: 127.0.0.1:\(other.port)\r\n\(cookie)Origin: http://127.0.0.1:\(other.port)\r\n"
+                + "X-Moonpool-Key: \(key)\r\nContent-Length: \(bytes.count)\r\n\r\n")
+        upload.send(bytes)
+        let answer = String(decoding: try upload.readToEnd(), as: UTF8.self)
+        let number = String(try #require(answer.firstMatch(of: /"upload":"([\w-]+)"/)).1)
+        let target = try other.welcome()
+        let request = ["do": "import", "upload": number, "name": "box.sqlite"] as [String: Any]
+        let preview = try ok(target.request(request.merging(["preview": true]) { $1 }))
+        let classes = try #require(preview["classes"] as? [[String: Any]])
+        #expect(classes.first?["rows"] as? [[String]] == [["1", "2 bytes"]])
+        #expect(try ok(target.request(request))["created"] as? Int == 1)
+        let copy = try ok(
+            target.request(["do": "copy", "class": "Box", "refs": [0], "format": "lua"]))
+        #expect(
+            copy["text"] as? String
+                == #"store:create("Box", { id = 1, bytes = moonpool.data("\xff\0") })"#)
     }
 
     @Test func `a rehearsal leaves no files, also if it is canceled`() throws {

@@ -386,6 +386,89 @@ import Testing
         }
     }
 
+    @Test func `a request with a field of a wrong type is an error in words`() throws {
+        let folder = try TemporaryFolder()
+        try change(
+            folder,
+            """
+            store:create('Dog', { 1, 'Rex', 3 })
+            store:create('Any', { value = 1, list = { 1 }, set = { 'a' }, map = { k = 1 } })
+            """)
+        let studio = try StudioProgram(["zoo.moonpool"], in: folder.path)
+        let page = try studio.welcome()
+        let valid: [String: Any] = [
+            "class": "Dog", "ref": 0, "refs": [0], "property": "name", "where": "age > 3",
+            "sort": [["age", "ascending"]], "first": 0, "count": 5, "at": 3, "format": "lua",
+            "text": "return {}", "dir": "none", "name": "a.csv", "upload": "1-x", "observer": 1,
+            "object": "Dog 1", "on": 1, "number": 1, "version": 1, "protocol": 1, "losses": ["Dog"],
+            "second": 2, "save": false, "preview": false, "entry": "x", "reveal": 0,
+            "linked": ["class": "Person", "ref": 0, "property": "owner"],
+        ]
+        let wrong: [Any] = [
+            NSNull(), true, -1, 1.5, 1e300, 9_007_199_254_740_993, "", "x", "#99999999999999999999",
+            [Any](), [1], [[Any]()], [String: Any](), ["link": "Dog"], ["link": 1], ["typed": 5],
+            ["created": "x"], [NSNull()],
+        ]
+        func check(_ request: [String: Any]) throws {
+            let reply = try page.request(request)
+            guard let error = reply["error"] as? [String: Any] else {
+                if reply["ok"] is [String: Any] {
+                    _ = try page.request(["do": "end", "on": page.last])
+                }
+                return
+            }
+            let message = try #require(error["message"] as? String)
+            let isRaw = message.contains(
+                /attempt to|bad argument|\.lua:\d|table: 0x|userdata|stack traceback/)
+            #expect(error["code"] is String && !isRaw, "\(request): \(message)")
+        }
+        for (action, fields) in [
+            "rows": "class where sort linked reveal first count at", "window": "on first count",
+            "end": "on", "object": "class ref at", "value": "class ref property at",
+            "backlinks": "class refs", "undo": "version", "diff": "first second",
+            "why": "observer", "whynot": "observer object", "plan": "text dir save",
+            "define": "text losses", "migrations": "dir", "rehearse": "dir", "panel": "name",
+            "press": "on number", "copy": "class refs format at",
+            "complete": "class property text entry", "hello": "protocol",
+            "export": "class where sort linked format at",
+            "import": "upload name class preview",
+        ] {
+            try check(["do": action])
+            for field in fields.split(separator: " ").map(String.init) {
+                for value in wrong {
+                    var request = valid
+                    if action != "complete" || field != "entry" { request["entry"] = nil }
+                    request[field] = value
+                    request["do"] = action
+                    try check(request)
+                }
+            }
+        }
+        for operation in ["create", "set", "append", "remove", "delete", "x"] {
+            for property in ["value", "data", "float", "list", "set", "map"] {
+                for value in wrong {
+                    for (field, other) in [
+                        ("value", 1), ("key", 0), ("was", 1), ("ref", 0), ("values", 0),
+                        ("key", "k"),
+                    ] as [(String, Any)] {
+                        var request: [String: Any] = [
+                            "do": operation, "class": "Any", "ref": 0, "property": property,
+                            "values": [property: value],
+                        ]
+                        request[field] = field == "key" ? other : value
+                        if field == "key" { request["value"] = value }
+                        try check(["do": "write", "operations": [request]])
+                    }
+                }
+            }
+        }
+        for id in wrong where !(id is String) {
+            page.send(SocketClient.text(["id": id, "do": "schema"]))
+            page.send(SocketClient.text(["id": 900, "do": id]))
+        }
+        #expect(try ok(page.request(["do": "schema"]))["classes"] != nil)
+    }
+
     @Test func `values keep their digits and their types`() throws {
         let folder = try TemporaryFolder()
         try change(
@@ -572,5 +655,7 @@ import Testing
         #expect(port.exitCode == 1 && port.error.contains("\(studio.port)"))
         #expect(try failure(["--port", "x"]).exitCode == 64)
         #expect(try failure(["--frobnicate"]).exitCode == 64)
+        #expect(try failure(["--sandbox", "--no-console"]).exitCode == 64)
+        #expect(try failure(["--to", "b.moonpool"]).exitCode == 64)
     }
 }

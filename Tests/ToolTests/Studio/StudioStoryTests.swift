@@ -92,6 +92,7 @@ extension StudioPageTests {
                 try browser.expect("\(rows)[0].cells[6].textContent", "shop.lua:6")
                 // The calls follow the commits of other processes.
                 try Observers.change(folder, "store:object('Order', 17).status = 'paid'")
+                try browser.expect("\(rows)[0].cells[3].textContent", "2")
                 try Observers.change(folder, "store:object('Order', 3).due = 5")
                 try browser.expect("\(rows)[0].cells[3].textContent", "3")
                 try browser.run(
@@ -125,7 +126,7 @@ extension StudioPageTests {
                 try browser.run("one('textbox', 'Object').select()")
                 try browser.type("Order 99" + Browser.enter)
                 try browser.expect(
-                    "text('status', 'Explanation')", "there is no Order '99'")
+                    "text('status', 'Explanation')", "Order '99' does not exist")
                 // The object before the commit.
                 try browser.run("one('textbox', 'Object').select()")
                 try browser.type("Order 17" + Browser.enter)

@@ -47,6 +47,9 @@ function literal(container, key)
   end
   if kind == "int" or kind == "double" or kind == "float" or kind == "bool" then return string.format("%q", value) end
   local text = string.gsub(string.format("%q", tostring(value)), "\\\n", "\\n")
+  if kind == "data" then
+    text = string.gsub(text, "[\x80-\xff]", function(byte) return string.format("\\x%02x", string.byte(byte)) end)
+  end
   return kind == "string" and text or "moonpool." .. kind .. "(" .. text .. ")"
 end
 

@@ -80,11 +80,12 @@ function requests.complete(page, id, request)
     local found = host.complete and host.complete(request.entry) or { candidates = {}, replacing = 0 }
     return studio.reply(page, id, found)
   end
-  local base
-  for _, property in ipairs(studio.class_named(request.class).properties) do
-    if property.name == request.property and property.form == "value" then base = property.base end
+  studio.check("class:text property:text", request)
+  local property = studio.property_named(studio.class_named(request.class), request.property)
+  local base = property.base
+  if property.form ~= "value" or base == "data" or base == "mixed" then
+    error("the property has no values to complete", 0)
   end
-  if not base or base == "data" or base == "mixed" then error("the property has no values to complete", 0) end
   studio.start_job(page, id, "complete", function(values) studio.reply_with_text(page, id, values) end, nil,
     store:objects(request.class), request.property, base, request.text or "", most_values)
 end

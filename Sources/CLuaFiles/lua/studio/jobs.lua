@@ -7,6 +7,9 @@ function jobs.export(results, file) return results:export(file) end
 
 local shown
 
+-- Whether a value is data that JSON cannot represent.
+local function is_data(value) return type(value) == "string" and not utf8.len(value) end
+
 local function start_of(text)
   local stop = #text > 200 and utf8.offset(text, 201) or #text + 1
   return stop > #text and text or string.sub(text, 1, stop - 1) .. "…"
@@ -21,7 +24,7 @@ end
 
 function shown(value)
   if value == nil then return "nil" end
-  if type(value) == "string" then return value end
+  if type(value) == "string" then return is_data(value) and #value .. " bytes" or value end
   local is_object, class = pcall(moonpool.class_of, value)
   if is_object then return class .. " #" .. moonpool.id_of(value) end
   local is_list, text = pcall(elements, value)
@@ -114,7 +117,7 @@ local function import(target, path, options, name)
   local ok, report = pcall(target.import, target, path, options)
   if not ok then
     local message, shown = report.message or tostring(report), string.gsub(name, "%%", "%%%%")
-    error(string.gsub(message, "%S*upload%-[%w_-]+", shown), 0)
+    error(string.gsub(message, "/proc/%d+/fd/%d+", shown), 0)
   end
   return { created = report.created or 0, updated = report.updated or 0, notes = report.notes or {} }
 end
@@ -125,7 +128,7 @@ end
 
 -- Returns what a file contains: it is imported into a store in memory, which is then forgotten.
 function jobs.preview(_, path, options, name)
-  local into <close> = moonpool.open { in_memory = path }
+  local into <close> = moonpool.open { in_memory = "preview " .. tostring(moonpool.uuid()) }
   local answer, names = import(into, path, options, name), {}
   answer.classes = {}
   for class, declared in pairs(into:schema(nil, { ordered = true })) do
@@ -146,7 +149,8 @@ function jobs.preview(_, path, options, name)
         local value = object[property.name]
         local is_object, linked = pcall(moonpool.class_of, value)
         local is_counted, count = pcall(function() return type(value) ~= "string" and #value end)
-        local text = value == nil and "nil" or is_object and linked .. " #" .. moonpool.id_of(value)
+        local text = value == nil and "nil" or is_data(value) and #value .. " bytes"
+          or is_object and linked .. " #" .. moonpool.id_of(value)
           or is_counted and count and count .. " elements" or tostring(value)
         local cut = utf8.len(text) and utf8.offset(text, 61)
         texts[column] = cut and string.sub(text, 1, cut - 1) .. "…" or text

@@ -157,13 +157,15 @@ end
 
 local function finish_page(page)
   for _, subscription in pairs(page.subscriptions) do finish(subscription) end
-  for upload in pairs(page.uploads) do os.remove(host.folder .. "/upload-" .. upload) end
+  for upload, is_kept in pairs(page.uploads) do
+    if is_kept then host.send(0, upload) end
+  end
 end
 
 requests["end"] = function(page, id, request)
   local subscription = pages[page].subscriptions[request.on]
   if subscription then finish(subscription) end
-  pages[page].subscriptions[request.on or 0] = nil
+  pages[page].subscriptions[request.on] = nil
   studio.reply(page, id, true)
 end
 requests.cancel = requests["end"]
@@ -202,8 +204,8 @@ function requests.schema(page, id)
 end
 
 for _, name in ipairs {
-  "schema", "values", "code", "rows", "objects", "writing", "history", "observers", "workers", "transfer", "migrations",
-  "console", "panels",
+  "fields", "schema", "values", "code", "rows", "objects", "writing", "history", "observers", "workers", "transfer",
+  "migrations", "console", "panels",
 } do
   assert(load(host.source(name), "=[moonpool studio/" .. name .. ".lua]", "t", _ENV))(studio)
 end
@@ -257,14 +259,17 @@ return function(page, text)
     return studio.report(page, moonpool.null, "the message is not a JSON object")
   end
   if request.seen then return requests.seen(page, nil, request) end
-  local id, run = request.id or moonpool.null, requests[request["do"]]
+  local is_named, message = pcall(studio.check, "id:name do:text", request)
+  if not is_named then return studio.report(page, moonpool.null, message) end
+  local id, run = request.id, requests[request["do"]]
   if not run or run == requests.seen or not (pages[page].is_welcome or run == requests.hello) then
-    return studio.report(page, id, "unknown request '" .. tostring(request["do"]) .. "'")
+    return studio.report(page, id, "unknown request '" .. request["do"] .. "'")
   end
-  if pages[page].subscriptions[request.id] then
-    return studio.report(page, id, "the id " .. tostring(id) .. " is in use")
-  end
-  local ok, err = pcall(run, page, request.id, request)
+  if pages[page].subscriptions[id] then return studio.report(page, id, "the id " .. id .. " is in use") end
+  local ok, err = pcall(function()
+    studio.check_request(request)
+    run(page, id, request)
+  end)
   if not ok then studio.report(page, id, err, request.where) end
   close_unused_versions()
 end

@@ -42,12 +42,9 @@ end
 function requests.value(page, id, request)
   local class = studio.class_named(request.class)
   local object = studio.object_of(request.class, request.ref, studio.space_of(request.at))
-  for _, property in ipairs(class.properties) do
-    if object and property.name == request.property then
-      return studio.reply(page, id, { value = studio.property_value(object, property, true) })
-    end
-  end
-  error("the value does not exist", 0)
+  if not object then studio.fail("invalid_object", "the object was deleted") end
+  local property = studio.property_named(class, request.property)
+  studio.reply(page, id, { value = studio.property_value(object, property, true) })
 end
 
 -- Replies with the properties that link to an object, or to any of several.
@@ -65,7 +62,7 @@ end
 
 function requests.copy(page, id, request)
   local copy = studio.copies[request.format]
-    or error("unknown format '" .. tostring(request.format) .. "'; use lua, json or csv", 0)
+    or error("unknown format '" .. request.format .. "'; use lua, json or csv", 0)
   studio.class_named(request.class)
   local objects = {}
   for i, ref in ipairs(request.refs) do

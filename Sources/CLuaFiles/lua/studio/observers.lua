@@ -92,7 +92,7 @@ end
 
 -- Replies with the conditions under which an observer is called for an object, such as `Dog 3`.
 function requests.whynot(page, id, request)
-  local token, text = observer_of(request), request.object or ""
+  local token, text = observer_of(request), request.object
   local name, key = string.match(text, "^%s*(%S+)%s+(.-)%s*$")
   if not name then
     fail("invalid_argument", "expected a class and a key, such as " .. (class_names[1] or "Dog") .. " 3")

@@ -87,7 +87,7 @@ end
 
 function requests.panel(page, id, request)
   if not panel_named(request.name) then
-    studio.fail("invalid_argument", "there is no panel '" .. tostring(request.name) .. "'")
+    studio.fail("invalid_argument", "unknown panel '" .. request.name .. "'")
   end
   studio.subscribe(page, id, { id = id, name = request.name }, content_of)
 end
@@ -95,7 +95,6 @@ end
 -- Calls the function of a button, which can write.
 function requests.press(page, id, request)
   studio.check_console()
-  studio.check_writable()
   local subscription = studio.pages[page].subscriptions[request.on]
   local press = subscription and subscription.presses and subscription.presses[request.number]
   if not press then studio.fail("invalid_argument", "the panel has no button of this name") end

@@ -90,13 +90,9 @@ function studio.results_of(request)
   local linked = request.linked
   if linked then
     local target = studio.object_of(linked.class, linked.ref, space) or error("the linked object was deleted", 0)
-    local found = studio.class_named(request.class)
-    for _, property in ipairs(found.properties) do
-      if property.name == linked.property then
-        local path = (property.form == "link" and "" or "any ") .. studio.quoted(property.name)
-        results = results:where(path .. " == $1", target)
-      end
-    end
+    local property = studio.property_named(studio.class_named(request.class), linked.property)
+    local path = (property.form == "link" and "" or "any ") .. studio.quoted(property.name)
+    results = results:where(path .. " == $1", target)
   end
   local keys = {}
   for i, key in ipairs(request.sort or {}) do keys[i] = { key[1], key[2] == "descending" and "desc" or "asc" } end
@@ -113,12 +109,7 @@ local function window_rows(subscription)
 end
 
 local function set_window(subscription, request)
-  local first, count = request.first or 0, request.count or 60
-  for _, number in ipairs { first, count } do
-    local is_index = math.type(number) == "integer" and number >= 0 and number < 1 << 53
-    if not is_index then studio.fail("invalid_argument", "'first' and 'count' must be numbers of rows") end
-  end
-  subscription.first, subscription.count = first, math.min(count, studio.most_rows)
+  subscription.first, subscription.count = request.first or 0, math.min(request.count or 60, studio.most_rows)
 end
 
 local function window_of(subscription)
@@ -260,7 +251,7 @@ end
 
 function requests.window(page, id, request)
   local subscription = studio.pages[page].subscriptions[request.on]
-    or error("there is no subscription " .. tostring(request.on), 0)
+    or error("unknown subscription " .. request.on, 0)
   if subscription.is_elsewhere then return subscription.worker:post(encode_json(request)) end
   set_window(subscription, request)
   if subscription.pieces then -- the page has not received all changes, so it starts again

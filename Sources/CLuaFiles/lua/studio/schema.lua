@@ -44,6 +44,13 @@ function studio.class_named(name)
   return class
 end
 
+function studio.property_named(class, name)
+  for _, property in ipairs(class.properties) do
+    if property.name == name then return property end
+  end
+  studio.fail("unknown_property", string.format("'%s' has no property '%s'", class.name, name))
+end
+
 -- Returns the name of a property as predicates contain it.
 function studio.quoted(name)
   for _, word in ipairs(constants) do
@@ -68,6 +75,7 @@ end
 
 -- Finds an object by its number: objects are in the order of their creation. `space` is the store at a version.
 function studio.object_of(class, ref, space)
+  if math.type(ref) ~= "integer" then return end
   local objects = (space or store):objects(class)
   local low, high = 1, #objects
   while low <= high do

@@ -7,7 +7,7 @@ local extensions = { csv = "csv", json = "json", jsonl = "jsonl", sqlite = "sqli
 function requests.export(page, id, request)
   local extension = extensions[request.format]
   if not extension then
-    error("unknown format '" .. tostring(request.format) .. "'; use csv, json, jsonl, sqlite or lua", 0)
+    error("unknown format '" .. request.format .. "'; use csv, json, jsonl, sqlite or lua", 0)
   end
   local path = studio.new_file("export") .. "." .. extension
   studio.start_job(page, id, "export", function(count)
@@ -21,16 +21,19 @@ local formats = {
   sqlite3 = "sqlite", realm = "realm", lua = "lua",
 }
 
+-- The files of the last uploads have no names; the number of an upload begins with the index of its path.
+local upload_paths = {}
+for path in string.gmatch(host.uploads or "", "%S+") do upload_paths[#upload_paths + 1] = path end
+
 -- Imports an uploaded file, shows what it contains, or removes it. A page that ends removes its files.
 function requests.import(page, id, request)
-  studio.check_writable()
-  local upload, name = tostring(request.upload), tostring(request.name)
-  if not string.find(upload, "^[%w_-]+$") then fail("invalid_argument", "unknown upload") end
-  local path, uploads = host.folder .. "/upload-" .. upload, pages[page].uploads
+  local upload, name = request.upload, request.name
+  local path, uploads = upload_paths[tonumber(string.match(upload, "^(%d)%-"))], pages[page].uploads
+  if not path or uploads[upload] == false then fail("invalid_argument", "unknown upload '" .. upload .. "'") end
   uploads[upload] = true
   local function forget()
-    uploads[upload] = nil
-    os.remove(path)
+    uploads[upload] = false
+    host.send(0, upload) -- the server deletes the file
   end
   if request.discard then
     forget()

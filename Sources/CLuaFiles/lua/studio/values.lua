@@ -106,7 +106,7 @@ function studio.linked_object(text, name)
   elseif class.key then
     object = studio.store:object(name, studio.typed_value(text, class.key_property))
   end
-  return object or fail("invalid_argument", string.format("there is no %s '%s'", name, text))
+  return object or fail("invalid_argument", string.format("%s '%s' does not exist", name, text))
 end
 
 -- Returns the value of a text that a user has typed for a property. `kind` is the type of the present value of a mixed
@@ -136,13 +136,14 @@ function studio.typed_value(text, property, kind)
   return text
 end
 
-local function number_of(text) return math.tointeger(tonumber(text)) or tonumber(text) end
-
 -- Returns the Lua value of a value in the protocol. `made` has the objects that earlier operations created.
 function studio.decoded(value, property, made, kind)
   if value == null then return nil end
   if type(value) ~= "table" then return value end
-  if value.typed then return studio.typed_value(value.typed, property, value.kind or kind) end
+  if value.typed then
+    if type(value.typed) ~= "string" then studio.expected("a text", "typed", value.typed) end
+    return studio.typed_value(value.typed, property, value.kind or kind)
+  end
   if property.form == "list" or property.form == "set" or property.form == "map" then
     local items, element = {}, { base = property.base, form = classes[property.base] and "link" or "value" }
     for key, item in pairs(value) do
@@ -152,12 +153,13 @@ function studio.decoded(value, property, made, kind)
     return items
   end
   if value.link then
-    local object = value.created and made[value.created + 1] or studio.object_of(value.link, value.ref)
+    local ref, created = math.tointeger(value.ref), math.tointeger(value.created)
+    if type(value.link) ~= "string" then studio.expected("the name of a class", "link", value.link) end
+    local object = created and made[created + 1] or studio.object_of(studio.class_named(value.link).name, ref)
     return object or fail("invalid_object", "the linked object was deleted")
   end
-  if value.int then return number_of(value.int) end
-  for name, parse in pairs(parsers) do
-    if type(value[name]) == "string" then return parse(value[name]) end
+  for name in pairs(parsers) do
+    if type(value[name]) == "string" then return parsed(value[name], name) end
   end
   return value
 end
