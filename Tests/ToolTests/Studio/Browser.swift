@@ -48,7 +48,8 @@ final class Browser {
 
     private func call(_ method: String, _ path: String, _ body: [String: Any]? = nil) throws -> Any
     {
-        let connection = try RawConnection(port: port)
+        // A browser can be slow to start beside other programs.
+        let connection = try RawConnection(port: port, patience: 180)
         let text = body.map(SocketClient.text) ?? ""
         connection.send(
             "\(method) /session\(session)\(path) HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\nConnection: close\r\n"
@@ -106,7 +107,7 @@ final class Browser {
         _ expression: String, _ expected: String, at location: SourceLocation = #_sourceLocation
     ) throws {
         var found = ""
-        let deadline = ContinuousClock.now + .seconds(20)
+        let deadline = ContinuousClock.now + .seconds(60)
         repeat {
             // An element can still be missing.
             do { found = "\(try run("return String(\(expression))"))" } catch { found = "\(error)" }

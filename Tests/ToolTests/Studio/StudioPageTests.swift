@@ -65,6 +65,17 @@ enum StudioPageTests {
         }
     }
 
+    /// Keeps the descriptions of changed cells in the variable `descriptions`: a cell has its description for three seconds.
+    static func keepDescriptions(in browser: Browser) throws {
+        try browser.run(
+            """
+            window.descriptions = []
+            new MutationObserver(() => document.querySelectorAll("studio-grid [aria-description]").forEach((cell) =>
+              descriptions.includes(cell.ariaDescription) || descriptions.push(cell.ariaDescription)))
+              .observe(one("grid"), { childList: true, subtree: true })
+            """)
+    }
+
     static func focused(_ attribute: String = "aria-label") -> String {
         "document.activeElement.getAttribute('\(attribute)')"
     }

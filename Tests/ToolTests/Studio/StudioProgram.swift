@@ -23,6 +23,14 @@ final class StudioProgram {
         port = try #require(UInt16(parts.1))
     }
 
+    /// Returns a free port that the system gives to no other connection.
+    static func freePort() -> UInt16 {
+        while true {
+            let port = UInt16.random(in: 20000..<32000)
+            if (try? RawConnection(port: port)) == nil { return port }
+        }
+    }
+
     private var hasEnded = false
 
     /// A program that is killed leaves its private folder.
@@ -69,7 +77,8 @@ final class StudioProgram {
 final class RawConnection {
     private let descriptor: Int32
 
-    init(port: UInt16, address: String = "127.0.0.1") throws {
+    /// `patience` is the time, in seconds, that a read waits for the peer.
+    init(port: UInt16, address: String = "127.0.0.1", patience: Int = 60) throws {
         descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         var target = sockaddr_in()
         target.sin_family = sa_family_t(AF_INET)
@@ -84,7 +93,7 @@ final class RawConnection {
             close(descriptor)
             throw SystemFailure("connect")
         }
-        var limit = timeval(tv_sec: 30, tv_usec: 0)
+        var limit = timeval(tv_sec: patience, tv_usec: 0)
         setsockopt(
             descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
     }
