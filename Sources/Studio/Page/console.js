@@ -57,21 +57,23 @@ class StudioConsole extends HTMLElement {
 
   async #evaluate(text) {
     const { connection } = this
-    const article = make("article", {}, make("pre", { class: "entry" }, ...colored(text)))
+    const article = make("article", { "aria-label": "Entry" }, make("pre", { class: "entry" }, ...colored(text)))
     const request = connection.request("evaluate", { text }, (event) => this.#add(event.late ? this.#late() : article, event.parts))
     this.stop.disabled = false
+    this.log.append(article)
+    this.log.scrollTop = this.log.scrollHeight
     try {
       const answer = await request
-      if (answer.unfinished) return this.#set(text + "\n" + this.field.value)
+      if (answer.unfinished) {
+        article.remove()
+        return this.#set(text + "\n" + this.field.value)
+      }
       article.setAttribute("aria-label", `Entry ${answer.number}`)
-      this.log.append(article)
       while (this.log.children.length > 500) this.log.firstChild.remove()
       this.#add(article, answer.parts)
       if (this.#entries.at(-1) !== text) this.#entries.push(text)
       this.#position = this.#entries.length
     } catch (error) {
-      article.setAttribute("aria-label", "Entry")
-      this.log.append(article)
       this.#add(article, [{ kind: "error", text: error.name === "AbortError" ? "The connection was lost." : error.message }])
     } finally {
       this.stop.disabled = true

@@ -8,7 +8,7 @@ const margin = 30
 const flashTime = 3000
 
 const numbers = new Set(["int", "float", "double", "decimal"])
-const widths = { bool: 80, int: 96, float: 96, double: 104, decimal: 120, date: 208, uuid: 304, object_id: 216, data: 104 }
+const widths = { bool: 80, int: 104, float: 96, double: 104, decimal: 120, date: 208, uuid: 304, object_id: 216, data: 104 }
 
 /** Returns the index of a row after a change set; null if it was deleted. */
 export function movedIndex(index, deletions, insertions) {

@@ -2,6 +2,9 @@
 
 import { make, textOf } from "/elements.js"
 
+const mostListed = 100 // versions
+const mostRows = 200 // of the changes
+
 const shortTime = (time) => {
   const date = new Date(time)
   const isToday = date.toDateString() === new Date().toDateString()
@@ -17,6 +20,8 @@ const changesOf = ({ restored, changes_schema: changesSchema, classes }) => [
 /** Sends `show-version` with a version, or null for the newest, and `restore-version`. */
 class StudioHistory extends HTMLElement {
   #versions = []
+  #kept = [] // the versions that can be shown
+  #listed = "" // the versions in the list
   #at = null
   #classes = new Map()
   #connection = null
@@ -68,6 +73,7 @@ class StudioHistory extends HTMLElement {
   set at(version) {
     if (this.#at === version) return
     this.#at = version
+    this.#list()
     this.#mark(version)
     this.#compare()
   }
@@ -82,13 +88,27 @@ class StudioHistory extends HTMLElement {
 
   #update({ versions }) {
     this.#versions = versions
-    const kept = versions.filter(({ is_kept: isKept }) => isKept)
+    const kept = this.#kept = versions.filter(({ is_kept: isKept }) => isKept)
     this.slider.min = kept[0]?.number ?? this.#newest
     this.slider.max = this.#newest
     this.slider.setAttribute("aria-valuemin", this.slider.min)
     this.slider.setAttribute("aria-valuemax", this.slider.max)
+    this.#listed = ""
+    this.#list()
+    this.#mark(this.#at)
+    this.#compare()
+  }
+
+  /** Lists the newest versions, or those around the shown version. */
+  #list() {
+    const shown = this.#at === null ? this.#kept.length : this.#kept.findIndex(({ number }) => number === this.#at)
+    const end = shown + mostListed > this.#kept.length ? this.#kept.length : Math.max(shown + mostListed / 2, mostListed)
+    const versions = this.#kept.slice(Math.max(0, end - mostListed), end).reverse()
+    const listed = `${versions[0]?.number} ${versions.length}`
+    if (listed === this.#listed) return
+    this.#listed = listed
     const hadFocus = this.list.contains(document.activeElement)
-    this.list.replaceChildren(...kept.slice(-500).reverse().map((version) => make("li", {},
+    this.list.replaceChildren(...versions.map((version) => make("li", {},
       make("button", { "data-version": version.number, onclick: () => this.#show(version.number) },
         make("span", { class: "number" }, `version ${version.number}`),
         make("span", { class: "dim" }, [version.time && shortTime(version.time), version.script].filter(Boolean).join(" · ")),
@@ -96,11 +116,9 @@ class StudioHistory extends HTMLElement {
     if (hadFocus) this.list.querySelector(`[data-version="${this.#at ?? this.#newest}"]`)?.focus()
     const chosen = this.compared.value
     this.compared.replaceChildren(make("option", { value: "" }, "the newest version"), make("option", { value: "before" }, "the version before"),
-      ...kept.slice(-500).reverse().map(({ number }) => make("option", { value: number }, `version ${number}`)))
+      ...versions.map(({ number }) => make("option", { value: number }, `version ${number}`)))
     this.compared.value = chosen
     if (this.compared.selectedIndex < 0) this.compared.value = ""
-    this.#mark(this.#at)
-    this.#compare()
   }
 
   /** Shows which version the slider names. */
@@ -141,7 +159,9 @@ class StudioHistory extends HTMLElement {
     }
   }
 
-  #showChanges({ first, second, count, rows }) {
+  #showChanges({ first, second, count, rows: all }) {
+    let lines = 0
+    const rows = all.filter(({ properties }) => (lines += properties?.length || 1) <= mostRows)
     this.body.replaceChildren(...rows.flatMap(({ class: name, name: object, change, properties }) => {
       const columns = this.#classes.get(name)?.properties ?? []
       const parts = properties?.length ? properties : [{ name: "" }]

@@ -5,17 +5,17 @@ import { make } from "/elements.js"
 const words = new Set(("and break do else elseif end false for function goto if in local nil not or repeat return then true until while").split(" "))
 const token = /(--\[(=*)\[[^]*?(?:\]\2\]|$)|--.*)|("(?:[^"\\\n]|\\[^])*"?|'(?:[^'\\\n]|\\[^])*'?|\[(=*)\[[^]*?(?:\]\4\]|$))|(\b\d[\w.]*)|([A-Za-z_]\w*)/g
 
-const longest = 50_000 // longer code has no colors, because each of them is an element
+const most = 500 // colors, because each of them is an element
 
-/** Returns the code as nodes: comments, texts, numbers and keywords have classes. */
+/** Returns the code as nodes: comments, texts, numbers and keywords have classes; the end of a long text has none. */
 export function colored(text) {
-  if (text.length > longest) return [text]
   const nodes = []
   let end = 0
   for (const found of text.matchAll(token)) {
     const [part, comment, , string, , number, name] = found
     const kind = comment ? "comment" : string ? "string" : number ? "literal" : words.has(name) ? "keyword" : null
     if (!kind) continue
+    if (nodes.length > 2 * most) break
     nodes.push(text.slice(end, found.index), make("span", { class: kind }, part))
     end = found.index + part.length
   }

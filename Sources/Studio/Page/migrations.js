@@ -6,6 +6,9 @@ import { codeField } from "/lua.js"
 const tableOf = (name, heads, rows, className) => make("table", { "aria-label": name, class: `list ${className ?? ""}` },
   make("thead", {}, make("tr", {}, ...heads.map((head) => make("th", { scope: "col" }, head)))), make("tbody", {}, ...rows))
 
+const heads = ["Number", "Name", "State"]
+const mostShown = 300 // objects of a rehearsal
+
 class StudioMigrations extends HTMLElement {
   connectedCallback() {
     if (this.firstChild) return
@@ -16,7 +19,7 @@ class StudioMigrations extends HTMLElement {
     const button = (name, action, className) => make("button", { class: className, onclick: () => this.#run(action) }, name)
     this.apply = button("Apply", () => this.#apply(), "primary")
     this.error = make("div")
-    this.list = make("div")
+    this.list = make("div", {}, tableOf("Migrations", heads, []))
     this.result = make("div")
     this.append(make("div", { class: "bar" }, this.folder, button("Plan", () => this.#plan()), button("Rehearse", () => this.#rehearse()), this.apply),
       this.error, this.list, this.result)
@@ -45,7 +48,7 @@ class StudioMigrations extends HTMLElement {
   async #showList() {
     const { migrations, problems, notes } = await this.#request("migrations")
     this.list.replaceChildren(
-      tableOf("Migrations", ["Number", "Name", "State"], migrations.map(({ number, name, state, time, backup }) => make("tr", { class: state }, make("td", {}, String(number)),
+      tableOf("Migrations", heads, migrations.map(({ number, name, state, time, backup }) => make("tr", { class: state }, make("td", {}, String(number)),
         make("td", {}, name), make("td", {}, make("span", { class: "state" }, state), time ? make("span", { class: "dim" }, ` ${new Date(time).toLocaleString()}`) : null,
           backup ? make("span", { class: "dim" }, ` · backup ${backup}`) : null)))),
       ...(migrations.length ? [] : [make("p", { class: "empty" }, "The folder has no migrations.")]),
@@ -55,7 +58,7 @@ class StudioMigrations extends HTMLElement {
 
   async #plan() {
     const { script, name } = await this.#request("plan")
-    const field = make("textarea", { "aria-label": name ?? "Migration", class: "code", readonly: true, rows: String(Math.min(24, (script ?? "").split("\n").length)) })
+    const field = make("textarea", { "aria-label": "Migration", class: "code", readonly: true, rows: String(Math.min(24, (script ?? "").split("\n").length)) })
     this.result.replaceChildren(make("section", { role: "region", "aria-label": "Planned migration" }, make("h2", {}, name ?? "Nothing to plan"),
       script ? codeField(field) : make("p", {}, "The folder already leads to the schema of the store.")))
     field.value = script ?? ""
@@ -64,7 +67,9 @@ class StudioMigrations extends HTMLElement {
   async #rehearse() {
     await this.#showList()
     const { classes, dropped, count } = await this.#request("rehearse")
-    const parts = classes.flatMap(({ class: name, rows, count: changed }) => [
+    const most = Math.max(1, Math.floor(mostShown / classes.length))
+    const shown = classes.map((found) => ({ ...found, rows: found.rows.slice(0, most) }))
+    const parts = shown.flatMap(({ class: name, rows, count: changed }) => [
       make("h3", {}, changed > rows.length ? `${name}: the first ${rows.length} of ${countText(changed)}` : `${name}: ${countText(changed)}`),
       tableOf(name, ["Object", "Property", "Before", "After"], rows.flatMap(({ name: object, changes }) => changes.map((change, index) =>
         make("tr", { class: change.is_dropped ? "dropped" : null }, make("td", {}, index ? "" : object), make("td", {}, change.property), make("td", {}, change.before), make("td", {}, change.after)))), "effects"),

@@ -123,7 +123,6 @@ class StudioObservers extends HTMLElement {
       this.body.replaceChildren(...shown)
       focus?.focus()
     }
-    this.table.hidden = !observers.length
     this.empty.hidden = observers.length > 0
   }
 

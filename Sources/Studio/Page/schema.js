@@ -4,7 +4,7 @@ import { make, openDialog, showError, folders } from "/elements.js"
 import { codeField } from "/lua.js"
 
 const [rowHeight, charWidth, padding, gapX, gapY] = [20, 7.3, 12, 72, 24]
-const mostDrawn = 60
+const [mostDrawn, mostLines] = [60, 500] // classes, and their properties
 
 function draw(tag, attributes, ...children) {
   const element = document.createElementNS("http://www.w3.org/2000/svg", tag)
@@ -33,9 +33,10 @@ function columnsOf(classes) {
   return columns.filter(Boolean)
 }
 
-/** Returns at most 60 classes: the current one, those that links lead to in both directions, and others. */
+/** Returns the classes that fit: the current one, those that links lead to in both directions, and others. */
 function drawn(classes, current) {
-  if (classes.length <= mostDrawn) return classes
+  const lines = (found) => found.reduce((sum, { properties }) => sum + properties.length, 0)
+  if (classes.length <= mostDrawn && lines(classes) <= mostLines) return classes
   const byName = new Map(classes.map((found) => [found.name, found]))
   const near = new Map(classes.map(({ name }) => [name, new Set()]))
   for (const found of classes) {
@@ -48,7 +49,9 @@ function drawn(classes, current) {
   const chosen = new Set(byName.has(current) ? [current] : [])
   for (const name of chosen) for (const other of near.get(name)) if (chosen.size < mostDrawn) chosen.add(other)
   for (const { name } of classes) if (chosen.size < mostDrawn) chosen.add(name)
-  return classes.filter(({ name }) => chosen.has(name))
+  const found = [...chosen].map((name) => byName.get(name))
+  while (found.length > 1 && lines(found) > mostLines) found.pop()
+  return classes.filter((one) => found.includes(one))
 }
 
 /** Returns the diagram of classes: a box for each class, and a curve from each property that links to its class. */

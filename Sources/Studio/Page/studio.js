@@ -24,6 +24,8 @@ const keys = [
   ["Tab, F1", "In the console: complete, help"], ["Escape", "Close a dialog or the completions, leave a text"], ["Alt-←", "Back"], ["?", "This list"],
 ]
 
+const groupSize = 100 // classes of the navigation
+
 const operators = {
   __proto__: null, // a class can have the name of an inherited member
   string: ["==", "!=", "contains", "contains[c]", "beginswith", "endswith", "like", "in"],
@@ -50,6 +52,7 @@ class StudioApp extends HTMLElement {
   #values = null // the running request for values
   #selected = null // the selected object
   #isReadOnly = true
+  #navigated = null // the classes in the navigation
 
   connectedCallback() {
     this.#build()
@@ -132,7 +135,8 @@ class StudioApp extends HTMLElement {
           make("button", { onclick: () => this.#goToRow() }, "Go to row"),
           this.copies,
           make("button", { onclick: () => this.#export() }, "Export")),
-        this.filterError, this.grid],
+        this.filterError, this.hint = make("p", { class: "empty hint", hidden: true }, "No classes yet. Define one in Schema or in the console, or import a file."),
+        this.grid],
       Schema: [this.schema = make("studio-schema")], Migrations: [this.migrations = make("studio-migrations")],
       Panel: [this.panel = make("studio-panel", { onclick: (event) => this.#followed(event) })], Observers: [this.observers], History: [this.history, this.historyGrid],
     }
@@ -211,21 +215,46 @@ class StudioApp extends HTMLElement {
       ...found, key: found.properties.find((property) => property.form === "value" && / primary/.test(property.type))?.name,
     }]))
     if (this.#place?.view === "schema") this.schema.show(this.connection, [...this.#classes.values()], this.#place?.class)
-    const links = [...this.navigation.children]
-    if (links.length === classes.length && links.every((link, i) => link.dataset.class === classes[i].name)) {
-      // The links stay, because one of them can have the focus.
-      links.forEach((link, i) => {
-        link.setAttribute("aria-label", `${classes[i].name}, ${countText(classes[i].count)}`)
-        link.lastChild.textContent = String(classes[i].count)
-      })
-      return
+    this.hint.hidden = classes.length > 0
+    const names = classes.map(({ name }) => name).join()
+    if (names !== this.#navigated) this.#showNavigation(classes)
+    this.#navigated = names
+    this.#markLinks()
+  }
+
+  /** Shows a link to each class; many classes are in groups, of which one is open. */
+  #showNavigation(classes) {
+    const links = (found) => found.map(({ name }) => make("a", { "data-class": name }, make("span", {}, name), make("span", { class: "count" })))
+    if (classes.length <= 2 * groupSize) return this.navigation.replaceChildren(...links(classes))
+    const groups = Array.from({ length: Math.ceil(classes.length / groupSize) }, (_, index) => classes.slice(index * groupSize, (index + 1) * groupSize))
+    this.navigation.replaceChildren(...groups.map((found) => {
+      const group = make("details", { name: "classes", ontoggle: () => {
+        group.replaceChildren(summary, ...(group.open ? links(found) : []))
+        this.#markLinks()
+      } })
+      const summary = make("summary", {}, `${found[0].name} – ${found.at(-1).name}`)
+      group.names = new Set(found.map(({ name }) => name))
+      group.append(summary)
+      return group
+    }))
+    this.#openGroup()
+  }
+
+  /** Opens the group of the current class. */
+  #openGroup() {
+    for (const group of this.navigation.querySelectorAll("details")) if (group.names.has(this.#place?.class)) group.open = true
+  }
+
+  /** Updates the links in the navigation. They stay, because one of them can have the focus. */
+  #markLinks() {
+    for (const link of this.navigation.querySelectorAll("a")) {
+      const { name, count } = this.#classes.get(link.dataset.class)
+      link.href = this.#link({ class: name })
+      link.setAttribute("aria-label", `${name}, ${countText(count)}`)
+      link.lastChild.textContent = String(count)
+      if (name === this.#place?.class) link.setAttribute("aria-current", "page")
+      else link.removeAttribute("aria-current")
     }
-    this.navigation.replaceChildren(...classes.map(({ name, count }) =>
-      make("a", {
-        "data-class": name,
-        href: this.#link({ class: name }), "aria-label": `${name}, ${countText(count)}`,
-        "aria-current": name === this.#place?.class ? "page" : null,
-      }, make("span", {}, name), make("span", { class: "count" }, String(count)))))
   }
 
   #applyTheme(name) {
@@ -285,11 +314,8 @@ class StudioApp extends HTMLElement {
       this.#showError(null)
       this.filter.placeholder = linked ? `${linked.property} links to ${linked.class} #${linked.ref}` : "Filter: age > 3 and name beginswith 'R'"
       this.#showView(place)
-      for (const link of this.navigation.children) {
-        link.href = this.#link({ class: link.dataset.class })
-        if (link.dataset.class === name) link.setAttribute("aria-current", "page")
-        else link.removeAttribute("aria-current")
-      }
+      this.#openGroup()
+      this.#markLinks()
       this.change.textContent = ""
       this.#showCount(answer.total, answer.all)
       const load = (first, count) => this.connection.request("window", { on: request.id, first, count })
@@ -319,7 +345,7 @@ class StudioApp extends HTMLElement {
     const needsGrid = isHistory || view === "data"
     if (needsGrid && (this.grid.parentNode === this.historyGrid) !== isHistory) {
       if (isHistory) this.historyGrid.append(this.grid)
-      else this.filterError.after(this.grid)
+      else this.hint.after(this.grid)
       this.grid.wasMoved()
     }
     this.inspector.hidden = this.rowsStatus.hidden = this.change.hidden = !needsGrid
@@ -544,7 +570,7 @@ class StudioApp extends HTMLElement {
     const keyValue = object.properties.find((property) => property.name === own?.key)?.value
     const terms = object.properties.flatMap((property) => {
       const column = own?.properties.find((found) => found.name === property.name)
-      return [make("dt", {}, make("span", {}, property.name), make("span", { class: "type", "aria-hidden": "true" }, property.type)),
+      return [make("dt", { "aria-label": property.name, "data-type": property.type }, property.name),
         make("dd", { class: styleOf(property.value) }, ...this.#parts(object, property.value, column, own, keyValue))]
     })
     const links = object.links.map(({ class: source, property, count, where }) =>
@@ -563,7 +589,7 @@ class StudioApp extends HTMLElement {
       return [make("a", { href: this.#link(placeOfLinks(column.base, column.path, { class: object.class, ref: object.ref, where })) },
         countText(value.count))]
     }
-    const isCut = value.size !== undefined || value.head && value.head.length < (value.list ?? value.set ?? value.map)
+    const isCut = value.size || value.head && value.head.length < (value.list ?? value.set ?? value.map)
     if (value.head?.some((item) => isRich(item) && item.link)) {
       return [make("ul", {}, ...value.head.map((item) =>
         make("li", {}, make("a", { href: this.#link({ class: item.link, reveal: item.ref }) }, item.text)))), isCut ? "…" : ""]
