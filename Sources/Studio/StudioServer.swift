@@ -226,8 +226,9 @@ package final class StudioServer: Sendable {
             let page = try? WebSocket(socket, unread: request.rest)
         else { return }
         // Only the page has the key: a server of another user can receive the cookie.
-        guard let hello = page.receive() else { return }
-        guard access.isKey(in: hello) else { return page.close(.refused) }
+        guard let hello = page.receive(), access.isKey(in: hello) else {
+            return page.close(.refused)
+        }
         endWaiting(socket)
         page.limitReads(to: .zero)
         let number = engine.add(page)

@@ -3,7 +3,7 @@
 const keyName = "moonpool-key"
 
 /** Takes the key from the address, which `GET /?token=…` has put there. */
-export function takeKey() {
+function takeKey() {
   const found = /^#([\w-]{43})$/.exec(location.hash)
   if (found) {
     sessionStorage.setItem(keyName, found[1])
@@ -12,13 +12,14 @@ export function takeKey() {
   return sessionStorage.getItem(keyName)
 }
 
-/** Sends `status` (connected, busy, disconnected) and `welcome` events. */
-export class Connection extends EventTarget {
+/** Sends `status` (connected, busy, disconnected), `welcome`, `classes` and `panels` events. */
+class Connection extends EventTarget {
   #socket = null
   #key
   #lastId = 0
   #requests = new Map()
   #status = ""
+  #early = [] // the events until the page is built
   needsAddress = false
 
   constructor(key) {
@@ -29,6 +30,18 @@ export class Connection extends EventTarget {
   }
 
   get status() { return this.#status }
+
+  /** Sends the events that have arrived, and the later ones. */
+  begin() {
+    const early = this.#early
+    this.#early = null
+    for (const event of early) this.#emit(...event)
+  }
+
+  #emit(name, detail) {
+    if (this.#early) this.#early.push([name, detail])
+    else this.dispatchEvent(new CustomEvent(name, { detail }))
+  }
 
   /** Sends a request; `onEvent` receives the events of its subscription. */
   request(action, fields = {}, onEvent = null) {
@@ -67,11 +80,14 @@ export class Connection extends EventTarget {
     let wasOpen = false
     socket.onopen = async () => {
       wasOpen = true
+      const follow = (name) => (event) => this.#emit(name, event)
       try {
-        const welcome = await this.request("hello", { key: this.#key, protocol: 1 })
+        // These requests do not wait for each other. The classes are last, because their events follow the reply.
+        const [hello, panels, schema] = await Promise.all([this.request("hello", { key: this.#key, protocol: 1 }),
+          this.request("panels", {}, follow("panels")), this.request("schema", {}, follow("classes"))])
         this.needsAddress = false
         this.#update()
-        this.dispatchEvent(new CustomEvent("welcome", { detail: welcome }))
+        this.#emit("welcome", { ...hello, ...schema, ...panels })
       } catch { socket.close() }
     }
     socket.onmessage = (event) => this.#receive(JSON.parse(event.data))
@@ -84,7 +100,7 @@ export class Connection extends EventTarget {
       }
       this.#requests.clear()
       this.#update()
-      this.dispatchEvent(new Event("status"))
+      this.#emit("status")
       setTimeout(() => this.#connect(), this.needsAddress ? 5000 : 1000)
     }
   }
@@ -117,6 +133,11 @@ export class Connection extends EventTarget {
     const status = this.#socket?.readyState !== WebSocket.OPEN ? "disconnected" : waits ? "busy" : "connected"
     if (status === this.#status) return
     this.#status = status
-    this.dispatchEvent(new Event("status"))
+    this.#emit("status")
   }
 }
+
+const key = takeKey()
+
+/** The connection of the page, which begins before the page is built; null without a key. */
+export const connection = key ? new Connection(key) : null

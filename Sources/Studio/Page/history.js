@@ -34,7 +34,9 @@ class StudioHistory extends HTMLElement {
     this.slider = make("input", { type: "range", role: "slider", "aria-label": "Version", step: "1", oninput: () => {
       clearTimeout(this.#timer)
       this.#mark()
-      this.#timer = setTimeout(() => this.#show(Number(this.slider.value)), 60)
+      // The version before can arrive meanwhile, which moves the slider.
+      const version = Number(this.slider.value)
+      this.#timer = setTimeout(() => this.#show(version), 60)
     } })
     this.label = make("output", { class: "dim", "aria-hidden": "true" })
     this.newest = make("button", { onclick: () => this.#show(null) }, "Newest")

@@ -1,6 +1,6 @@
 // The studio's page: navigation, filter, grid and inspector, which follow the store.
 
-import { Connection, takeKey } from "/connection.js"
+import { connection } from "/connection.js"
 import { make, isRich, countText, views, fragment, placeOf, placeOfLinks, predicateOfLinks, quoted, textOf, styleOf, openDialog } from "/elements.js"
 import { addObject, chooseObject, deleteObjects } from "/editing.js"
 import { editCollection } from "/collections.js"
@@ -56,12 +56,13 @@ class StudioApp extends HTMLElement {
 
   connectedCallback() {
     this.#build()
-    const key = takeKey()
     this.#applyTheme(localStorage.getItem("moonpool-theme") ?? "system")
-    if (!key) return this.#showDisconnected("Open the address that 'moonpool studio' has printed.")
-    this.connection = new Connection(key)
-    this.connection.addEventListener("status", () => this.#showStatus())
-    this.connection.addEventListener("welcome", (event) => this.#welcome(event.detail))
+    if (!connection) return this.#showDisconnected("Open the address that 'moonpool studio' has printed.")
+    this.connection = connection
+    connection.addEventListener("status", () => this.#showStatus())
+    connection.addEventListener("welcome", (event) => this.#welcome(event.detail))
+    connection.addEventListener("classes", (event) => this.#showClasses(event.detail))
+    connection.addEventListener("panels", (event) => this.#showPanels(event.detail))
     addEventListener("hashchange", () => this.#open(placeOf(location.hash)))
     addEventListener("keydown", (event) => this.#key(event))
     addEventListener("dragover", (event) => event.preventDefault())
@@ -69,6 +70,7 @@ class StudioApp extends HTMLElement {
       event.preventDefault()
       if (event.dataTransfer.files[0]) this.#import(event.dataTransfer.files[0])
     })
+    connection.begin()
   }
 
   #build() {
@@ -172,7 +174,7 @@ class StudioApp extends HTMLElement {
     this.alert.replaceChildren(make("div", { role: "alert", "aria-label": "Disconnected" }, text))
   }
 
-  async #welcome(welcome) {
+  #welcome(welcome) {
     this.heading.textContent = welcome.title
     document.title = `${welcome.title} – Moonpool Studio`
     this.access.textContent = welcome.read_only ? "read-only" : "read-write"
@@ -185,14 +187,10 @@ class StudioApp extends HTMLElement {
     this.history.stop()
     this.#rows = this.#object = null
     this.panel.stop()
-    const [schema, panels] = await Promise.all([
-      this.connection.request("schema", {}, (event) => this.#showClasses(event)),
-      this.connection.request("panels", {}, (event) => this.#showPanels(event)),
-    ])
-    this.#showClasses(schema)
-    this.#showPanels(panels)
+    this.#showClasses(welcome)
+    this.#showPanels(welcome)
     const asked = this.#place ? null : /^\s*([^\s]+)(?:\s+where\s+([^]*))?$/.exec(welcome.open_to ?? "")
-    const first = schema.classes.find(({ embedded }) => !embedded)?.name
+    const first = welcome.classes.find(({ embedded }) => !embedded)?.name
     const place = placeOf(location.hash) ?? (asked && this.#classes.has(asked[1])
       ? { class: asked[1], where: asked[2] ?? "", sort: [] } : { view: asked?.[1], class: first, where: "", sort: [] })
     place.class ??= first ?? null
@@ -323,6 +321,9 @@ class StudioApp extends HTMLElement {
       this.addition.disabled = !this.#canWrite || this.#classes.get(name)?.embedded
       this.grid.show({ ...answer, place, classes: this.#classes, load, list, canWrite: this.#canWrite })
       if (this.#selected?.class === name) this.#inspect(name, this.#selected.ref)
+      // A link was followed whose view is now hidden.
+      const focused = document.activeElement
+      if (reveal !== null && reveal !== undefined && (focused === document.body || !focused.checkVisibility())) this.grid.focus()
     } catch (error) {
       if (this.opening === request.id) this.opening = null
       if (error.name === "AbortError") return

@@ -134,6 +134,23 @@ final class Browser {
             ["actions": [["type": "key", "id": "keyboard", "actions": actions]]])
     }
 
+    /// Presses Tab until an expression is true for the focused element `e`.
+    func tab(
+        until expression: String, at location: SourceLocation = #_sourceLocation
+    ) throws {
+        let code = "const e = document.activeElement; return String(\(expression))"
+        for _ in 0..<100 {
+            if "\(try run(code))" == "true" { return }
+            try type(Self.tab)
+        }
+        throw Failure(description: "line \(location.line): Tab does not lead to \(expression)")
+    }
+
+    /// Presses Tab until an element with a name has the focus.
+    func tab(to name: String, at location: SourceLocation = #_sourceLocation) throws {
+        try tab(until: "nameOf(e) === `\(name)`", at: location)
+    }
+
     /// Chooses a file in an element.
     func choose(_ path: String, in selector: String) throws {
         let found =

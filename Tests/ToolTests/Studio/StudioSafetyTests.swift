@@ -166,6 +166,8 @@ import Testing
         #expect(cookieOnly.head.contains("Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo="))
         cookieOnly.send(#"{"id":1,"do":"schema"}"#)
         #expect(try cookieOnly.closeCode() == 1008)
+        let silent = try studio.connect(fields)
+        #expect(try silent.closeCode() == 1008)
         let large = try studio.connect(fields)
         large.announce(1 << 20 + 1)
         #expect(try large.closeCode() == 1009)
