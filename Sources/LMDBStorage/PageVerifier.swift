@@ -108,7 +108,10 @@ package enum PageVerifier {
     static func requireWhole(_ descriptor: Int32, path: String) throws(StorageError) {
         if lseek(descriptor, 0, SEEK_END) == 0 { return }
         guard let first = FileHeader.meta(descriptor, at: 0), first.magic == FileHeader.magic else {
-            let call = isRealm(descriptor, path) ? StorageError.realm : "file header"
+            let call =
+                isRealm(descriptor, path)
+                ? StorageError.realm
+                : path.hasSuffix(".enc") ? StorageError.encrypted : "file header"
             throw StorageError(.notAStore, call: call, file: path)
         }
         guard first.format == FileHeader.formatVersion else {

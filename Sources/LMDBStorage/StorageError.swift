@@ -107,8 +107,9 @@ package struct StorageError: Error, Equatable, Sendable {
     /// The call that opens a file for writing.
     static let writing = "write"
 
-    /// The check that finds files of Realm.
+    /// The checks that find files of Realm, and encrypted copies.
     static let realm = "Realm file"
+    static let encrypted = "encrypted copy"
 
     /// Whether an existing store may be read but not written.
     package var isOfWriting: Bool {
@@ -164,6 +165,8 @@ package struct StorageError: Error, Equatable, Sendable {
         case .notAStore where call == Self.realm:
             "'\(file)' is a Realm file, not a store; open it with 'moonpool \(file)', or convert it with "
                 + "'moonpool import NEW.moonpool \(file)'"
+        case .notAStore where call == Self.encrypted:
+            "'\(file)' is an encrypted copy; decrypt it with 'moonpool decrypt \(file) NEW.moonpool --key-file KEY'"
         case .notAStore: "'\(file)' is not a store"
         case .newerFormat: "'\(file)' was written by a newer version"
         case .damaged where isOfLockFile:

@@ -41,7 +41,9 @@ import Testing
         #expect(outcome.lines.last == "Rex", "\(outcome.output)\(outcome.error)")
     }
 
-    @Test(arguments: ["zoo.moonpool", "ZOO.MOONPOOL", "zoo.realm", "zoo.sqlite", "zoo.csv"])
+    @Test(arguments: [
+        "zoo.moonpool", "ZOO.MOONPOOL", "zoo.enc", "zoo.realm", "zoo.sqlite", "zoo.csv",
+    ])
     func `A file with the name of data is never run as a script`(name: String) throws {
         let folder = try TemporaryFolder()
         let script = "print('RA' .. 'N')"

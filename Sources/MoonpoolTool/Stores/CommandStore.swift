@@ -99,9 +99,10 @@ enum StoreFile {
 
     /// Returns whether to open the file as a store: its name ends in `.moonpool`, or it has a store's content.
     ///
-    /// A file with this name is never run as a script.
+    /// A file with this name is never run as a script, and neither is an encrypted copy, which the store refuses.
     static func isStore(_ path: String) -> Bool {
-        if path.lowercased().hasSuffix(".moonpool") { return true }
+        let name = path.lowercased()
+        if name.hasSuffix(".moonpool") || name.hasSuffix(".enc") { return true }
         let field = (ProcessServices.read(path, limit: 20) ?? []).dropFirst(16)
         return field.elementsEqual(magic) || field.elementsEqual(magic.reversed())
     }
