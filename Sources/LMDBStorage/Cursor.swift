@@ -171,12 +171,15 @@ package struct Cursor: ~Copyable {
 
     @inline(never)
     private func admitStepOnce() throws(StorageError) {
+        let pages = environment.takeUnretainedValue().pages
+        // Reading the entry would make LMDB skip the one after a removed entry. A removal has verified all pages.
+        guard !pages.isVerified(table) else { return }
         var key = MDB_val()
         var value = MDB_val()
         guard mdb_cursor_get(pointer, &key, &value, MDB_GET_CURRENT) == 0 else {
             return try admitAll()
         }
-        try environment.takeUnretainedValue().pages.admit(
+        try pages.admit(
             table, .key(UnsafeRawBufferPointer(key)), isStep: true,
             in: mdb_cursor_txn(pointer))
     }

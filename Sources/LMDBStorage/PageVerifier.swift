@@ -524,6 +524,9 @@ final class PageGuard: @unchecked Sendable {
         }
     }
 
+    /// Whether all pages of a table were verified.
+    func isVerified(_ table: UInt32) -> Bool { unverified(table) == nil }
+
     /// Returns the root of a table in the version of a transaction, before its changes of the table.
     private static func head(of name: String, in transaction: OpaquePointer?) -> TreeHead? {
         var name = name

@@ -169,6 +169,33 @@ import Testing
         return [before, number % 2 == 0 && number < end ? number : nil, next < end ? next : nil]
     }
 
+    @Test func `entries are removed in order, and the others remain`() throws {
+        defer { remove() }
+        _ = try fillNumbers()
+        let lease = try open()
+        #expect(!lease.environment.pages.isComplete)
+        let table = lease.environment.tables[0]
+        let write = try WriteTransaction(lease, durability: .memory)
+        do {
+            let cursor = try write.handle.cursor(table)
+            // A step that verifies its way comes before the removals.
+            var entry = try cursor.first()
+            entry = try cursor.next()
+            for number in UInt64(1)...500 {
+                #expect(entry?.integerKey == 2 * number)
+                try cursor.delete()
+                if number % 3 == 0 { #expect(try cursor.current()?.integerKey == 2 * number + 2) }
+                entry = number % 3 == 0 ? try cursor.current() : try cursor.next()
+            }
+        }
+        try write.commit()
+        let read = try ReadTransaction(lease)
+        let cursor = try read.handle.cursor(table)
+        #expect(try cursor.first()?.integerKey == 0)
+        #expect(try cursor.next()?.integerKey == 1002)
+        #expect(try cursor.next()?.integerKey == 1004)
+    }
+
     @Test func `a search verifies the pages on its way, and reading in order soon verifies all`()
         throws
     {
