@@ -73,11 +73,9 @@ final class EditingSession {
 
     /// Leaves the editor, so that its thread ends.
     func end() throws {
-        try waitForPrompt()
-        terminal.type(PseudoTerminal.Key.interrupt)
-        try terminal.wait(for: "the interrupt") { _ in
-            record.answers.withLock { $0.last == .interrupted }
-        }
+        // An entry may have been interrupted before, so that the last answer alone says nothing.
+        let count = record.answers.withLock { $0.count }
+        _ = try answer(PseudoTerminal.Key.interrupt, number: count + 1)
         try waitForPrompt()
         terminal.type(PseudoTerminal.Key.end)
         try terminal.wait(for: "the end") { _ in
