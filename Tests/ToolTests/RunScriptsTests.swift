@@ -120,7 +120,7 @@ import Testing
             [
                 ("busy", "while true do pcall(function() while true do end end) end"),
                 ("other", "moonpool.after(0.3, function() print 'other is done' end)"),
-            ], options: ["--time-limit", "100ms"])
+            ], options: ["--time-limit", "2s"])
         #expect(busy.exitCode == 124)
         #expect(busy.output == "other is done\n")
         #expect(busy.error.contains("busy.lua:1: in "))
