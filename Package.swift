@@ -10,7 +10,7 @@ let safe: [SwiftSetting] =
     strict + [.strictMemorySafety(), .treatWarning("StrictMemorySafety", as: .error)]
 
 /// The few modules that may use pointers: SystemCalls, StructLayouts, LMDBStorage, ColumnStorage, DataFormats,
-/// Decimals, RealmFiles, EventLoops, LuaHost and LineEditing.
+/// Decimals, RealmFiles, Replication, NATSReplication, PostgresConnections, EventLoops, LuaHost and LineEditing.
 let unsafeZone: [SwiftSetting] = strict
 
 let package = Package(
@@ -26,7 +26,13 @@ let package = Package(
         .trait(
             name: "ServiceLifecycle",
             description: "StorePool as a service that swift-service-lifecycle runs and stops."),
-        .default(enabledTraits: ["Foundation"]),
+        // The optional products, which a program that embeds scripts can leave out. Without one, an operation that needs
+        // it throws `unsupported`. The product Moonpool contains none of them.
+        .trait(name: "RealmFiles", description: "Reading Realm files."),
+        .trait(name: "NATS", description: "Replication and requests through NATS."),
+        .trait(name: "PostgreSQL", description: "Import, export and publication with PostgreSQL."),
+        .trait(name: "Studio", description: "The page of the program moonpool-studio."),
+        .default(enabledTraits: ["Foundation", "RealmFiles", "NATS", "PostgreSQL", "Studio"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
@@ -69,13 +75,44 @@ let package = Package(
         .target(
             name: "COptionalLibraries",
             linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
-        .target(name: "CNATS", dependencies: ["COptionalLibraries"]),
         .target(
             name: "Replication",
+            dependencies: ["ObjectStore", "Transfer", "DataFormats", "SystemCalls"],
+            swiftSettings: unsafeZone),
+
+        // The optional products: `OptionalProducts` registers those whose traits are enabled.
+        .target(name: "RealmFiles", dependencies: ["CCrypto"], swiftSettings: unsafeZone),
+        .target(
+            name: "RealmTransfer",
+            dependencies: ["RealmFiles", "Transfer", "DataFormats", "ObjectStore", "SystemCalls"],
+            swiftSettings: safe),
+        .target(name: "CNATS", dependencies: ["COptionalLibraries"]),
+        .target(
+            name: "NATSReplication",
             dependencies: [
-                "CNATS", "ObjectStore", "Transfer", "DataFormats", "MemoryAccounts", "SystemCalls",
+                "CNATS", "Replication", "ObjectStore", "Transfer", "DataFormats",
+                "MemoryAccounts", "SystemCalls",
             ],
             swiftSettings: unsafeZone),
+        .target(name: "CPostgres", dependencies: ["COptionalLibraries"]),
+        .target(
+            name: "PostgresConnections", dependencies: ["CPostgres", "DataFormats"],
+            swiftSettings: unsafeZone),
+        .target(
+            name: "PostgresTransfer",
+            dependencies: [
+                "PostgresConnections", "Replication", "Transfer", "DataFormats", "ObjectStore",
+            ],
+            swiftSettings: safe),
+        .target(
+            name: "OptionalProducts",
+            dependencies: [
+                "Transfer", "Replication",
+                .target(name: "RealmTransfer", condition: .when(traits: ["RealmFiles"])),
+                .target(name: "NATSReplication", condition: .when(traits: ["NATS"])),
+                .target(name: "PostgresTransfer", condition: .when(traits: ["PostgreSQL"])),
+            ],
+            swiftSettings: safe),
 
         .target(name: "SystemCalls", swiftSettings: unsafeZone),
         .target(name: "MemoryAccounts", swiftSettings: safe),
@@ -107,18 +144,14 @@ let package = Package(
         .target(
             name: "LineEditing", dependencies: ["SystemCalls", "CEdit"], swiftSettings: unsafeZone),
 
-        .target(name: "CPostgres", dependencies: ["COptionalLibraries"]),
         .target(
             name: "DataFormats",
             dependencies: [
-                "SystemCalls", "CCrypto", "CSQLite", "CZlib", "CZstd", "CPostgres",
-                "MemoryAccounts",
+                "SystemCalls", "CCrypto", "CSQLite", "CZlib", "CZstd", "MemoryAccounts",
             ],
             swiftSettings: unsafeZone),
-        .target(name: "RealmFiles", dependencies: ["CCrypto"], swiftSettings: unsafeZone),
         .target(
-            name: "Transfer",
-            dependencies: ["SystemCalls", "ObjectStore", "DataFormats", "RealmFiles"],
+            name: "Transfer", dependencies: ["SystemCalls", "ObjectStore", "DataFormats"],
             swiftSettings: safe),
 
         .target(
@@ -137,7 +170,7 @@ let package = Package(
             dependencies: [
                 "SystemCalls",
                 "Reference", "StoreBindings", "ObjectStore", "LuaHost", "EventLoops",
-                "DataFormats", "MemoryAccounts", "Replication",
+                "DataFormats", "MemoryAccounts", "Replication", "OptionalProducts",
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: safe),
@@ -174,7 +207,7 @@ let package = Package(
             dependencies: [
                 "SystemCalls",
                 "REPL", "Reference", "ScriptHost", "StoreBindings", "LuaHost", "EventLoops",
-                "Replication", "Transfer", "DataFormats", "ObjectStore",
+                "Replication", "Transfer", "DataFormats", "ObjectStore", "OptionalProducts",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: safe),
@@ -185,14 +218,21 @@ let package = Package(
             ],
             resources: [.embedInCode("Page")], swiftSettings: safe),
         .executableTarget(
-            name: "StudioTool", dependencies: ["SystemCalls", "Studio", "EventLoops", "LuaHost"],
+            name: "StudioTool",
+            dependencies: [
+                "SystemCalls", "EventLoops", "LuaHost",
+                .target(name: "Studio", condition: .when(traits: ["Studio"])),
+            ],
             swiftSettings: safe),
         .target(
             name: "TestSupport",
             dependencies: ["ObjectStore", "ScriptHost", "EventLoops", "LuaHost"],
             path: "Tests/TestSupport", swiftSettings: unsafeZone),
         .target(
-            name: "TestServers", dependencies: ["DataFormats", "CCrypto"],
+            name: "TestServers",
+            dependencies: [
+                "OptionalProducts", "Replication", "Transfer", "PostgresConnections", "CCrypto",
+            ],
             path: "Tests/TestServers",
             swiftSettings: unsafeZone),
         .target(name: "TestThreads", path: "Tests/TestThreads", swiftSettings: unsafeZone),
@@ -217,7 +257,8 @@ let package = Package(
             name: "EventLoopsTests", dependencies: ["SystemCalls", "EventLoops", "TestThreads"],
             swiftSettings: unsafeZone),
         .target(
-            name: "RealmFixtures", dependencies: ["RealmFiles", "CCrypto"],
+            name: "RealmFixtures",
+            dependencies: ["OptionalProducts", "Transfer", "RealmFiles", "CCrypto"],
             path: "Tests/RealmFixtures",
             swiftSettings: unsafeZone),
         .testTarget(
@@ -230,14 +271,15 @@ let package = Package(
         .testTarget(
             name: "TransferTests",
             dependencies: [
-                "Transfer", "DataFormats", "ObjectStore", "RealmFixtures", "TestServers",
-                "TestThreads",
+                "OptionalProducts", "PostgresConnections", "Transfer", "DataFormats", "ObjectStore",
+                "RealmFixtures", "TestServers", "TestThreads",
             ],
             swiftSettings: unsafeZone),
         .testTarget(
             name: "ReplicationTests",
             dependencies: [
-                "Replication", "Transfer", "DataFormats", "ObjectStore", "TestServers",
+                "OptionalProducts", "NATSReplication", "PostgresTransfer", "Replication",
+                "Transfer", "DataFormats", "ObjectStore", "TestServers",
                 "TestThreads",
             ],
             swiftSettings: unsafeZone),
@@ -259,7 +301,8 @@ let package = Package(
             name: "ScriptHostTests",
             dependencies: [
                 "SystemCalls",
-                "ScriptHost", "Replication", "ColumnStorage", "MemoryAccounts", "TestSupport",
+                "ScriptHost", "Replication", "NATSReplication", "ColumnStorage", "MemoryAccounts",
+                "TestSupport",
                 "TestThreads", "TestServers",
             ],
             swiftSettings: unsafeZone),
@@ -306,7 +349,8 @@ if Context.environment["MOONPOOL_BENCHMARKS"] != nil {
             name: "benchmarks",
             dependencies: [
                 "Moonpool", "MoonpoolScripting", "ObjectStore", "ScriptHost", "REPL",
-                "EventLoops", "Transfer", "Replication", "DataFormats",
+                "EventLoops", "Transfer", "Replication", "NATSReplication", "PostgresConnections",
+                "OptionalProducts", "DataFormats",
                 "CSQLite",
                 "CLMDB",
             ],
@@ -320,7 +364,10 @@ if let names = Context.environment["MOONPOOL_TESTS"] {
     while isGrowing {
         let needed = package.targets.filter { kept.contains($0.name) }.flatMap(\.dependencies)
         let found = needed.compactMap { dependency -> String? in
-            if case .byNameItem(let name, _) = dependency { name } else { nil }
+            switch dependency {
+            case .byNameItem(let name, _), .targetItem(let name, _): name
+            default: nil
+            }
         }
         isGrowing = !Set(found).isSubset(of: kept)
         kept.formUnion(found)

@@ -1,6 +1,7 @@
 import EventLoops
 import LuaHost
 import ObjectStore
+import OptionalProducts
 import ScriptHost
 import SystemCalls
 
@@ -18,6 +19,7 @@ enum Main {
         ProcessServices.restoreQuitSignal()
         // A file that reaches its size limit must raise an error instead of ending the process.
         ProcessServices.ignoreFileSizeSignal()
+        OptionalProducts.register()
         let words = ProgramArguments.words
         if words.count > 1, MoonpoolCommand.takes(words[1]) {
             if words.count == 3, words[1] == "--generate-completion-script",

@@ -202,6 +202,8 @@ extension StoreError.Code {
     public static let timedOut = Self(rawValue: "timed_out")
     /// A limit set by the host was reached.
     public static let limitExceeded = Self(rawValue: "limit_exceeded")
+    /// The program was built without an optional product that the operation needs.
+    public static let unsupported = Self(rawValue: "unsupported")
 }
 
 extension StoreError: CustomStringConvertible {

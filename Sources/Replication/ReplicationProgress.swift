@@ -3,15 +3,15 @@ import SystemCalls
 import Transfer
 
 /// The reports of a publisher or follower, and its pauses after errors.
-struct ReplicationProgress {
-    let status: ReplicationStatus
+package struct ReplicationProgress {
+    package let status: ReplicationStatus
     /// Receives messages for the user.
-    let report: (String) -> Void
+    package let report: (String) -> Void
     private var file: StatusFile
     private var backOff = BackOff()
     private var commitWatch: AccessWatcher.Watch?
 
-    init(
+    package init(
         _ status: ReplicationStatus, _ file: StatusFile, report: @escaping (String) -> Void
     ) {
         self.status = status
@@ -20,7 +20,7 @@ struct ReplicationProgress {
     }
 
     /// Ends pauses when another process or thread commits to a store.
-    mutating func watchCommits(of store: Store) {
+    package mutating func watchCommits(of store: Store) {
         commitWatch = store.commitSignalPath.flatMap { path in
             AccessWatcher.shared.watch(path) { [status] in status.signal() }
         }
@@ -29,24 +29,24 @@ struct ReplicationProgress {
     /// Waits for a commit, a message or a stop.
     ///
     /// The time limit is for systems without file watches; with them, it is ten times as long.
-    func pause(atMost limit: Duration) {
+    package func pause(atMost limit: Duration) {
         status.pause(atMost: commitWatch == nil ? limit : limit * 10)
     }
 
     /// Sets the role that the reports contain.
-    mutating func setRole(_ role: ReplicationRole) { file.role = role }
+    package mutating func setRole(_ role: ReplicationRole) { file.role = role }
 
     /// Reports the status to other processes, at most once a second.
-    mutating func writeStatus() { file.writeEachSecond(status) }
+    package mutating func writeStatus() { file.writeEachSecond(status) }
 
     /// Ends the growth of the pauses, because an attempt has succeeded.
-    mutating func didSucceed() { backOff.reset() }
+    package mutating func didSucceed() { backOff.reset() }
 
     /// Reports an error that another attempt can solve, and waits.
     ///
     /// `release` is called before a long wait: a version that is read for a long time prevents the file from reusing
     /// space.
-    mutating func waitToRetry(
+    package mutating func waitToRetry(
         after reason: String, beforeLongWait release: () throws -> Void = {}
     ) throws {
         let milliseconds = backOff.next()
@@ -57,7 +57,7 @@ struct ReplicationProgress {
     }
 
     /// Reports the end of the work.
-    mutating func end() {
+    package mutating func end() {
         commitWatch = nil
         file.write(status, hasEnded: true)
     }

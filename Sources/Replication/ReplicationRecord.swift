@@ -7,22 +7,34 @@ package enum ReplicationRole: String, Sendable {
 }
 
 /// The file's record of the store's role in replication.
-struct ReplicationRecord: Equatable {
-    var role: ReplicationRole
+package struct ReplicationRecord: Equatable {
+    package var role: ReplicationRole
     /// The identity of the data; all copies have the same one.
-    var identity: String
-    var stream: String
+    package var identity: String
+    package var stream: String
     /// For a follower: the last message that it has applied, and the publisher's version and commit after it.
     ///
     /// The commit is empty if the message has none, because an older build has published it.
-    var sequence: UInt64 = 0
-    var version: UInt64 = 0
-    var commit = ""
+    package var sequence: UInt64 = 0
+    package var version: UInt64 = 0
+    package var commit = ""
+
+    package init(
+        role: ReplicationRole, identity: String, stream: String, sequence: UInt64 = 0,
+        version: UInt64 = 0, commit: String = ""
+    ) {
+        self.role = role
+        self.identity = identity
+        self.stream = stream
+        self.sequence = sequence
+        self.version = version
+        self.commit = commit
+    }
 
     /// Reads the record of a store; nil for a store that has never been replicated.
-    static func read(_ store: Store) throws -> ReplicationRecord? {
+    package static func read(_ store: Store) throws -> ReplicationRecord? {
         guard let bytes = try store.replicationRecord(), !bytes.isEmpty else { return nil }
-        let answer = try JetStream.Answer(bytes)
+        let answer = try JSONAnswer(bytes)
         guard let role = ReplicationRole(rawValue: answer.text("role")) else { return nil }
         return ReplicationRecord(
             role: role, identity: answer.text("identity"), stream: answer.text("stream"),
@@ -33,7 +45,7 @@ struct ReplicationRecord: Equatable {
     /// Returns the record of a publishing store, and creates the record if it does not exist.
     ///
     /// Afterward, the newest commit has an identity. Throws `ReplicationError.fatal` for a follower.
-    static func publisher(
+    package static func publisher(
         _ store: Store, _ path: String, _ stream: String, isClustered: Bool
     ) throws -> ReplicationRecord {
         let known = try read(store)
@@ -59,7 +71,7 @@ struct ReplicationRecord: Equatable {
     /// The error for a target whose last commit the store does not have.
     ///
     /// The commit is empty if an older build has published it.
-    static func secondHistory(
+    package static func secondHistory(
         _ target: String, _ version: UInt64, _ commit: String
     ) -> ReplicationError {
         guard !commit.isEmpty else {
@@ -75,7 +87,7 @@ struct ReplicationRecord: Equatable {
     }
 
     /// Returns whether a follower has applied a version of the publisher with a commit.
-    func isAt(_ version: UInt64?, _ commit: String?) -> Bool {
+    package func isAt(_ version: UInt64?, _ commit: String?) -> Bool {
         guard let commit, !commit.isEmpty, !self.commit.isEmpty else {
             return self.version == version
         }
@@ -83,7 +95,7 @@ struct ReplicationRecord: Equatable {
     }
 
     /// Sets the record in the open write transaction.
-    func write(to store: Store, changesRole: Bool, isClustered: Bool) throws {
+    package func write(to store: Store, changesRole: Bool, isClustered: Bool) throws {
         var json = JSONWriter()
         json.beginObject()
         for (name, text) in [
@@ -100,15 +112,25 @@ struct ReplicationRecord: Equatable {
     }
 
     /// The stores that may write to a file with a role.
-    static func access(_ role: ReplicationRole, _ isClustered: Bool) -> WriteAccess {
+    package static func access(_ role: ReplicationRole, _ isClustered: Bool) -> WriteAccess {
         switch role {
         case .publisher: isClustered ? .leaseHolder : .everyStore
         case .follower: isClustered ? .clusterFollower : .follower
         }
     }
 
-    /// Ends replication in the open write transaction.
-    static func remove(from store: Store) throws {
-        try store.setReplicationRecord([], .everyStore, changesRole: true)
+    /// Turns a follower into an ordinary store.
+    package static func detach(_ path: String) throws {
+        let store = try Store(StoreConfiguration(.file(path)), scheduler: ReplicationThread())
+        defer { store.close() }
+        guard
+            try read(store)?.role == .follower
+                || store.writeAccess == .leaseHolder
+        else {
+            throw ReplicationError.fatal("'\(path)' does not follow a stream")
+        }
+        store.isReplicating = true
+        try store.write { try store.setReplicationRecord([], .everyStore, changesRole: true) }
+        StatusFile.remove(path)
     }
 }

@@ -56,7 +56,7 @@ package struct ReplicationReport: Sendable {
     }
 
     private static func lease(
-        _ store: Store, _ file: JetStream.Answer?
+        _ store: Store, _ file: JSONAnswer?
     ) -> ReplicationStatus.Lease? {
         switch store.writeAccess {
         case .everyStore, .follower: nil
@@ -67,7 +67,7 @@ package struct ReplicationReport: Sendable {
         }
     }
 
-    private static func lastError(_ file: JetStream.Answer) -> ReplicationStatus.Failure? {
+    private static func lastError(_ file: JSONAnswer) -> ReplicationStatus.Failure? {
         let message = file.text("error")
         guard !message.isEmpty, let time = Timestamp(file.text("error_time")) else {
             return nil

@@ -69,6 +69,12 @@ package final class ReplicationStatus: @unchecked Sendable {
         package var holder = ""
         /// Whether this member holds it and has enough time left.
         package var isValid = false
+
+        package init(number: UInt64 = 0, holder: String = "", isValid: Bool = false) {
+            self.number = number
+            self.holder = holder
+            self.isValid = isValid
+        }
     }
 
     /// A replication error, with the times at which it occurred and at which the work continued.
@@ -106,7 +112,7 @@ package final class ReplicationStatus: @unchecked Sendable {
         }
     }
 
-    func update(_ change: (inout Snapshot) -> Void) {
+    package func update(_ change: (inout Snapshot) -> Void) {
         let notified = monitor.withLock {
             let wasWriter = current.isWriter
             change(&current)
@@ -136,7 +142,7 @@ package final class ReplicationStatus: @unchecked Sendable {
     }
 
     /// Records an error, which has ended the connection.
-    func note(_ error: String) {
+    package func note(_ error: String) {
         update {
             $0.isConnected = false
             $0.lastError = Failure(message: error, time: .now)
@@ -147,7 +153,7 @@ package final class ReplicationStatus: @unchecked Sendable {
     ///
     /// Both are recorded together, because a thread that waits for a connection without lag must not read the lag of an
     /// earlier connection.
-    func noteConnection(_ change: (inout Snapshot) -> Void = { _ in }) {
+    package func noteConnection(_ change: (inout Snapshot) -> Void = { _ in }) {
         update {
             change(&$0)
             $0.isConnected = true
@@ -164,7 +170,7 @@ package final class ReplicationStatus: @unchecked Sendable {
     }
 
     /// Ends the current task of a cluster's member, which begins the next one.
-    func interrupt() {
+    package func interrupt() {
         monitor.withLock {
             isInterrupted = true
             monitor.broadcast()
@@ -172,17 +178,17 @@ package final class ReplicationStatus: @unchecked Sendable {
     }
 
     /// Begins a task; returns false after ``stop()``.
-    func beginTask() -> Bool {
+    package func beginTask() -> Bool {
         monitor.withLock {
             isInterrupted = false
             return !isStopped
         }
     }
 
-    var isStopping: Bool { monitor.withLock { isStopped || isInterrupted } }
+    package var isStopping: Bool { monitor.withLock { isStopped || isInterrupted } }
 
     /// Ends ``pause(atMost:)``, because there can be new work.
-    func signal() {
+    package func signal() {
         monitor.withLock {
             hasSignal = true
             monitor.broadcast()
@@ -190,13 +196,13 @@ package final class ReplicationStatus: @unchecked Sendable {
     }
 
     /// Waits for ``signal()``, ``interrupt()`` or ``stop()``, up to a time limit.
-    func pause(atMost time: Duration) {
+    package func pause(atMost time: Duration) {
         wait(atMost: time) { hasSignal || isStopped || isInterrupted }
         monitor.withLock { hasSignal = false }
     }
 
     /// Waits for ``interrupt()`` or ``stop()``, up to a time limit.
-    func rest(atMost time: Duration) { wait(atMost: time) { isStopped || isInterrupted } }
+    package func rest(atMost time: Duration) { wait(atMost: time) { isStopped || isInterrupted } }
 
     /// Waits until the numbers satisfy a condition, up to a time limit; returns whether they do.
     @discardableResult  // because a caller may check the numbers itself

@@ -3,7 +3,8 @@ import SystemCalls
 
 /// A publisher or follower on its own thread, for a program that uses the store at the same time.
 ///
-///     let task = try ReplicationTask.publish("zoo.moonpool", NatsOptions("nats://localhost:4222"), stream: "zoo")
+///     let job = NatsJob.publish(NatsOptions("nats://localhost:4222"), stream: "zoo")
+///     let task = try ReplicationTask(job, "zoo.moonpool")
 ///     try store.write { … }
 ///     _ = task.wait(forVersion: store.version, atMost: .seconds(5))
 ///     task.stop()
@@ -26,82 +27,21 @@ package final class ReplicationTask: Sendable {
     /// The progress.
     package let status: ReplicationStatus
 
-    /// Starts a task, whose thread opens the store with `open`.
-    private init(
-        _ kind: Kind, _ stream: String, _ waiting: StartWait?,
-        _ open: @escaping @Sendable (ReplicationStatus) throws -> Work
-    ) throws {
-        self.kind = kind
-        self.stream = stream
-        status = ReplicationStatus()
-        try start(waiting, open)
-    }
-
     /// Waits for the start of a task whose status it receives; an error ends the task.
     package typealias StartWait = (ReplicationStatus) throws -> Void
 
-    /// Publishes the commits of a store file.
+    /// Starts a job with a store file.
     ///
-    /// Blocks the thread until the store is open, or calls `waiting`. Throws the errors of `waiting` and of creating a
-    /// ``Publisher``.
-    package static func publish(
-        _ path: String, _ servers: NatsOptions, stream: String,
-        options: Publisher.Options = Publisher.Options(), waiting: StartWait? = nil
-    ) throws -> ReplicationTask {
-        try ReplicationTask(.publisher, stream, waiting) { status in
-            let publisher = try Publisher(
-                path, servers, stream: stream, options: options, status: status)
-            return (publisher.run, publisher.close)
-        }
+    /// Blocks the thread until the store is open, or calls `waiting`. Throws the errors of `waiting` and of opening the
+    /// store.
+    package init(
+        _ job: any ReplicationJob, _ path: String, waiting: StartWait? = nil
+    ) throws {
+        kind = job.kind
+        stream = job.stream
+        status = ReplicationStatus()
+        try start(job, path, waiting)
     }
-
-    /// Publishes the commits of a store file to tables of a PostgreSQL database.
-    ///
-    /// Blocks the thread until the store is open, or calls `waiting`. Throws the errors of `waiting` and of creating a
-    /// ``PostgresPublisher``.
-    package static func publish(
-        _ path: String, to database: String,
-        options: PostgresPublisher.Options = PostgresPublisher.Options(),
-        waiting: StartWait? = nil
-    ) throws -> ReplicationTask {
-        try ReplicationTask(.publisher, options.schema, waiting) { status in
-            let publisher = try PostgresPublisher(
-                path, database, options: options, status: status)
-            return (publisher.run, publisher.close)
-        }
-    }
-
-    /// Makes a store file follow a stream.
-    ///
-    /// Blocks the thread until the store is open, or calls `waiting`. Throws the errors of `waiting` and of creating a
-    /// ``Follower``.
-    package static func follow(
-        _ path: String, _ servers: NatsOptions, stream: String,
-        options: Follower.Options = Follower.Options(), waiting: StartWait? = nil
-    ) throws -> ReplicationTask {
-        try ReplicationTask(.follower, stream, waiting) { status in
-            let follower = try Follower(
-                path, servers, stream: stream, options: options, status: status)
-            return (follower.run, follower.close)
-        }
-    }
-
-    /// Makes a store file a member of a cluster.
-    ///
-    /// Blocks the thread until the store is open, or calls `waiting`. Throws the errors of `waiting` and of creating a
-    /// ``ClusterMember``.
-    package static func cluster(
-        _ path: String, _ servers: NatsOptions, stream: String,
-        options: ClusterMember.Options = ClusterMember.Options(), waiting: StartWait? = nil
-    ) throws -> ReplicationTask {
-        try ReplicationTask(.member, stream, waiting) { status in
-            let member = try ClusterMember(
-                path, servers, stream: stream, options: options, status: status)
-            return (member.run, {})
-        }
-    }
-
-    private typealias Work = (run: () throws -> Void, close: () -> Void)
 
     /// The error of opening the store, which the thread passes to the caller.
     private final class Opening: @unchecked Sendable {
@@ -110,14 +50,14 @@ package final class ReplicationTask: Sendable {
     }
 
     private func start(
-        _ waiting: StartWait?, _ open: @escaping @Sendable (ReplicationStatus) throws -> Work
+        _ job: any ReplicationJob, _ path: String, _ waiting: StartWait?
     ) throws {
         let opening = Opening()
         let status = status
         let code = DetachedThread.start {
             ThreadIdentity.nameCurrent("moonpool-nats")
             do {
-                let work = try open(status)
+                let work = try job.open(path, status) { _ in }
                 status.update { $0.hasStarted = true }
                 do { try work.run() } catch {
                     status.note(Self.message(of: error))

@@ -12,18 +12,18 @@ import Transfer
 /// The file beside a store in which its publisher or follower reports its progress, about once a second.
 ///
 /// Other processes show its content. The file is not part of the store, and replication does not depend on it.
-struct StatusFile {
+package struct StatusFile {
     /// The suffix that follows the path of the store.
-    static let suffix = "-replication"
+    package static let suffix = "-replication"
 
     private let store: String
     private var path: String { store + Self.suffix }
-    var role: ReplicationRole
+    package var role: ReplicationRole
     private let stream: String
     private let servers: String
     private var lastWrite: ContinuousClock.Instant?
 
-    init(_ store: String, _ role: ReplicationRole, stream: String, servers: String) {
+    package init(_ store: String, _ role: ReplicationRole, stream: String, servers: String) {
         self.store = store
         self.role = role
         self.stream = stream
@@ -31,10 +31,10 @@ struct StatusFile {
     }
 
     /// Removes the file of a store.
-    static func remove(_ store: String) { unlink(store + suffix) }
+    package static func remove(_ store: String) { unlink(store + suffix) }
 
     /// Writes the file if it was last written at least a second ago.
-    mutating func writeEachSecond(_ status: ReplicationStatus) {
+    package mutating func writeEachSecond(_ status: ReplicationStatus) {
         if let lastWrite, ContinuousClock.now - lastWrite < .seconds(1) { return }
         write(status)
     }
@@ -42,7 +42,7 @@ struct StatusFile {
     /// Writes the file, with the mode of the store.
     ///
     /// A file that cannot be written does not stop replication.
-    mutating func write(_ status: ReplicationStatus, hasEnded: Bool = false) {
+    package mutating func write(_ status: ReplicationStatus, hasEnded: Bool = false) {
         lastWrite = .now
         let numbers = status.snapshot
         var json = JSONWriter()
@@ -80,16 +80,16 @@ struct StatusFile {
     }
 
     /// Reads the file of a store; nil if it does not exist.
-    static func read(_ store: String) -> JetStream.Answer? {
+    package static func read(_ store: String) -> JSONAnswer? {
         guard let file = fopen(store + suffix, "r") else { return nil }
         defer { fclose(file) }
         var buffer = [UInt8](repeating: 0, count: 16_384)
         let count = fread(&buffer, 1, buffer.count, file)
-        return try? JetStream.Answer(Array(buffer[..<count]))
+        return try? JSONAnswer(Array(buffer[..<count]))
     }
 
     /// Returns whether a process exists.
-    static func isRunning(_ process: UInt64) -> Bool {
+    package static func isRunning(_ process: UInt64) -> Bool {
         guard let number = pid_t(exactly: process), number > 0 else { return false }
         return kill(number, 0) == 0 || errno == EPERM
     }

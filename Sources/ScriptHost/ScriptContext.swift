@@ -3,6 +3,7 @@ import Logging
 import LuaHost
 import MemoryAccounts
 import ObjectStore
+import OptionalProducts
 import Reference
 import StoreBindings
 import SystemCalls
@@ -76,6 +77,7 @@ package final class ScriptContext {
         configuration: ScriptConfiguration, name: String, loop: EventLoop, signals: ScriptSignals,
         seat: ScriptSeat? = nil
     ) {
+        OptionalProducts.register()
         self.seat = seat
         self.configuration = configuration
         self.name = name

@@ -103,7 +103,7 @@ package final class Exporter {
     private func database(_ path: String) throws -> (any RelationalTarget)? {
         switch format {
         case .sqlite: try SQLiteTarget(path, dates: options.dates ?? .text)
-        case .postgres: try PostgresTarget(path, options.postgres)
+        case .postgres: try RowFormats.postgres.required().target(path, options.postgres)
         default: nil
         }
     }

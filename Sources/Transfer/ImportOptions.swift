@@ -118,7 +118,7 @@ package struct ImportOptions: Sendable {
     }
 
     /// Returns the property that a column of a table was renamed to; nil if it keeps its name.
-    func property(of column: String, in table: String) -> String? {
+    package func property(of column: String, in table: String) -> String? {
         names["\(table).\(column)"] ?? names[column]
     }
 }
@@ -205,7 +205,7 @@ extension ImportOptions {
     }
 
     /// Returns the names by which the options can map the columns of a table.
-    static func fields(_ table: String, _ columns: [String]) -> [String] {
+    package static func fields(_ table: String, _ columns: [String]) -> [String] {
         columns.flatMap { [$0, "\(table).\($0)"] }
     }
 

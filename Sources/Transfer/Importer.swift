@@ -8,8 +8,8 @@ import ObjectStore
 /// unless the options change that. The rows are read in constant memory; changes of the transaction, and links to
 /// objects whose rows have not been read, take additional memory. Confined to the thread of the store.
 package final class Importer {
-    let store: Store
-    private(set) var options: ImportOptions
+    package let store: Store
+    package private(set) var options: ImportOptions
     private let progress: TransferProgress?
     private(set) var report = ImportReport()
     /// Returns the line and the column of values in the current row, for messages.
@@ -145,8 +145,8 @@ package final class Importer {
         }
         switch format {
         case .sqlite: return try RelationalSource(SQLiteOrigin(path, options), options)
-        case .realm: return try RealmSource(path, options)
-        case .postgres: return try RelationalSource(PostgresOrigin(path, options), options)
+        case .realm: return try RowFormats.realm.required().source(path, options)
+        case .postgres: return try RowFormats.postgres.required().source(path, options)
         case .tsv:
             options.csv.separator = options.csv.separator ?? "\t"
             return try TextSource(path, format, options)
@@ -276,7 +276,7 @@ package final class Importer {
     }
 
     /// Throws `invalid_argument` for an upsert into a class without a primary key, which would duplicate the objects.
-    func requireKeyForUpsert(_ classSchema: ClassSchema) throws {
+    package func requireKeyForUpsert(_ classSchema: ClassSchema) throws {
         guard options.isUpsert, classSchema.primaryKey == nil, !classSchema.isEmbedded else {
             return
         }
@@ -289,7 +289,7 @@ package final class Importer {
     }
 
     /// The result of decoding a row.
-    enum Row {
+    package enum Row {
         /// A line without a row, such as the schema.
         case none
         /// The values of an object to store.
@@ -303,7 +303,9 @@ package final class Importer {
     /// Imports one row.
     ///
     /// `decode` returns its values; `location` and `record` describe an invalid row in the report.
-    func take(_ location: RowLocation, record: () -> [UInt8], decode: () throws -> Row) throws {
+    package func take(_ location: RowLocation, record: () -> [UInt8], decode: () throws -> Row)
+        throws
+    {
         try attempt(location, isRow: true, record: record) {
             switch try decode() {
             case .none: return false
@@ -316,7 +318,8 @@ package final class Importer {
     }
 
     /// Completes rows that were imported earlier, for example by filling their collections.
-    func complete(_ location: RowLocation, record: () -> [UInt8], _ work: () throws -> Void) throws
+    package func complete(_ location: RowLocation, record: () -> [UInt8], _ work: () throws -> Void)
+        throws
     {
         try attempt(location, isRow: false, record: record) {
             try work()
@@ -488,7 +491,7 @@ package final class Importer {
     }
 
     /// Returns the error for a row whose object already exists.
-    func duplicate(_ key: Value?, _ classSchema: ClassSchema) -> StoreError {
+    package func duplicate(_ key: Value?, _ classSchema: ClassSchema) -> StoreError {
         let pair = classSchema.primaryKey.map { "\($0.name)=\($0.type.rawValue)" } ?? ""
         let remedy =
             isInferred(classSchema)

@@ -164,7 +164,7 @@ extension Store {
 ///
 /// Most files have their rows in the order of the numbers, and new objects get consecutive keys. Such runs are stored
 /// as ranges, so memory does not grow with the number of objects.
-struct NumberedObjects {
+package struct NumberedObjects {
     private struct Run {
         let number: Int64
         let key: Int64
@@ -183,8 +183,10 @@ struct NumberedObjects {
     /// The objects that are out of order, and the objects that can be removed.
     private var others: [Int64: ObjectKey] = [:]
 
+    package init() {}
+
     /// The object with a number.
-    subscript(number: Int64) -> ObjectKey? {
+    package subscript(number: Int64) -> ObjectKey? {
         if !others.isEmpty, let key = others[number] { return key }
         var low = 0
         var high = runs.count
@@ -198,7 +200,7 @@ struct NumberedObjects {
     /// Adds an object.
     ///
     /// If a number occurs twice, the newer object replaces the older one.
-    mutating func add(_ number: Int64, _ key: ObjectKey) {
+    package mutating func add(_ number: Int64, _ key: ObjectKey) {
         if !others.isEmpty, others[number] != nil {
             others[number] = key
             return

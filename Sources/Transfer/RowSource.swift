@@ -2,7 +2,7 @@ import DataFormats
 import ObjectStore
 
 /// The rows of an opened file.
-protocol RowSource: AnyObject {
+package protocol RowSource: AnyObject {
     /// Notes about data that was converted or omitted because a store has no equivalent.
     var notes: [String] { get }
     /// The completed fraction of the work, from 0 to 1; nil if it is unknown.
@@ -20,7 +20,7 @@ protocol RowSource: AnyObject {
 
 extension RowSource {
     var fields: [String]? { nil }
-    func schemaVersion() throws -> UInt64? { nil }
+    package func schemaVersion() throws -> UInt64? { nil }
 }
 
 /// The rows of a file that is read sequentially.
@@ -83,7 +83,7 @@ final class TextSource: RowSource {
 }
 
 /// A row of a file, decoded into values of a class.
-struct DecodedRow {
+package struct DecodedRow {
     let classSchema: ClassSchema
     /// The values in schema order; nil for properties that the row does not have.
     var values: [Value?]
@@ -110,11 +110,16 @@ struct DecodedRow {
 }
 
 /// The location of a row in its file, for messages.
-struct RowLocation {
+package struct RowLocation {
     /// The table in a database; nil for a file of lines.
     var table: String?
     /// The line in a file; for a database, the rowid of the row, or its number if it has no rowid.
     var line: Int
+
+    package init(table: String? = nil, line: Int) {
+        self.table = table
+        self.line = line
+    }
 
     /// The location as text: `line 3`, or `dogs, row 3`.
     var description: String { table.map { "\($0), row \(line)" } ?? "line \(line)" }

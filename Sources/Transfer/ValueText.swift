@@ -2,9 +2,9 @@ import DataFormats
 import ObjectStore
 
 /// Converts values to text and back, for formats that do not have their types.
-enum ValueText {
+package enum ValueText {
     /// Returns the text of a single value; nil for null, links and collections.
-    static func text(_ value: Value) -> String? {
+    package static func text(_ value: Value) -> String? {
         if case .data(let bytes) = value { Base64.encode(bytes) } else { value.text }
     }
 

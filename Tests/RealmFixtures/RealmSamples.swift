@@ -1,7 +1,15 @@
+import OptionalProducts
 import RealmFiles
+import Transfer
 
 /// Contents of Realm files, chosen at random from a seed.
 package struct RealmSamples {
+    /// Whether this program reads Realm files.
+    package static let areReadable: Bool = {
+        OptionalProducts.register()
+        return RowFormats.realm.isAvailable
+    }()
+
     private var state: UInt64
 
     package init(seed: UInt64) { state = seed }

@@ -1,11 +1,12 @@
 import Glibc
 import ObjectStore
+import Replication
 import TestServers
 import TestThreads
 import Testing
 import Transfer
 
-@testable import Replication
+@testable import NATSReplication
 
 /// The members of a cluster as threads of this process.
 @Suite(.enabled(if: NatsServer.isInstalled, NatsServer.missing))
@@ -17,8 +18,8 @@ struct ClusterTests {
         options.name = name
         // A busy machine renews it in time.
         options.leaseDuration = .seconds(12)
-        return try ReplicationTask.cluster(
-            world.path(name), NatsOptions(server.address), stream: "zoo", options: options)
+        return try ReplicationTask(
+            NatsJob.join(NatsOptions(server.address), stream: "zoo", options), world.path(name))
     }
 
     private func add(_ id: Int, _ name: String, isReplicating: Bool = false) throws {
@@ -55,7 +56,7 @@ struct ClusterTests {
         second.stop()
         #expect(message { try add(3, "b") }.contains("the lease of"))
         #expect(message { try add(3, "a") }.contains("the lease of"))
-        try Follower.detach(world.path("a"))
+        try ReplicationRecord.detach(world.path("a"))
         try add(3, "a")
     }
 

@@ -1,3 +1,4 @@
+import NATSReplication
 import ObjectStore
 import Replication
 import TestServers
@@ -171,9 +172,10 @@ struct ConnectionTests {
         let server = try NatsServer("authorization { user: ann, password: secret }")
         let world = ReplicationWorld()
         try store(world)
-        let task = try ReplicationTask.publish(
-            world.path("a"), NatsOptions("nats://ann:wrong@127.0.0.1:\(server.port)"), stream: "zoo"
-        )
+        let task = try ReplicationTask(
+            NatsJob.publish(
+                NatsOptions("nats://ann:wrong@127.0.0.1:\(server.port)"), stream: "zoo"),
+            world.path("a"))
         #expect(task.status.wait(atMost: .seconds(60), until: \.hasEnded))
         #expect(task.status.snapshot.lastError?.message.contains("refused the client") == true)
         task.stop()
@@ -186,8 +188,10 @@ struct ConnectionTests {
         let world = ReplicationWorld()
         try store(world)
         let servers = NatsOptions(server.address)
-        let publishing = try ReplicationTask.publish(world.path("a"), servers, stream: "zoo")
-        let following = try ReplicationTask.follow(world.path("b"), servers, stream: "zoo")
+        let publishing = try ReplicationTask(
+            NatsJob.publish(servers, stream: "zoo"), world.path("a"))
+        let following = try ReplicationTask(
+            NatsJob.follow(servers, stream: "zoo"), world.path("b"))
         defer {
             publishing.stop()
             following.stop()
@@ -223,8 +227,8 @@ struct ConnectionTests {
     @Test func `stopping does not wait for the next attempt to connect`() throws {
         let world = ReplicationWorld()
         try store(world)
-        let task = try ReplicationTask.publish(
-            world.path("a"), NatsOptions("nats://127.0.0.1:1"), stream: "zoo")
+        let task = try ReplicationTask(
+            NatsJob.publish(NatsOptions("nats://127.0.0.1:1"), stream: "zoo"), world.path("a"))
         #expect(task.status.wait(atMost: .seconds(60)) { $0.lastError != nil })
         task.stop()
         #expect(!task.isRunning)

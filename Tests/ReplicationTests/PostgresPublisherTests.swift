@@ -1,5 +1,7 @@
 import DataFormats
 import ObjectStore
+import PostgresConnections
+import PostgresTransfer
 import Replication
 import TestServers
 import Testing
@@ -78,7 +80,7 @@ struct PostgresPublisherTests {
         let database = try PostgresWorld()
         let world = ReplicationWorld()
         let store = try world.open("a", ReplicationWorld.schema(RandomCommits.schema))
-        let task = try ReplicationTask.publish(world.path("a"), to: database.address)
+        let task = try ReplicationTask(DatabaseJob(database.address), world.path("a"))
         var commits = RandomCommits(seed: 9)
         for _ in 0..<40 { try commits.commit(store) }
         #expect(task.wait(forVersion: store.version, atMost: .seconds(60)))

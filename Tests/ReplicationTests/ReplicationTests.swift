@@ -1,12 +1,13 @@
 import Glibc
 import ObjectStore
+import Replication
 import Synchronization
 import TestServers
 import TestThreads
 import Testing
 import Transfer
 
-@testable import Replication
+@testable import NATSReplication
 
 /// Stores that are published to a NATS server and followed from it.
 @Suite(.enabled(if: NatsServer.isInstalled, NatsServer.missing))
@@ -63,7 +64,7 @@ struct ReplicationTests {
             message { try add(7..<8, "b", world) }.contains(
                 "follows a stream and cannot be written"))
         #expect(message { try world.publish("b", server.address) }.contains("--promote"))
-        try Follower.detach(world.path("b"))
+        try ReplicationRecord.detach(world.path("b"))
         try add(7..<8, "b", world)
         #expect(
             message { try world.follow("b", server.address) }.contains(
@@ -327,7 +328,7 @@ struct ReplicationTests {
 
     /// Sends a request to the JetStream API.
     private func ask(_ server: NatsServer, _ subject: String, _ body: String) throws {
-        let client = RequestClient(NatsOptions(server.address))
+        let client = NatsRequestClient(NatsOptions(server.address))
         defer { client.close() }
         let answer = Mutex<Result<[UInt8], RequestError>?>(nil)
         let isAnswered = Flag()

@@ -1,4 +1,5 @@
 import Glibc
+import NATSReplication
 import ObjectStore
 import Replication
 import TestThreads

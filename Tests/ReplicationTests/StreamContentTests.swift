@@ -1,9 +1,10 @@
 import ObjectStore
+import Replication
 import TestServers
 import TestThreads
 import Testing
 
-@testable import Replication
+@testable import NATSReplication
 
 /// What a stream may contain and lose, and what a backlog contains.
 @Suite(.enabled(if: NatsServer.isInstalled, NatsServer.missing))
@@ -148,9 +149,9 @@ struct StreamContentTests {
 
     // MARK: Limits of the stream
 
-    private func ask(_ subject: String, _ body: String) throws -> JetStream.Answer {
+    private func ask(_ subject: String, _ body: String) throws -> JSONAnswer {
         let connection = try NatsConnection(NatsOptions(server.address))
-        return try JetStream.Answer(connection.request("$JS.API.\(subject)", body))
+        return try JSONAnswer(connection.request("$JS.API.\(subject)", body))
     }
 
     private func createStream(_ settings: String) throws {
@@ -232,7 +233,7 @@ struct StreamContentTests {
             stream.commits, reply: inbox, headers: headers.map { ($0.key, $0.value) },
             Array(lines.utf8))
         let answer = try #require(try answers.next(within: 10_000))
-        try #require(try !JetStream.Answer(answer.data).hasError)
+        try #require(try !JSONAnswer(answer.data).hasError)
     }
 
     /// Makes the headers those of a commit that follows the last one.

@@ -1,4 +1,5 @@
 import MemoryAccounts
+import NATSReplication
 import Replication
 import ScriptHost
 import Synchronization
@@ -283,9 +284,9 @@ struct ServiceTests {
         let server = try NatsServer()
         let account = MemoryAccount(limit: 1 << 20)
         let body = [UInt8](repeating: 0x31, count: 10_000)
-        let held = Mutex<[ReceivedRequest]>([])
+        let held = Mutex<[any ReceivedRequest]>([])
         let most = Mutex(0)
-        let service = try RequestServer(
+        let service = try NatsRequestServer(
             NatsOptions(server.address), subject: "zoo.many", account: account
         ) { request in
             let count = held.withLock {
@@ -295,7 +296,7 @@ struct ServiceTests {
             most.withLock { $0 = max($0, count * body.count) }
         }
         #expect(eventually { service.isConnected })
-        let client = RequestClient(NatsOptions(server.address))
+        let client = NatsRequestClient(NatsOptions(server.address))
         let answered = Mutex(0)
         for _ in 0..<18 {
             try client.send("zoo.many", body: body, within: .seconds(60)) { result in
@@ -322,9 +323,9 @@ struct ServiceTests {
     {
         let server = try NatsServer()
         let reports = Mutex<[String]>([])
-        let held = Mutex<[ReceivedRequest]>([])
+        let held = Mutex<[any ReceivedRequest]>([])
         let isBusy = Mutex(true)
-        let service = try RequestServer(
+        let service = try NatsRequestServer(
             NatsOptions(server.address), subject: "zoo.busy",
             account: MemoryAccount(limit: 1 << 20),
             report: { text in reports.withLock { $0.append(text) } }
@@ -333,7 +334,7 @@ struct ServiceTests {
             held.withLock { $0.append(request) }
         }
         #expect(eventually { service.isConnected })
-        let client = RequestClient(NatsOptions(server.address))
+        let client = NatsRequestClient(NatsOptions(server.address))
         let ends = Mutex(0)
         // More than the service and the library have space for.
         for _ in 0..<40 {
@@ -363,7 +364,7 @@ struct ServiceTests {
     @Test func `a body that is not JSON is refused before the handler runs`() throws {
         let server = try NatsServer()
         let script = try serve(server, "log 'handled' return 1")
-        let client = RequestClient(NatsOptions(server.address))
+        let client = NatsRequestClient(NatsOptions(server.address))
         let outcome = Outcome()
         try client.send("zoo.test", body: Array("{oops".utf8), within: .seconds(60)) {
             outcome.set($0)

@@ -1,12 +1,17 @@
 import Glibc
+import OptionalProducts
+import Replication
 import Testing
 
 /// A NATS server with JetStream for one test, on a loopback port and with its own folder.
 ///
 /// A shell ends the server when the process ends for any reason.
 package final class NatsServer {
-    /// Whether Debian's server and the client library are installed.
-    package static let isInstalled = program != nil && hasLibrary
+    /// Whether this program has NATS, and Debian's server and the client library are installed.
+    package static let isInstalled: Bool = {
+        OptionalProducts.register()
+        return CommitSinks.nats.isAvailable && program != nil && hasLibrary
+    }()
 
     package static let missing: Comment =
         "install nats-server and libnats3.4 to run this test: scripts/setup --servers"

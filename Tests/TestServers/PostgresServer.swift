@@ -1,14 +1,19 @@
-import DataFormats
 import Glibc
+import OptionalProducts
+import PostgresConnections
 import Synchronization
 import Testing
+import Transfer
 
 /// A PostgreSQL server for the tests of this process, on a socket in its own folder.
 ///
 /// A shell ends the server when the process ends for any reason.
 package final class PostgresServer: Sendable {
-    /// Whether Debian's server and the client library are installed.
-    package static let isInstalled = programs != nil && PostgresConnection.isAvailable
+    /// Whether this program has PostgreSQL, and Debian's server and the client library are installed.
+    package static let isInstalled: Bool = {
+        OptionalProducts.register()
+        return RowFormats.postgres.isAvailable && programs != nil && PostgresConnection.isAvailable
+    }()
 
     package static let missing: Comment =
         "install postgresql and libpq5 to run this test: scripts/setup --servers"

@@ -3,7 +3,8 @@ import RealmFixtures
 import Testing
 
 /// Commands and the prompt on Realm files.
-@Suite struct RealmCommandTests {
+@Suite(.enabled(if: RealmSamples.areReadable, "built without the trait RealmFiles"))
+struct RealmCommandTests {
     private struct Kennel {
         let folder: TemporaryFolder
         let path: String

@@ -6,7 +6,8 @@ import Testing
 import Transfer
 
 /// Realm files become classes and objects.
-@Suite struct RealmImportTests {
+@Suite(.enabled(if: RealmSamples.areReadable, "built without the trait RealmFiles"))
+struct RealmImportTests {
     /// Creates a world with a Realm file of these tables.
     private func world(
         format: Int = 24, _ tables: [RealmWriter.Table]

@@ -1,4 +1,5 @@
 import Glibc
+import OptionalProducts
 
 /// Returns the contestants in the order of the table.
 func makeContestants() -> [any Contestant] {
@@ -34,6 +35,7 @@ do {
 
     countsProcessorTime.store(options.countsProcessorTime, ordering: .relaxed)
     let chosen = makeContestants().filter { options.includes(contestant: $0.name) }
+    OptionalProducts.register()
     let bench = try Bench(options, chosen)
     try InsertWorkload.run(bench)
     if options.includes("W2") { try CommitWorkload.run(bench) }

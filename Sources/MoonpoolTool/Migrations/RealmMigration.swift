@@ -31,7 +31,7 @@ enum RealmMigration {
         }
         let store = try CommandStore.openInMemory()
         defer { store.close() }
-        try store.define(try RealmSchema.classes(realm, options))
+        try store.define(try RowFormats.realm.required().classes(realm, options))
         let path = folder + (folder.hasSuffix("/") ? "" : "/") + "0001_from_realm.lua"
         let file = realm.split(separator: "/").last ?? ""
         let schema = SchemaDocument(store.schema).lua(indent: 2)

@@ -72,15 +72,13 @@ struct ClusterCommand: ParsableCommand {
                 throw StoreError(
                     .invalidArgument, "--lease must be a number of seconds from 0.5 to 3600")
             }
-            var options = ClusterMember.Options()
+            var options = MemberOptions()
             options.replicas = replicas
             options.leaseDuration = .seconds(lease)
             options.name = name
             options.snapshotInterval = max(1, snapshotEvery)
-            try ClusterMember(
-                store, nats.options(servers), stream: nats.streamName(), options: options,
-                status: status, report: ReplicationCommand.report
-            ).run()
+            try NatsJob.join(nats.options(servers), stream: nats.streamName(), options)
+                .open(store, status, report: ReplicationCommand.report).run()
         }
     }
 }

@@ -51,7 +51,7 @@ struct FollowCommand: ParsableCommand {
             guard !detach else {
                 let path = store ?? servers
                 try StoreFiles.requireStore(path)
-                return try Follower.detach(path)
+                return try ReplicationRecord.detach(path)
             }
             guard let store else {
                 throw StoreError(.invalidArgument, "specify the store that follows")
@@ -63,13 +63,12 @@ struct FollowCommand: ParsableCommand {
                 )
             }
             let stream = try nats.streamName()
-            var options = Follower.Options()
+            var options = FollowerOptions()
             options.failsFast = nats.failFast
             options.stopsAtEnd = once || promote
             options.rebuilds = rebuild
-            let follower = try Follower(
-                store, nats.options(servers), stream: stream, options: options,
-                report: ReplicationCommand.report)
+            let follower = try NatsJob.follow(nats.options(servers), stream: stream, options)
+                .open(store, report: ReplicationCommand.report)
             try follower.run()
             let end = follower.status.snapshot
             follower.close()
@@ -77,14 +76,12 @@ struct FollowCommand: ParsableCommand {
                 return ProcessServices.writeOutput(
                     "followed up to version \(end.version), message \(end.sequence)\n")
             }
-            var publishing = Publisher.Options()
+            var publishing = PublisherOptions()
             publishing.takeover = .promotion
             publishing.failsFast = nats.failFast
             publishing.stopsAtEnd = once
-            try Publisher(
-                store, nats.options(servers), stream: stream, options: publishing,
-                report: ReplicationCommand.report
-            ).run()
+            try NatsJob.publish(nats.options(servers), stream: stream, publishing)
+                .open(store, report: ReplicationCommand.report).run()
         }
     }
 }

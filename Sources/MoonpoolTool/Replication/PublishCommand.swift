@@ -79,15 +79,15 @@ struct PublishCommand: ParsableCommand {
             }
             try StoreFiles.requireStore(store)
             let stream = try nats.streamName()
-            var options = Publisher.Options()
+            var options = PublisherOptions()
             options.takeover = adopt ? .adoption : nil
             options.replicas = replicas
             options.failsFast = nats.failFast
             options.stopsAtEnd = once
             options.snapshotInterval = max(1, snapshotEvery)
-            let publisher = try Publisher(
-                store, nats.options(servers), stream: stream, options: options,
-                report: ReplicationCommand.report)
+            let publisher = try NatsJob.publish(
+                nats.options(servers), stream: stream, options
+            ).open(store, report: ReplicationCommand.report)
             try publisher.run()
             let end = publisher.status.snapshot
             ProcessServices.writeOutput(
@@ -101,14 +101,14 @@ struct PublishCommand: ParsableCommand {
                 .invalidArgument, "--stream is for NATS; name the tables' schema with --schema")
         }
         try StoreFiles.requireStore(store)
-        var options = PostgresPublisher.Options()
+        var options = DatabaseOptions()
         options.schema = schema ?? options.schema
         options.replaces = replace
         options.adopts = adopt
         options.failsFast = nats.failFast
         options.stopsAtEnd = once
-        let publisher = try PostgresPublisher(
-            store, servers, options: options, report: ReplicationCommand.report)
+        let publisher = try DatabaseJob(servers, options)
+            .open(store, report: ReplicationCommand.report)
         try publisher.run()
         let end = publisher.status.snapshot
         ProcessServices.writeOutput("published up to version \(end.version)\n")

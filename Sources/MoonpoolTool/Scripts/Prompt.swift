@@ -60,7 +60,7 @@ struct RealmPrompt: Sendable {
             if let target, ProcessServices.size(of: target) ?? 0 > 0 {
                 throw StoreError(.invalidArgument, "'\(target)' already exists; name a new file")
             }
-            let format = try RealmReport(path, options).format
+            let format = try RowFormats.realm.required().report(path, options).format
             let file = path.split(separator: "/").last.map(String.init) ?? path
             let name = file.lowercased().hasSuffix(".realm") ? String(file.dropLast(6)) : file
             let label = "\(name) (realm \(format), read-only copy)"

@@ -81,7 +81,7 @@ struct CheckCommand: ParsableCommand {
 
     /// Reads every value of a Realm file and compares links with backlinks.
     private func checkRealm() throws {
-        let report = try RealmReport(store, realm.options)
+        let report = try RowFormats.realm.required().report(store, realm.options)
         let progress = ProgressLine("checked")
         let faults = try report.check { progress.update($0, nil) }
         progress.end()

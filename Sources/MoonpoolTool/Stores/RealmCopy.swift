@@ -88,7 +88,7 @@ enum RealmCopy {
             return try CommandStore.open(path, isReadOnly: true, version)
         }
         let copy = try CommandStore.openInMemory()
-        try copy.define(try RealmSchema.classes(path, group.options))
+        try copy.define(try RowFormats.realm.required().classes(path, group.options))
         return copy
     }
 

@@ -30,7 +30,7 @@ struct StatsCommand: ParsableCommand {
     func run() throws {
         try CommandFailure.shown {
             if try realm.isRealm(store) {
-                let report = try RealmReport(store, realm.options)
+                let report = try RowFormats.realm.required().report(store, realm.options)
                 return ProcessServices.writeOutput(json ? report.json : report.text)
             }
             let opened = try CommandStore.open(store, isReadOnly: true, version)

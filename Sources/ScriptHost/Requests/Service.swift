@@ -14,14 +14,14 @@ final class Service {
     /// The number of requests that were answered, including those answered with an error.
     private(set) var requests = 0
     private weak var context: ScriptContext?
-    private var server: RequestServer?
-    private var listen: ((_ subject: String) throws -> RequestServer)?
+    private var server: (any RequestServer)?
+    private var listen: ((_ subject: String) throws -> any RequestServer)?
     /// The store whose writer answers the requests, and its membership in the cluster; nil for other services.
     private var writing: (store: StoreHandle, membership: ReplicationHandle)?
     private let number: Int
     private var handler: LuaFunction?
     private var hold: LoopHold?
-    private var waiting: [ReceivedRequest] = []
+    private var waiting: [any ReceivedRequest] = []
     private var isAnswering = false
 
     /// Connects on the thread of the server, and keeps the loop running until ``stop()``.
@@ -38,8 +38,9 @@ final class Service {
         self.handler = handler
         let link = context.link
         let title = "the service '\(subject)'"
+        let network = try CommitSinks.nats.required()
         let listen = { (subject: String) throws in
-            try RequestServer(servers, subject: subject) { text in
+            try network.serve(servers, subject: subject) { text in
                 link.postToScript { context in
                     context.configuration.report(
                         ScriptReport(
@@ -88,7 +89,7 @@ final class Service {
     func stop() {
         guard isRunning else { return }
         listen = nil
-        server?.stop()
+        server?.stop(waits: true)
         server = nil
         writing?.membership.removeListener(number)
         writing = nil
@@ -99,7 +100,7 @@ final class Service {
         context?.services.remove(self)
     }
 
-    private func receive(_ request: ReceivedRequest) {
+    private func receive(_ request: any ReceivedRequest) {
         waiting.append(request)
         // While a handler waits, no other request is handled.
         guard !isAnswering else { return }
@@ -112,7 +113,7 @@ final class Service {
     }
 
     private func answer(
-        _ request: ReceivedRequest, _ handler: LuaFunction, _ context: ScriptContext
+        _ request: any ReceivedRequest, _ handler: LuaFunction, _ context: ScriptContext
     ) {
         let source = "the service '\(subject)'"
         do {
@@ -199,7 +200,7 @@ final class Services {
     private unowned let context: ScriptContext
     private var running: [Int: Service] = [:]
     private var last = 0
-    private var clients: [NatsOptions: RequestClient] = [:]
+    private var clients: [NatsOptions: any RequestClient] = [:]
 
     init(_ context: ScriptContext) { self.context = context }
 
@@ -223,11 +224,13 @@ final class Services {
     }
 
     /// Returns the connection to servers, which is opened at the first request.
-    func client(_ servers: NatsOptions) -> RequestClient {
+    ///
+    /// Throws `unsupported` in a program without NATS.
+    func client(_ servers: NatsOptions) throws -> any RequestClient {
         if let known = clients[servers] { return known }
         // Scripts use one or two connections; this limits a script that generates addresses.
         if clients.count >= 16 { closeClients() }
-        let made = RequestClient(servers)
+        let made = try CommitSinks.nats.required().client(servers)
         clients[servers] = made
         return made
     }

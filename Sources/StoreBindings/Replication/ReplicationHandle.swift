@@ -213,28 +213,22 @@ enum ReplicationMethods {
                     return try publish(path, to: url, of: handle, options: given, call: call)
                 }
                 let (servers, stream) = try connection(given)
-                var options = Publisher.Options()
+                var options = PublisherOptions()
                 options.replicas = try given.count("replicas") ?? options.replicas
                 options.snapshotInterval =
                     try given.count("snapshot_every") ?? options.snapshotInterval
-                let task = try wrapping {
-                    try ReplicationTask.publish(
-                        path, servers, stream: stream, options: options,
-                        waiting: waitForStart(handle, call.state))
-                }
                 let replication = ReplicationHandle(
-                    task, handle, isAcknowledged: given.flag("acknowledged"))
+                    try start(
+                        NatsJob.publish(servers, stream: stream, options), path, handle, call),
+                    handle, isAcknowledged: given.flag("acknowledged"))
                 return call.answer(replication, ReplicationHandle.type)
             },
             LuaMethod("follow") { handle, call in
                 let path = try path(handle, call)
                 let given = TransferOptions(try call.options(2))
                 let (servers, stream) = try connection(given)
-                let task = try wrapping {
-                    try ReplicationTask.follow(
-                        path, servers, stream: stream, waiting: waitForStart(handle, call.state))
-                }
-                let replication = ReplicationHandle(task, handle)
+                let replication = ReplicationHandle(
+                    try start(NatsJob.follow(servers, stream: stream), path, handle, call), handle)
                 // The refresh shows the commit that has marked the store as a follower.
                 try handle.store.refresh()
                 return call.answer(replication, ReplicationHandle.type)
@@ -244,7 +238,7 @@ enum ReplicationMethods {
                 let table = try call.options(2)
                 let given = TransferOptions(table)
                 let (servers, stream) = try connection(given)
-                var options = ClusterMember.Options()
+                var options = MemberOptions()
                 options.replicas = try given.count("replicas")
                 options.snapshotInterval =
                     try given.count("snapshot_every") ?? options.snapshotInterval
@@ -257,13 +251,9 @@ enum ReplicationMethods {
                     }
                     options.leaseDuration = .seconds(seconds)
                 }
-                let task = try wrapping {
-                    try ReplicationTask.cluster(
-                        path, servers, stream: stream, options: options,
-                        waiting: waitForStart(handle, call.state))
-                }
                 let replication = ReplicationHandle(
-                    task, handle, isAcknowledged: given.flag("acknowledged"), servers: servers)
+                    try start(NatsJob.join(servers, stream: stream, options), path, handle, call),
+                    handle, isAcknowledged: given.flag("acknowledged"), servers: servers)
                 return call.answer(replication, ReplicationHandle.type)
             },
             LuaMethod("remote_write") { handle, call in
@@ -287,16 +277,24 @@ enum ReplicationMethods {
         _ path: String, to database: String, of handle: StoreHandle, options given: TransferOptions,
         call: borrowing LuaCall
     ) throws -> LuaAnswer {
-        var options = PostgresPublisher.Options()
+        var options = DatabaseOptions()
         options.schema = try given.text("schema") ?? options.schema
         options.replaces = given.flag("replace")
-        let task = try wrapping {
-            try ReplicationTask.publish(
-                path, to: database, options: options, waiting: waitForStart(handle, call.state))
-        }
         let replication = ReplicationHandle(
-            task, handle, isAcknowledged: given.flag("acknowledged"))
+            try start(DatabaseJob(database, options), path, handle, call), handle,
+            isAcknowledged: given.flag("acknowledged"))
         return call.answer(replication, ReplicationHandle.type)
+    }
+
+    /// Starts a job; errors of replication become errors with a code for scripts.
+    private static func start(
+        _ job: any ReplicationJob, _ path: String, _ handle: StoreHandle, _ call: borrowing LuaCall
+    ) throws -> ReplicationTask {
+        do {
+            return try ReplicationTask(job, path, waiting: waitForStart(handle, call.state))
+        } catch let error as ReplicationError {
+            throw StoreError(.invalidArgument, error.description)
+        }
     }
 
     /// Returns a wait for the start of a task; nil if the wait can block the thread.
@@ -349,15 +347,6 @@ enum ReplicationMethods {
                 .invalidArgument, "option 'stream' is missing; pass the name of a stream")
         }
         return (servers, stream)
-    }
-
-    /// Runs the work and converts errors of replication to errors with a code for scripts.
-    private static func wrapping<Result>(_ work: () throws -> Result) throws -> Result {
-        do {
-            return try work()
-        } catch let error as ReplicationError {
-            throw StoreError(.invalidArgument, error.description)
-        }
     }
 }
 

@@ -6,14 +6,16 @@ import ObjectStore
 /// All rows count unless the options limit them. A property that is missing in some row becomes optional. A property
 /// with values of different kinds becomes mixed. Text becomes a number, a boolean, a date or a UUID only if every text
 /// equals a value of this type. A property called `id` or `_id` becomes the primary key if every row has another value.
-final class ClassInference {
+package final class ClassInference {
     /// The classes of a file.
-    struct Result {
+    package struct Result {
         var classes: [ClassSchema] = []
         /// The properties of fields whose names are not valid property names, by class and field.
         var renames: [String: [String: String]] = [:]
         /// Notes about decisions that can surprise users.
         var notes: [String] = []
+
+        package init(classes: [ClassSchema] = []) { self.classes = classes }
     }
 
     private var declared: [ClassSchema]?

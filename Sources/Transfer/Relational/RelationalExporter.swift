@@ -2,7 +2,7 @@ import DataFormats
 import ObjectStore
 
 /// A database that receives an export: the calls that create its tables and write their rows.
-protocol RelationalTarget: AnyObject {
+package protocol RelationalTarget: AnyObject {
     var dialect: any RelationalDialect { get }
     /// The maximum number of columns of a table.
     var columnLimit: Int { get }
@@ -25,7 +25,7 @@ extension RelationalTarget {
     /// Writes the objects of classes, for which `keys` returns the keys; the database is unchanged until the end.
     ///
     /// `isWhole` means that all objects are exported, including all linked objects.
-    func export(
+    package func export(
         _ classes: [ClassSchema], of view: StoreView, isWhole: Bool,
         keys: (ClassSchema) throws -> ResultKeys?, count: () throws -> Void = {}
     ) throws {
@@ -48,7 +48,7 @@ extension RelationalTarget {
         try finish()
     }
 
-    func write(
+    package func write(
         _ keys: ResultKeys, of table: RelationalLayout.Table, with rows: RelationalRows,
         count: () throws -> Void
     ) throws {
@@ -60,7 +60,7 @@ extension RelationalTarget {
 }
 
 /// Writes the rows of one table.
-protocol RelationalRowWriter: AnyObject {
+package protocol RelationalRowWriter: AnyObject {
     func beginRow()
     /// Writes a single value, or a list into an array; the property is nil for the number of an object.
     ///
@@ -72,17 +72,17 @@ protocol RelationalRowWriter: AnyObject {
 }
 
 /// Writes rows for the objects of one version.
-struct RelationalRows {
+package struct RelationalRows {
     private let view: StoreView
     private let encoder: RowEncoder
 
-    init(_ view: StoreView, _ dialect: any RelationalDialect) {
+    package init(_ view: StoreView, _ dialect: any RelationalDialect) {
         self.view = view
         encoder = RowEncoder(view: view, normalizesNumbers: dialect.normalizesJSON)
     }
 
     /// Writes a row for each object into a table with the columns of its class.
-    func write(
+    package func write(
         _ table: RelationalLayout.Table, _ keys: some Sequence<ObjectKey>,
         to writer: any RelationalRowWriter, _ count: () throws -> Void = {}
     ) throws {
@@ -125,7 +125,7 @@ struct RelationalRows {
     }
 
     /// Writes a row for each element of a collection of each object.
-    func write(
+    package func write(
         _ join: RelationalLayout.Join, _ keys: some Sequence<ObjectKey>,
         to writer: any RelationalRowWriter
     ) throws {
@@ -155,7 +155,7 @@ struct RelationalRows {
     }
 
     /// Writes the key of each object into a table with only that column.
-    func writeKeys(
+    package func writeKeys(
         _ keys: some Sequence<ObjectKey>, of classSchema: ClassSchema,
         to writer: any RelationalRowWriter
     ) throws {

@@ -5,18 +5,18 @@ import ObjectStore
 ///
 /// Each class is a table, and each property is a column. Lists, sets and maps of links have their own tables. Values that
 /// the dialect cannot represent are JSON in their column.
-struct RelationalLayout {
-    struct Column {
-        let name: String
+package struct RelationalLayout {
+    package struct Column {
+        package let name: String
         let property: Property
-        let form: Form
+        package let form: Form
         /// The type of the values, or of the elements of an array; `mixed` for JSON.
         let type: PropertyType
         /// The column with the type of a mixed value if this column contains it as JSON; NULL for other values.
         var typeColumn: String?
     }
 
-    enum Form {
+    package enum Form {
         case value
         case array
         /// The primary key of the linked object, or its number if it has none.
@@ -25,37 +25,37 @@ struct RelationalLayout {
     }
 
     /// A table with one row for each element of a collection of links: `owner`, `position` or `key`, and `target`.
-    struct Join {
-        let name: String
-        let property: Property
-        let owner: ClassSchema
-        let target: ClassSchema
+    package struct Join {
+        package let name: String
+        package let property: Property
+        package let owner: ClassSchema
+        package let target: ClassSchema
 
-        var positionColumn: String { property.isMap ? "key" : "position" }
-        var columnNames: [String] { ["owner", positionColumn, "target"] }
+        package var positionColumn: String { property.isMap ? "key" : "position" }
+        package var columnNames: [String] { ["owner", positionColumn, "target"] }
         var columnTypes: [PropertyType] {
             [owner.keyType, property.isMap ? .string : .int, target.keyType]
         }
     }
 
-    struct Table {
-        let name: String
-        let classSchema: ClassSchema
+    package struct Table {
+        package let name: String
+        package let classSchema: ClassSchema
         /// The column that identifies objects: the primary key, or the number of the object in a class without one.
-        let keyColumn: String
-        let columns: [Column]
-        let joins: [Join]
+        package let keyColumn: String
+        package let columns: [Column]
+        package let joins: [Join]
 
         /// Whether the key column contains the number of the object, which is not a property.
-        var isNumbered: Bool { classSchema.primaryKey == nil }
+        package var isNumbered: Bool { classSchema.primaryKey == nil }
         /// The names of the columns in the order of the rows: the number, the properties, the types of mixed values.
-        var columnNames: [String] {
+        package var columnNames: [String] {
             (isNumbered ? [keyColumn] : []) + columns.map(\.name) + columns.compactMap(\.typeColumn)
         }
     }
 
-    let dialect: any RelationalDialect
-    private(set) var tables: [Table] = []
+    package let dialect: any RelationalDialect
+    package private(set) var tables: [Table] = []
     private let classes: [String: ClassSchema]
     private let isWhole: Bool
     private var names: RelationalNames
@@ -64,7 +64,7 @@ struct RelationalLayout {
     ///
     /// `isWhole` means that the objects of all classes are exported, so that every link has a target. Throws
     /// `invalid_argument` for names that are too long.
-    init(
+    package init(
         _ classes: [ClassSchema], _ all: [ClassSchema], isWhole: Bool,
         in dialect: any RelationalDialect
     ) throws {
@@ -140,17 +140,17 @@ struct RelationalLayout {
     }
 
     /// Returns the table of a class.
-    func table(of classSchema: ClassSchema) -> Table? {
+    package func table(of classSchema: ClassSchema) -> Table? {
         tables.first { $0.classSchema.name == classSchema.name }
     }
 
     /// The names of all tables, including those of collections.
-    var tableNames: [String] { tables.flatMap { [$0.name] + $0.joins.map(\.name) } }
+    package var tableNames: [String] { tables.flatMap { [$0.name] + $0.joins.map(\.name) } }
 
     // MARK: SQL
 
     /// Returns the statements that create the tables with these names; all tables if `wanted` is nil.
-    func creation(of wanted: Set<String>? = nil) -> [String] {
+    package func creation(of wanted: Set<String>? = nil) -> [String] {
         var statements: [String] = []
         for table in tables {
             if wanted?.contains(table.name) != false { statements.append(creation(of: table)) }
@@ -179,7 +179,7 @@ struct RelationalLayout {
     }
 
     /// Returns the SQL type of a column.
-    func type(of column: Column) -> String {
+    package func type(of column: Column) -> String {
         switch column.form {
         case .json: dialect.jsonType
         case .array: dialect.columnType(column.type) + "[]"
@@ -230,13 +230,13 @@ struct RelationalLayout {
     }
 
     /// Returns the reference to the table of a class that is exported.
-    func reference(to target: ClassSchema) -> String {
+    package func reference(to target: ClassSchema) -> String {
         guard let table = table(of: target) else { return "" }
         return "REFERENCES \(dialect.path(table.name)) (\(SQLText.quoted(table.keyColumn)))"
     }
 
     /// Returns the columns of each index of a table, and whether its values are unique.
-    func indexes(of table: Table) -> [(columns: [Column], isUnique: Bool)] {
+    package func indexes(of table: Table) -> [(columns: [Column], isUnique: Bool)] {
         table.classSchema.tableIndexes.compactMap { properties, isUnique in
             let columns = properties.compactMap { name in
                 table.columns.first { $0.property.name == name }
@@ -246,7 +246,7 @@ struct RelationalLayout {
     }
 
     /// Returns whether tables of a database have all columns that the layout has in them.
-    func matches(_ found: [RelationalTable]) -> Bool {
+    package func matches(_ found: [RelationalTable]) -> Bool {
         let columns = Dictionary(
             found.map { ($0.name, Set($0.columnNames)) }, uniquingKeysWith: { first, _ in first })
         return tables.allSatisfy { table in
@@ -261,7 +261,7 @@ struct RelationalLayout {
     /// links.
     ///
     /// Foreign keys can be checked for each row, and links to known objects cost less.
-    var ordered: [Table] {
+    package var ordered: [Table] {
         var ordered: [Table] = []
         var seen: Set<String> = []
         func visit(_ classSchema: ClassSchema) {
@@ -278,13 +278,13 @@ struct RelationalLayout {
 
 extension ClassSchema {
     /// The type of the key of a table: the primary key, or the number of the object in a class without one.
-    var keyType: PropertyType { primaryKey?.type ?? .int }
+    package var keyType: PropertyType { primaryKey?.type ?? .int }
 }
 
 /// The description of exported classes that a database contains.
-enum RelationalDescription {
+package enum RelationalDescription {
     /// Returns the description of classes as the database stores it.
-    static func text(of classes: [ClassSchema], in view: StoreView) throws -> String {
+    package static func text(of classes: [ClassSchema], in view: StoreView) throws -> String {
         var json = JSONWriter()
         try SchemaJSON.write(classes.sorted { $0.name < $1.name }, of: view, to: &json)
         return String(decoding: json.bytes, as: UTF8.self)
@@ -293,7 +293,9 @@ enum RelationalDescription {
     /// Returns the described classes.
     ///
     /// Throws `file_format_too_new` for a format that is not `known`.
-    static func classes(_ text: String, format: String?, known: [String]) throws -> [ClassSchema] {
+    package static func classes(_ text: String, format: String?, known: [String]) throws
+        -> [ClassSchema]
+    {
         guard let format, known.contains(format) else {
             throw StoreError(
                 .fileFormatTooNew,

@@ -2,7 +2,7 @@ import DataFormats
 import ObjectStore
 
 /// A database that is imported: its tables, and the calls that read them.
-protocol RelationalOrigin: AnyObject {
+package protocol RelationalOrigin: AnyObject {
     var dialect: any RelationalDialect { get }
     /// The name of the part of the database that contains the tables, for messages.
     var location: String { get }
@@ -19,7 +19,7 @@ protocol RelationalOrigin: AnyObject {
 }
 
 /// The rows of a statement, of which one is current.
-protocol RelationalRowReader: AnyObject {
+package protocol RelationalRowReader: AnyObject {
     /// Advances to the next row; returns false after the last one.
     func next() throws -> Bool
     func isNull(_ index: Int) -> Bool
@@ -41,7 +41,7 @@ protocol RelationalRowReader: AnyObject {
 }
 
 extension RelationalRowReader {
-    func pass(
+    package func pass(
         _ index: Int, _ column: RelationalPlan.Column, as type: PropertyType, _ position: Int,
         to inserter: ObjectInserter
     ) throws -> Bool {
@@ -53,26 +53,26 @@ extension RelationalRowReader {
 }
 
 /// The rows of the tables of an SQL database, from one snapshot.
-final class RelationalSource: RowSource {
-    private(set) var notes: [String] = []
+package final class RelationalSource: RowSource {
+    package private(set) var notes: [String] = []
     private let origin: any RelationalOrigin
     private let options: ImportOptions
     private var plans: [RelationalPlan] = []
     private var joins: [RelationalLayout.Join] = []
     /// The tables of an export, by class.
     private var exportedTables: [String: String] = [:]
-    private(set) var fields: [String]?
+    package private(set) var fields: [String]?
     private var allRows = 0.0
     private var rowsDone = 0
 
-    init(_ origin: any RelationalOrigin, _ options: ImportOptions) {
+    package init(_ origin: any RelationalOrigin, _ options: ImportOptions) {
         self.origin = origin
         self.options = options
     }
 
-    var part: Double? { allRows > 0 ? min(1, Double(rowsDone) / allRows) : nil }
+    package var part: Double? { allRows > 0 ? min(1, Double(rowsDone) / allRows) : nil }
 
-    func classes(besides known: Schema) throws -> ClassInference.Result {
+    package func classes(besides known: Schema) throws -> ClassInference.Result {
         let (all, ignored) = try origin.tables()
         var others = all
         var classes: [ClassSchema] = []
@@ -137,7 +137,7 @@ final class RelationalSource: RowSource {
 
     // MARK: Rows
 
-    func read(into importer: Importer) throws {
+    package func read(into importer: Importer) throws {
         for plan in plans { try read(plan, into: importer) }
         for join in joins {
             guard let plan = plans.first(where: { $0.table == table(of: join) }),

@@ -2,8 +2,8 @@ import DataFormats
 import ObjectStore
 
 /// The description of a table in its database.
-struct RelationalTable {
-    struct Column {
+package struct RelationalTable {
+    package struct Column {
         let name: String
         /// The declared type in SQL notation.
         var typeName = ""
@@ -22,44 +22,72 @@ struct RelationalTable {
         var isMilliseconds = false
         /// Whether the column has been found to hold NULL.
         var hasNulls = false
+
+        package init(
+            name: String, typeName: String = "", type: PropertyType? = nil, isArray: Bool = false,
+            isRequired: Bool = false, isIndexed: Bool = false, isForeign: Bool = false,
+            cast: String? = nil, typeColumn: String? = nil
+        ) {
+            self.name = name
+            self.typeName = typeName
+            self.type = type
+            self.isArray = isArray
+            self.isRequired = isRequired
+            self.isIndexed = isIndexed
+            self.isForeign = isForeign
+            self.cast = cast
+            self.typeColumn = typeColumn
+        }
     }
 
-    struct ForeignKey {
+    package struct ForeignKey {
         /// The name of the constraint, if it has one.
         let name: String?
         let columns: [String]
         let target: String
         /// The referenced columns; empty for the primary key of the other table.
         let targetColumns: [String]
+
+        package init(name: String?, columns: [String], target: String, targetColumns: [String]) {
+            self.name = name
+            self.columns = columns
+            self.target = target
+            self.targetColumns = targetColumns
+        }
     }
 
     /// The declared type of columns with the types of mixed values, by which an import recognizes them.
     ///
     /// They belong to the columns without a declared type, in the same order.
-    static let typeColumnType = "MIXED_TYPE_TEXT"
+    package static let typeColumnType = "MIXED_TYPE_TEXT"
 
-    let name: String
+    package let name: String
     /// The quoted name that a statement selects from.
-    let path: String
-    var columns: [Column] = []
+    package let path: String
+    package var columns: [Column] = []
     /// The columns of the primary key.
-    var key: [String] = []
-    var foreignKeys: [ForeignKey] = []
+    package var key: [String] = []
+    package var foreignKeys: [ForeignKey] = []
     /// The columns of each UNIQUE constraint and unique index, as text.
-    var uniqueColumns: [String] = []
+    package var uniqueColumns: [String] = []
     /// The quoted column with the number of a row, which locates the row in messages; nil if there is none.
-    var rowID: String?
+    package var rowID: String?
+
+    package init(name: String, path: String) {
+        self.name = name
+        self.path = path
+    }
 
     /// The names of all columns.
-    var columnNames: [String] { columns.map(\.name) + columns.compactMap(\.typeColumn) }
+    package var columnNames: [String] { columns.map(\.name) + columns.compactMap(\.typeColumn) }
 
-    func column(_ name: String) -> Column? { columns.first { $0.name == name } }
+    package func column(_ name: String) -> Column? { columns.first { $0.name == name } }
 }
 
 /// The selection of rows of one table, and the class and the properties that receive them.
-struct RelationalPlan {
+package struct RelationalPlan {
     /// A selected column, and the property that receives its values.
-    struct Column {
+    package struct Column {
         /// The expression that selects the column.
         let expression: String
         let source: RelationalTable.Column
@@ -67,27 +95,27 @@ struct RelationalPlan {
         /// The index in a row of the type of a mixed value; NULL there means that the value is not JSON.
         var typeIndex: Int?
 
-        var name: String { source.name }
+        package var name: String { source.name }
         /// The type as which the column is selected; nil for the type of each value.
-        var type: PropertyType? { source.type }
-        var isArray: Bool { source.isArray }
+        package var type: PropertyType? { source.type }
+        package var isArray: Bool { source.isArray }
     }
 
-    let table: String
-    let className: String
+    package let table: String
+    package let className: String
     /// The expression that a statement selects from.
-    let path: String
+    package let path: String
     private let dialect: any RelationalDialect
     private(set) var columns: [Column] = []
     private var typeColumns: [String] = []
     /// The expression for the number of a row, which is selected first; nil if there is none.
     private var number: String?
     /// Whether other rows use the number to link to a row; otherwise it only locates the row.
-    let isNumbered: Bool
+    package let isNumbered: Bool
     private var order = ""
 
     /// Creates a plan for a table of another program's database.
-    init(_ table: RelationalTable, _ className: String, in dialect: any RelationalDialect) {
+    package init(_ table: RelationalTable, _ className: String, in dialect: any RelationalDialect) {
         self.init(table.name, className, table.path, dialect, number: table.rowID)
     }
 
@@ -104,7 +132,7 @@ struct RelationalPlan {
     }
 
     /// Creates a plan for a table of an export, which exists as `found`.
-    init(
+    package init(
         _ table: RelationalLayout.Table, _ found: RelationalTable, _ className: String,
         _ options: ImportOptions, in dialect: any RelationalDialect
     ) {
@@ -127,7 +155,7 @@ struct RelationalPlan {
     }
 
     /// Creates a plan for the table of a collection of links; the rows of an owner are adjacent.
-    init(_ join: RelationalLayout.Join, in dialect: any RelationalDialect) {
+    package init(_ join: RelationalLayout.Join, in dialect: any RelationalDialect) {
         self.init(join.name, "", dialect.path(join.name), dialect)
         for (name, type) in zip(join.columnNames, join.columnTypes) {
             add(RelationalTable.Column(name: name, type: type), as: name)
@@ -136,20 +164,20 @@ struct RelationalPlan {
     }
 
     /// The index of the first property in a row.
-    var offset: Int { number == nil ? 0 : 1 }
+    package var offset: Int { number == nil ? 0 : 1 }
 
     /// Whether the number of a row is selected.
-    var hasNumber: Bool { number != nil }
+    package var hasNumber: Bool { number != nil }
 
     /// The statement that selects the rows.
-    var statement: String {
+    package var statement: String {
         let list = [number].compactMap(\.self) + columns.map(\.expression)
         let types = typeColumns.map(SQLText.quoted)
         return "SELECT \((list + types).joined(separator: ", ")) FROM \(path)\(order)"
     }
 
     /// Adds a column.
-    mutating func add(_ column: RelationalTable.Column, as property: String) {
+    package mutating func add(_ column: RelationalTable.Column, as property: String) {
         let quoted =
             SQLText.quoted(column.name)
             + (column.cast.map { "::\($0)\(column.isArray ? "[]" : "")" } ?? "")
@@ -167,7 +195,7 @@ struct RelationalPlan {
     ///
     /// Colons in the values are escaped if there are several columns, so that different keys have different texts. The
     /// text is NULL if a value is NULL.
-    mutating func add(joining names: [String], as property: String) {
+    package mutating func add(joining names: [String], as property: String) {
         var texts = names.map { "\(SQLText.quoted($0))::text" }
         if texts.count > 1 {
             texts = texts.map { "replace(replace(\($0), '\\', '\\\\'), ':', '\\:')" }
@@ -180,7 +208,7 @@ struct RelationalPlan {
     }
 
     /// Returns the index of the type of a column's values in a row; nil if it has none.
-    func typeIndex(_ column: Column) -> Int? {
+    package func typeIndex(_ column: Column) -> Int? {
         column.typeIndex.map { offset + columns.count + $0 }
     }
 }
@@ -188,7 +216,7 @@ struct RelationalPlan {
 /// The differences between SQL databases in the mapping of classes to tables.
 ///
 /// ``RelationalLayout`` is the mapping. A dialect has no connection; ``RelationalTarget`` and ``RelationalOrigin`` have.
-protocol RelationalDialect {
+package protocol RelationalDialect {
     /// The name of the database in messages.
     var name: String { get }
     /// The maximum length of a name in bytes; nil without a limit.
@@ -224,18 +252,18 @@ protocol RelationalDialect {
 }
 
 /// Assigns names of tables, columns and constraints by the rules of a dialect.
-struct RelationalNames {
+package struct RelationalNames {
     private let dialect: any RelationalDialect
     private var taken: Set<String>
 
     /// Creates an allocator with names that are taken.
-    init(_ dialect: any RelationalDialect, taken: [String] = []) {
+    package init(_ dialect: any RelationalDialect, taken: [String] = []) {
         self.dialect = dialect
         self.taken = Set(taken.map(dialect.folded))
     }
 
     /// Returns the wanted name, or the first free variant of it, within the limit of the dialect.
-    mutating func unique(_ wanted: String) -> String {
+    package mutating func unique(_ wanted: String) -> String {
         let wanted = dialect.permitted(wanted)
         var name = cut(wanted, before: "")
         var number = 1

@@ -1,5 +1,6 @@
 import DataFormats
 import ObjectStore
+import PostgresConnections
 import TestServers
 import Testing
 import Transfer

@@ -1,6 +1,7 @@
 import DataFormats
 import Glibc
 import ObjectStore
+import PostgresConnections
 import Transfer
 
 /// W19: exports all people to PostgreSQL and imports them, beside the server's own `COPY` of the same rows through `psql`.

@@ -1,4 +1,5 @@
 import Glibc
+import NATSReplication
 import ObjectStore
 import Replication
 
@@ -93,7 +94,8 @@ enum ReplicationWorkload {
                     }
                 }
             }
-            let task = try ReplicationTask.publish(path(name), servers, stream: name)
+            let task = try ReplicationTask(
+                NatsJob.publish(servers, stream: name), path(name))
             let live = try seconds {
                 try write(0..<count)
                 guard task.wait(forVersion: store.version, atMost: .seconds(300)) else {

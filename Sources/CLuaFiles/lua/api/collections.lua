@@ -223,7 +223,7 @@
 ---@field observe_aggregate (fun(self: moonpool.Results<T>, aggregate: "sum"|"min"|"max"|"average"|"count", property: string, body: fun(new: any, old: any), options?: {name: string?, once: boolean?}): moonpool.Token)|(fun(self: moonpool.Results<T>, aggregate: "count", body: fun(new: integer, old: integer?), options?: {name: string?, once: boolean?}): moonpool.Token)
 ---Writes the objects to a file in the format of its extension; returns their number.
 ---
----Errors: invalid_argument, disk_full, closed
+---Errors: invalid_argument, disk_full, unsupported, closed
 ---
 ---```lua
 ---print(dogs:where("age > 5"):export("old.csv"))  --> 1

@@ -50,3 +50,4 @@
 ---| "limit_exceeded" # The script exceeded its limit of memory, time or instructions.
 ---| "timed_out" # The write lock was not free, or a service did not reply, in time; the service may still handle the request.
 ---| "unavailable" # No server can be reached, or no service answers requests to the subject.
+---| "unsupported" # The program was built without the part that the operation needs, such as NATS or Realm files.

@@ -272,7 +272,7 @@ function moonpool.replay(path, store) end
 ---script's event loop, one at a time. A service keeps the script running. An error of the handler is sent with its
 ---code.
 ---
----Errors: invalid_argument, unavailable, limit_exceeded
+---Errors: invalid_argument, unavailable, limit_exceeded, unsupported
 ---
 ---```lua
 ---local function add(request)
@@ -289,7 +289,7 @@ function moonpool.serve(options) end
 ---Sends a request to a service and returns its reply. Observers, timers and services of this script run in the
 ---meantime. An error of the handler is raised here with its code and message.
 ---
----Errors: invalid_argument, timed_out, unavailable, limit_exceeded
+---Errors: invalid_argument, timed_out, unavailable, limit_exceeded, unsupported
 ---
 ---```lua
 ---local options = { url = "nats://localhost:4222", subject = "zoo.add", body = { id = 9, name = "Rex" }, timeout = 1 }

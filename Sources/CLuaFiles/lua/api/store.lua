@@ -433,7 +433,7 @@ function Store:record(path, options) end
 ---Publishes the commits of the store to a stream of NATS JetStream, on a separate thread, until the store is closed.
 ---Only a store in a file can be published, and by one process at a time.
 ---
----Errors: invalid_argument, already_in_write, read_only, closed
+---Errors: invalid_argument, already_in_write, read_only, unsupported, closed
 ---
 ---```lua
 ---local ok, err = pcall(store.publish, store, { url = "nats://localhost:4222", stream = "zoo" })
@@ -447,7 +447,7 @@ function Store:publish(options) end
 ---Makes the store follow a stream, on a separate thread, until the store is closed. Observers are notified of each
 ---commit of the publisher; other writes to the store raise read_only. The store must not contain other objects.
 ---
----Errors: invalid_argument, already_in_write, read_only, closed
+---Errors: invalid_argument, already_in_write, read_only, unsupported, closed
 ---
 ---```lua
 ---local ok, err = pcall(store.follow, store, { url = "nats://localhost:4222", stream = "zoo" })
@@ -461,7 +461,7 @@ function Store:follow(options) end
 ---writer and publishes; the others follow it, and their writes raise not_writer. If the writer does not renew the lease,
 ---another member becomes the writer.
 ---
----Errors: invalid_argument, already_in_write, read_only, closed
+---Errors: invalid_argument, already_in_write, read_only, unsupported, closed
 ---
 ---```lua
 ---local ok, err = pcall(store.cluster, store, { url = "nats://a,b,c", stream = "zoo" })
@@ -527,7 +527,7 @@ function Store:resolve(reference) end
 
 ---Writes all objects and the schema to a file; returns the number of objects.
 ---
----Errors: invalid_argument, disk_full, closed
+---Errors: invalid_argument, disk_full, unsupported, closed
 ---
 ---```lua
 ---print(store:export("zoo.jsonl"))  --> 5
@@ -539,7 +539,7 @@ function Store:export(path, format) end
 
 ---Imports all rows of a file in one transaction; a value that its property cannot represent exactly is an error.
 ---
----Errors: invalid_argument, duplicate_key, type_mismatch, missing_value, unknown_property, read_only, closed
+---Errors: invalid_argument, duplicate_key, type_mismatch, missing_value, unknown_property, read_only, unsupported, closed
 ---
 ---```lua
 ---store:export("zoo.jsonl")

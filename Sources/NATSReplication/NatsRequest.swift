@@ -1,15 +1,12 @@
 import DataFormats
+import Replication
 import Synchronization
 
-/// A request that a ``RequestServer`` has received.
-///
-/// Any thread can answer the request, once. A request that is released without an answer is refused.
-package final class ReceivedRequest: @unchecked Sendable {
+/// A request that a ``NatsRequestServer`` has received.
+package final class NatsRequest: ReceivedRequest, @unchecked Sendable {
     // Unchecked because all properties except the flag are constant, and any thread can send messages with the library.
 
-    /// The subject that the requester used.
     package let subject: String
-    /// The body.
     package let body: [UInt8]
     private let replySubject: String
     private let connection: NatsConnection
@@ -29,10 +26,6 @@ package final class ReceivedRequest: @unchecked Sendable {
 
     deinit { refuse(.stopped(subject)) }
 
-    /// Sends the reply.
-    ///
-    /// A reply that exceeds the server's limit becomes the error `limit_exceeded`. A requester that is no longer
-    /// connected receives nothing.
     package func answer(_ body: [UInt8]) {
         let limit = connection.messageLimit
         guard body.count <= limit else {

@@ -1,16 +1,17 @@
 import DataFormats
 import MemoryAccounts
+import Replication
 import Synchronization
 import SystemCalls
 import Transfer
 
 /// Sends requests to services through NATS servers, and waits for the replies on its own threads.
 ///
-///     let client = RequestClient(NatsOptions("nats://localhost:4222"))
+///     let client = NatsRequestClient(NatsOptions("nats://localhost:4222"))
 ///     try client.send("zoo.write", body: Array("[1]".utf8), within: .seconds(5)) { result in … }
 ///
 /// The first request opens the connection; later requests reuse it.
-package final class RequestClient: Sendable {
+package final class NatsRequestClient: RequestClient {
     private let servers: NatsOptions
     private let connection = Mutex<Shared?>(nil)
     private let isClosed = Atomic(false)
@@ -23,15 +24,16 @@ package final class RequestClient: Sendable {
 
     package init(_ servers: NatsOptions) { self.servers = servers }
 
-    /// Sends a request; `completion` receives the body of the reply or the error, on another thread, once.
-    ///
-    /// Errors: `timed_out`, `unavailable` if no server can be reached or no service answers to the subject,
-    /// `limit_exceeded` for a body that exceeds the server's limit or a reply that exceeds the account, and those of
-    /// the service. Throws `invalid_argument` for a subject that is not valid, and ``ReplicationError`` if the client
-    /// library is not installed or no thread can be started.
     package func send(
         _ subject: String, body: [UInt8], within limit: Duration,
-        account: MemoryAccount? = .current,
+        completion: @escaping @Sendable (Result<[UInt8], RequestError>) -> Void
+    ) throws {
+        try send(subject, body: body, within: limit, account: .current, completion: completion)
+    }
+
+    /// Sends a request whose reply must fit into a memory account.
+    package func send(
+        _ subject: String, body: [UInt8], within limit: Duration, account: MemoryAccount?,
         completion: @escaping @Sendable (Result<[UInt8], RequestError>) -> Void
     ) throws {
         try RequestSubject.check(subject, allowsWildcards: false)
@@ -45,7 +47,6 @@ package final class RequestClient: Sendable {
         }
     }
 
-    /// Ends the requests that wait for replies, with the error `unavailable`, and the connection.
     package func close() {
         isClosed.store(true, ordering: .releasing)
         connection.withLock { $0 = nil }
@@ -127,7 +128,7 @@ package final class RequestClient: Sendable {
         guard let text = message.headers(MessageHeader.serviceError) else { return nil }
         let code = message.headers(MessageHeader.serviceErrorCode) ?? "error"
         // The body contains the whole message, if a Moonpool service sent it.
-        let whole = (try? JetStream.Answer(message.data))?.text("message") ?? ""
+        let whole = (try? JSONAnswer(message.data))?.text("message") ?? ""
         return RequestError(code, whole.isEmpty ? text : whole)
     }
 }

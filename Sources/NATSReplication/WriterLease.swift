@@ -1,5 +1,6 @@
 import DataFormats
 import ObjectStore
+import Replication
 import Synchronization
 import SystemCalls
 

@@ -1,5 +1,6 @@
 import ObjectStore
 import RealmFiles
+import Transfer
 
 /// Creates the objects of a Realm file in a store.
 final class RealmObjects {

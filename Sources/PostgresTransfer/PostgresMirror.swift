@@ -1,5 +1,7 @@
 import DataFormats
 import ObjectStore
+import PostgresConnections
+import Transfer
 
 /// Keeps tables of a PostgreSQL database equal to a store.
 ///

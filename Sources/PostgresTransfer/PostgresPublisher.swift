@@ -1,6 +1,20 @@
 import DataFormats
 import ObjectStore
+import Replication
 import Transfer
+
+/// PostgreSQL as an optional sink of commits.
+package struct PostgresSink: CommitSink {
+    package init() {}
+
+    package func open(
+        _ job: DatabaseJob, _ path: String, _ status: ReplicationStatus,
+        report: @escaping (String) -> Void
+    ) throws -> any ReplicationWork {
+        try PostgresPublisher(
+            path, job.address, options: job.options, status: status, report: report)
+    }
+}
 
 /// Publishes the commits of a store to tables of a PostgreSQL database, in order and exactly once.
 ///
@@ -9,22 +23,9 @@ import Transfer
 ///
 /// Each step is one transaction that also records the version. It contains one commit, or all commits that occurred
 /// during the previous step. Blocks the calling thread, which must be the thread that created the publisher.
-package final class PostgresPublisher {
+package final class PostgresPublisher: ReplicationWork {
     /// The options of a publisher.
-    package struct Options: Sendable {
-        /// The schema of the database that holds the tables.
-        package var schema = "public"
-        /// Replace tables that already exist before the first step.
-        package var replaces = false
-        /// Write all objects again if the database has commits that the store does not have.
-        package var adopts = false
-        /// Stop if the database cannot be reached, instead of trying again.
-        package var failsFast = false
-        /// Stop after all commits have been published.
-        package var stopsAtEnd = false
-
-        package init() {}
-    }
+    package typealias Options = DatabaseOptions
 
     /// The state of the publisher.
     package let status: ReplicationStatus

@@ -1,4 +1,5 @@
 import CPostgres
+import DataFormats
 
 /// A connection to a PostgreSQL server.
 ///

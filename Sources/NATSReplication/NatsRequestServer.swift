@@ -1,22 +1,23 @@
 import MemoryAccounts
+import Replication
 import Synchronization
 import SystemCalls
 
 /// Receives the requests to a NATS subject on its own thread.
 ///
-///     let server = try RequestServer(NatsOptions("nats://localhost:4222"), subject: "zoo.write") { request in
+///     let server = try NatsRequestServer(NatsOptions("nats://localhost:4222"), subject: "zoo.write") { request in
 ///         request.answer(Array("true".utf8))
 ///     }
 ///     server.stop()
 ///
 /// Each request is received by only one of the servers of a subject. If no NATS server can be reached, a request server
 /// tries again until ``stop()``.
-package final class RequestServer: Sendable {
+package final class NatsRequestServer: RequestServer {
     /// The subject, which may have wildcards.
     package let subject: String
     private let servers: NatsOptions
     private let status = ReplicationStatus()
-    private let handler: @Sendable (ReceivedRequest) -> Void
+    private let handler: @Sendable (NatsRequest) -> Void
     private let report: @Sendable (String) -> Void
     private struct Waiting {
         var count = 0
@@ -42,7 +43,7 @@ package final class RequestServer: Sendable {
     package init(
         _ servers: NatsOptions, subject: String, account: MemoryAccount? = .current,
         report: @escaping @Sendable (String) -> Void = { _ in },
-        handler: @escaping @Sendable (ReceivedRequest) -> Void
+        handler: @escaping @Sendable (NatsRequest) -> Void
     ) throws {
         try RequestSubject.check(subject, allowsWildcards: true)
         _ = try NatsLibrary.functions()
@@ -64,13 +65,10 @@ package final class RequestServer: Sendable {
         }
     }
 
-    /// Whether the server currently receives requests.
     package var isConnected: Bool { status.snapshot.isConnected }
 
-    /// The last error; nil if there was none.
     package var lastError: String? { status.snapshot.lastError?.message }
 
-    /// Ends the thread, and waits until it no longer calls the handler, unless `waits` is false.
     package func stop(waits: Bool = true) {
         status.stop()
         guard waits else { return }
@@ -130,7 +128,7 @@ package final class RequestServer: Sendable {
                 $0.count += 1
                 $0.bytes += bytes
             }
-            let request = ReceivedRequest(message, connection) { [self] in
+            let request = NatsRequest(message, connection) { [self] in
                 let wasFull = !hasSpace
                 unanswered.withLock {
                     $0.count -= 1
@@ -143,7 +141,7 @@ package final class RequestServer: Sendable {
         try requests.end()
         // Without a reply, the senders would wait until their time limits.
         while let message = try? next(requests, within: 1) {
-            ReceivedRequest(message, connection) {}.refuse(.stopped(subject))
+            NatsRequest(message, connection) {}.refuse(.stopped(subject))
         }
         // Sends the remaining replies to the server.
         try connection.flush()

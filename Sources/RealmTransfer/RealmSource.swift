@@ -1,5 +1,19 @@
 import ObjectStore
 import RealmFiles
+import Transfer
+
+/// Realm files as an optional format.
+package struct RealmFormat: ReportingFormat {
+    package init() {}
+
+    package func source(_ path: String, _ options: ImportOptions) throws -> any RowSource {
+        try RealmSource(path, options)
+    }
+
+    package func report(_ path: String, _ options: RealmOptions) throws -> any RowReport {
+        try RealmReport(path, options)
+    }
+}
 
 /// The classes and objects of a Realm file, as rows for an import.
 ///

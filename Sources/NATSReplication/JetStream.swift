@@ -1,4 +1,5 @@
 import DataFormats
+import Replication
 import Transfer
 
 /// A JetStream stream, accessed through the documented subjects and JSON messages.
@@ -53,7 +54,7 @@ final class JetStream {
         private let retention: String
         private let discard: String
 
-        init(_ answer: Answer) {
+        init(_ answer: JSONAnswer) {
             messages = answer.number("config", "max_msgs")
             bytes = answer.number("config", "max_bytes")
             nanoseconds = answer.number("config", "max_age")
@@ -136,10 +137,10 @@ final class JetStream {
         let sequence: UInt64
         let subject: String
         let headers: [String: String]
-        private let answer: Answer
+        private let answer: JSONAnswer
         var data: [UInt8] { Base64.decode(answer.text("message", "data")) ?? [] }
 
-        fileprivate init(_ answer: Answer) {
+        fileprivate init(_ answer: JSONAnswer) {
             var headers: [String: String] = [:]
             let bytes = Base64.decode(answer.text("message", "hdrs")) ?? []
             for line in String(decoding: bytes, as: UTF8.self).split(whereSeparator: \.isNewline) {
@@ -221,48 +222,6 @@ final class JetStream {
 
     // MARK: Answers
 
-    /// A reply of the server.
-    struct Answer {
-        private let tape = JSONTape()
-
-        init(_ bytes: [UInt8]) throws { try JSONText.read(bytes, onto: tape) }
-
-        private func node(_ path: [String]) -> JSONNode? {
-            var node = JSONNode(tape)
-            for name in path {
-                var found: JSONNode?
-                guard node.kind == .object else { return nil }
-                node.forEachMember { if $0 == name { found = $1 } }
-                guard let found else { return nil }
-                node = found
-            }
-            return node
-        }
-
-        func number(_ path: String...) -> UInt64 {
-            guard let node = node(path), node.kind == .int else { return 0 }
-            return UInt64(clamping: node.tape.int(node.index))
-        }
-
-        /// The names of the members of an object.
-        func names(_ path: String...) -> [String] {
-            var names: [String] = []
-            if let node = node(path), node.kind == .object {
-                node.forEachMember { name, _ in names.append(name) }
-            }
-            return names
-        }
-
-        func flag(_ path: String...) -> Bool { node(path)?.kind == .truth }
-
-        func text(_ path: String...) -> String {
-            guard let node = node(path), node.kind == .string else { return "" }
-            return node.text
-        }
-
-        var hasError: Bool { node(["error"]) != nil }
-    }
-
     private enum ErrorCode {
         static let streamNotFound: UInt64 = 10059
         static let messageNotFound: UInt64 = 10037
@@ -272,17 +231,17 @@ final class JetStream {
     }
 
     /// Returns whether the server rejected a message because another message precedes it.
-    static func isFenced(_ answer: Answer) -> Bool {
+    static func isFenced(_ answer: JSONAnswer) -> Bool {
         [ErrorCode.wrongLastSequence, ErrorCode.wrongLastIdentifier]
             .contains(answer.number("error", "err_code"))
     }
 
     /// The server's reason for an error.
-    static func reason(_ answer: Answer) -> String { answer.text("error", "description") }
+    static func reason(_ answer: JSONAnswer) -> String { answer.text("error", "description") }
 
     /// Sends a request to the JetStream API; returns nil if its subject does not exist.
-    private func ask(_ subject: String, _ body: String) throws -> Answer? {
-        let answer = try Answer(
+    private func ask(_ subject: String, _ body: String) throws -> JSONAnswer? {
+        let answer = try JSONAnswer(
             try connection.request("$JS.API.\(subject)", body, within: limit))
         guard answer.hasError else { return answer }
         switch answer.number("error", "err_code") {
@@ -309,7 +268,7 @@ final class KeyValueBucket {
     /// A value, which is a JSON object, and its revision.
     struct Entry {
         let revision: UInt64
-        let value: JetStream.Answer
+        let value: JSONAnswer
     }
 
     /// Creates the bucket if it does not exist; its values end after an hour.
@@ -333,7 +292,7 @@ final class KeyValueBucket {
     /// Returns a value; nil if the key does not exist.
     func get(_ key: String) throws -> Entry? {
         guard let message = try stream.lastMessage(of: subject(key)) else { return nil }
-        return Entry(revision: message.sequence, value: try JetStream.Answer(message.data))
+        return Entry(revision: message.sequence, value: try JSONAnswer(message.data))
     }
 
     /// The keys with a prefix.
@@ -362,7 +321,7 @@ final class KeyValueBucket {
             guard message.headers(MessageHeader.status) == nil else {
                 throw ReplicationError.temporary("the bucket of the cluster has no leader")
             }
-            let answer = try JetStream.Answer(message.data)
+            let answer = try JSONAnswer(message.data)
             guard answer.hasError else { return answer.number("seq") }
             guard JetStream.isFenced(answer) else {
                 throw ReplicationError.temporary("NATS: \(JetStream.reason(answer))")

@@ -1,5 +1,6 @@
 import DataFormats
 import ObjectStore
+import Replication
 import Transfer
 
 /// Makes a store follow a stream that a ``Publisher`` writes.
@@ -10,22 +11,9 @@ import Transfer
 /// Each commit is one write transaction that also stores the commit's sequence number, so that a commit is applied
 /// exactly once, even if a process is killed. Other writes to the store are refused. Blocks the calling thread, which
 /// must be the thread that created the follower.
-package final class Follower {
+package final class Follower: ReplicationWork {
     /// The options of a follower.
-    package struct Options: Sendable {
-        /// Stop when no server can be reached, instead of trying again.
-        package var failsFast = false
-        /// Stop after the message that is the last one of the stream at the start.
-        package var stopsAtEnd = false
-        /// Replace a store that follows another stream or has another history.
-        package var rebuilds = false
-        /// Whether the store is a member of a cluster.
-        package var isClustered = false
-        /// The time without a message or heartbeat after which the connection counts as lost.
-        package var silenceLimit = Duration.seconds(10)
-
-        package init() {}
-    }
+    package typealias Options = FollowerOptions
 
     /// The state of the follower.
     package let status: ReplicationStatus
@@ -66,7 +54,7 @@ package final class Follower {
             StoreConfiguration(.file(path), durability: .async),
             scheduler: ReplicationThread(status))
         let file = StatusFile(
-            path, .follower, stream: stream, servers: NatsConnection.display(servers.servers))
+            path, .follower, stream: stream, servers: servers.display)
         progress = ReplicationProgress(status, file, report: report)
         store.isReplicating = true
         record = try ReplicationRecord.read(store)
@@ -106,21 +94,6 @@ package final class Follower {
             }
             try StoreFiles.backup(new, to: path, isReplacing: true)
         }
-    }
-
-    /// Turns a follower into an ordinary store.
-    package static func detach(_ path: String) throws {
-        let store = try Store(StoreConfiguration(.file(path)), scheduler: ReplicationThread())
-        defer { store.close() }
-        guard
-            try ReplicationRecord.read(store)?.role == .follower
-                || store.writeAccess == .leaseHolder
-        else {
-            throw ReplicationError.fatal("'\(path)' does not follow a stream")
-        }
-        store.isReplicating = true
-        try store.write { try ReplicationRecord.remove(from: store) }
-        StatusFile.remove(path)
     }
 
     /// Releases the store.

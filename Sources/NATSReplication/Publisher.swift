@@ -1,5 +1,6 @@
 import DataFormats
 import ObjectStore
+import Replication
 import Transfer
 
 /// Publishes the commits of a store to a stream of NATS JetStream, in order and exactly once.
@@ -10,34 +11,9 @@ import Transfer
 /// Each commit is one message, even if it occurred while the publisher was busy or not running. The last message of the
 /// stream determines the next commit to publish, so the publisher does not write to the store. Blocks the calling
 /// thread, which must be the thread that created the publisher.
-package final class Publisher {
+package final class Publisher: ReplicationWork {
     /// The options of a publisher.
-    package struct Options: Sendable {
-        /// How a store that is not the stream's publisher becomes it.
-        package enum Takeover: Sendable {
-            /// The store follows the stream, and has its last commit.
-            case promotion
-            /// The stream loses its commits that the store does not have.
-            case adoption
-        }
-
-        /// Make the store the stream's publisher; nil if it is.
-        package var takeover: Takeover?
-        /// The number of servers that store the stream, if the publisher creates it.
-        package var replicas = 1
-        /// Stop if no server can be reached, instead of trying again.
-        package var failsFast = false
-        /// Stop after all commits have been published.
-        package var stopsAtEnd = false
-        /// The number of commits between two snapshots.
-        package var snapshotInterval = 100_000
-        /// The number of the lease of the cluster's writer; nil outside of a cluster.
-        package var lease: UInt64?
-        /// The time without an answer after which the connection counts as lost.
-        package var silenceLimit = Duration.seconds(10)
-
-        package init() {}
-    }
+    package typealias Options = PublisherOptions
 
     /// The state of the publisher.
     package let status: ReplicationStatus
@@ -117,7 +93,7 @@ package final class Publisher {
         isPublisher = options.takeover == nil
         commits = CommitReader(store)
         let file = StatusFile(
-            path, .publisher, stream: stream, servers: NatsConnection.display(servers.servers))
+            path, .publisher, stream: stream, servers: servers.display)
         progress = ReplicationProgress(status, file, report: report)
         progress.watchCommits(of: store)
     }
@@ -557,7 +533,7 @@ package final class Publisher {
             guard message.headers(MessageHeader.status) == nil else {
                 throw ReplicationError.temporary("the stream '\(streamName)' has no leader")
             }
-            let answer = try JetStream.Answer(message.data)
+            let answer = try JSONAnswer(message.data)
             guard !answer.hasError else { try refused(answer); continue }
             // The position is read from the stream, so that the process does not send a message twice.
             if answer.flag("duplicate") { try checkPublisher(of: answer.number("seq")) }
@@ -570,7 +546,7 @@ package final class Publisher {
         return hasAnswer
     }
 
-    private func refused(_ answer: JetStream.Answer) throws {
+    private func refused(_ answer: JSONAnswer) throws {
         guard JetStream.isFenced(answer), let stream else {
             throw ReplicationError.temporary("NATS: \(JetStream.reason(answer))")
         }

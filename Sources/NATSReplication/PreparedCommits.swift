@@ -1,4 +1,5 @@
 import ObjectStore
+import Replication
 import Transfer
 
 /// Messages of commits, which are read from the newest to the oldest.

@@ -1,5 +1,6 @@
 import ObjectStore
 import RealmFiles
+import Transfer
 
 /// Converts values of a Realm file to values of a store.
 ///

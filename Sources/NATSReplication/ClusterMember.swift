@@ -1,5 +1,6 @@
 import DataFormats
 import ObjectStore
+import Replication
 import SystemCalls
 import Transfer
 
@@ -18,21 +19,9 @@ import Transfer
 /// message that the stream accepts only directly after the last applied one. The messages of the previous writer then
 /// no longer fit. When it returns, it writes its unpublished commits to a file, restores its store to the last commit
 /// in the stream, and follows. Blocks the calling thread, which must be the thread that created the member.
-package final class ClusterMember {
+package final class ClusterMember: ReplicationWork {
     /// The options of a member.
-    package struct Options: Sendable {
-        /// The number of servers that store the stream and the lease, if they are created; nil for 3 of 3 or more
-        /// servers, otherwise 1.
-        package var replicas: Int?
-        /// The time without a renewal after which another member takes the lease.
-        package var leaseDuration = Duration.seconds(3)
-        /// The name of the member; nil for the names of the machine and the process.
-        package var name: String?
-        /// The number of commits between two snapshots.
-        package var snapshotInterval = Publisher.Options().snapshotInterval
-
-        package init() {}
-    }
+    package typealias Options = MemberOptions
 
     /// The state of the member.
     package let status: ReplicationStatus
@@ -69,7 +58,7 @@ package final class ClusterMember {
             servers, stream: stream, name: name, replicas: replicas, span: options.leaseDuration,
             store: path, status: status)
         let file = StatusFile(
-            path, .follower, stream: stream, servers: NatsConnection.display(servers.servers))
+            path, .follower, stream: stream, servers: servers.display)
         progress = ReplicationProgress(status, file, report: report)
         try join()
     }
@@ -103,6 +92,9 @@ package final class ClusterMember {
         let letters = host.map { $0.isASCII && ($0.isLetter || $0.isNumber) ? $0 : "-" }
         return "\(String(letters))-\(getpid())"
     }
+
+    /// Does nothing, because each task of the member closes its store.
+    package func close() {}
 
     private func open() throws -> Store {
         let store = try Store(

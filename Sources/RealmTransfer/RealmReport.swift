@@ -1,33 +1,34 @@
 import DataFormats
 import ObjectStore
 import RealmFiles
+import Transfer
 
 /// A description of a Realm file and its contents, without importing it.
-package struct RealmReport {
+struct RealmReport: RowReport {
     /// A class, or one of Realm's internal tables.
-    package struct Table: Sendable {
+    private struct Table {
         /// The name of the table.
-        package let name: String
+        let name: String
         /// The kind: `object`, `embedded`, `asymmetric`, or `internal` for Realm's own tables.
-        package let kind: String
+        let kind: String
         /// The number of objects.
-        package let objects: Int
+        let objects: Int
         /// The number of properties.
-        package let properties: Int
+        let properties: Int
         /// The size of the table in bytes.
-        package let bytes: Int
+        let bytes: Int
     }
 
     private let file: RealmFile
     /// The classes and tables, in the order of the file.
-    package let tables: [Table]
+    private let tables: [Table]
     /// The schema version of the app; nil if the file does not contain one.
-    package let schemaVersion: UInt64?
+    let schemaVersion: UInt64?
 
     /// Opens and examines a file.
     ///
     /// Throws `file_corrupt` and `invalid_argument`, with a suggested fix.
-    package init(_ path: String, _ options: RealmOptions) throws {
+    init(_ path: String, _ options: RealmOptions) throws {
         (file, tables, schemaVersion) = try RealmErrors.wrapping(path) {
             let file = try RealmFile(
                 path, key: options.key.map { try RealmKey($0) }, rescue: options.isRescue)
@@ -43,16 +44,16 @@ package struct RealmReport {
     }
 
     /// The file format.
-    package var format: Int { file.format }
+    var format: Int { file.format }
     /// The number of classes of the app.
-    package var classCount: Int { tables.count { $0.kind != "internal" } }
+    var classCount: Int { tables.count { $0.kind != "internal" } }
     /// The number of objects of the app's classes.
-    package var objectCount: Int {
+    var objectCount: Int {
         tables.reduce(0) { $0 + ($1.kind == "internal" ? 0 : $1.objects) }
     }
 
     /// A description of the kind of history in the file.
-    package var history: String {
+    var history: String {
         switch file.history {
         case .none: "none"
         case .beside: "beside the file"
@@ -65,12 +66,12 @@ package struct RealmReport {
     /// Checks all values and counts, and whether links match backlinks.
     ///
     /// Returns a description of each fault.
-    package func check(progress: (Int) throws -> Void = { _ in }) throws -> [String] {
+    func check(progress: (Int) throws -> Void = { _ in }) throws -> [String] {
         try RealmErrors.wrapping(file.path) { try file.check(progress: progress) }
     }
 
     /// The report as text.
-    package var text: String {
+    var text: String {
         var lines = [
             file.path,
             "  format          \(file.format)\(file.isStreaming ? ", a copy" : "")",
@@ -97,7 +98,7 @@ package struct RealmReport {
     }
 
     /// The report as JSON for programs.
-    package var json: String {
+    var json: String {
         var json = JSONWriter()
         json.beginObject()
         json.member("realm", file.path)
@@ -124,18 +125,6 @@ package struct RealmReport {
         json.endArray()
         json.endObject()
         return String(decoding: json.bytes, as: UTF8.self) + "\n"
-    }
-}
-
-/// The schema of a Realm file.
-package enum RealmSchema {
-    /// Returns the classes that an import would create.
-    ///
-    /// Throws the errors of ``RealmReport/init(_:_:)``.
-    package static func classes(_ path: String, _ options: RealmOptions) throws -> [ClassSchema] {
-        var importOptions = ImportOptions()
-        importOptions.realm = options
-        return try RealmSource(path, importOptions).classes(besides: .empty).classes
     }
 }
 

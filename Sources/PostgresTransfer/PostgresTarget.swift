@@ -1,5 +1,20 @@
 import DataFormats
 import ObjectStore
+import PostgresConnections
+import Transfer
+
+/// PostgreSQL databases as an optional format.
+package struct PostgresFormat: WritableFormat {
+    package init() {}
+
+    package func source(_ path: String, _ options: ImportOptions) throws -> any RowSource {
+        try RelationalSource(PostgresOrigin(path, options), options)
+    }
+
+    package func target(_ path: String, _ options: PostgresOptions) throws -> any RelationalTarget {
+        try PostgresTarget(path, options)
+    }
+}
 
 /// A PostgreSQL database that receives an export, in one transaction.
 ///

@@ -1,5 +1,7 @@
 import DataFormats
 import ObjectStore
+import PostgresConnections
+import Transfer
 
 /// The types and the notation of PostgreSQL.
 struct PostgresDialect: RelationalDialect {

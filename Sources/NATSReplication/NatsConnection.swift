@@ -1,5 +1,6 @@
 import CNATS
 import DataFormats
+import Replication
 import Synchronization
 import SystemCalls
 
@@ -37,88 +38,9 @@ enum NatsLibrary {
     }
 }
 
-/// A replication error.
-package enum ReplicationError: Error, CustomStringConvertible {
-    /// No server can be reached, or the server does not reply: trying again may help.
-    case temporary(String)
-    /// Trying again does not help.
-    case fatal(String)
-    /// Another store or process has become the stream's publisher.
-    case replaced(String)
-    /// The stream has commits that a future publisher has not applied.
-    case behind(String)
-
-    /// The error, and the solution.
-    package var description: String {
-        switch self {
-        case .temporary(let reason), .fatal(let reason), .replaced(let reason), .behind(let reason):
-            reason
-        }
-    }
-}
-
-/// The options of a connection to NATS servers.
-package struct NatsOptions: Sendable, Hashable {
-    /// The addresses of the servers of one cluster: `nats://host:4222`, `tls://host:4222`.
-    package var servers: [String]
-    /// A file with credentials: a user's JWT and seed.
-    package var credentials: String?
-    /// A token, unless the address has one.
-    package var token: String?
+extension NatsOptions {
     /// Whether the client library is installed.
     package static var isAvailable: Bool { NatsLibrary.isInstalled }
-    /// The user, unless the address has one.
-    package var user: String?
-    /// The user's password.
-    package var password: String?
-    /// The files with the password and the token, which each connection reads.
-    package var passwordFile: String?
-    package var tokenFile: String?
-    /// A file with trusted certificates; implies TLS.
-    package var authority: String?
-    /// Files with the client's certificate and key; implies TLS.
-    package var certificate: Certificate?
-
-    /// The files of a client's certificate and key.
-    package struct Certificate: Sendable, Hashable {
-        package let file: String
-        package let key: String
-
-        package init(_ file: String, key: String) {
-            self.file = file
-            self.key = key
-        }
-    }
-
-    /// Throws `fatal` for a secret that is given twice, or a password without a user.
-    package func check() throws {
-        for (name, text, file) in [
-            ("password", password, passwordFile), ("token", token, tokenFile),
-        ] where text != nil && file != nil {
-            throw ReplicationError.fatal("the \(name) is given twice: as text and as a file")
-        }
-        if password ?? passwordFile != nil, user == nil {
-            throw ReplicationError.fatal("the password needs the option 'user'")
-        }
-    }
-
-    /// The addresses without users and passwords.
-    package var display: String { NatsConnection.display(servers) }
-
-    /// Returns whether a text is the address of a NATS server.
-    package static func isAddress(_ text: String) -> Bool {
-        text.hasPrefix("nats://") || text.hasPrefix("tls://")
-    }
-
-    /// Creates options from the addresses of servers in one text, separated by commas.
-    ///
-    /// The scheme of the first address applies to others without a scheme: `nats://a,b,c`.
-    package init(_ addresses: String) {
-        let scheme = addresses.hasPrefix("tls://") ? "tls://" : "nats://"
-        servers = addresses.split(separator: ",").enumerated().map { index, address in
-            index == 0 || address.contains("://") ? String(address) : scheme + address
-        }
-    }
 }
 
 /// A NATS message.
@@ -171,7 +93,7 @@ final class NatsConnection {
         var connection: OpaquePointer?
         let status = functions.connect(&connection, settings)
         guard status == 0, let connection else {
-            let address = display(options.servers)
+            let address = options.display
             guard status != refused else {
                 throw ReplicationError.fatal(
                     "\(address) refused the client: check user and password, token or credentials")
@@ -216,7 +138,7 @@ final class NatsConnection {
         defer { copies.forEach { free(UnsafeMutableRawPointer(mutating: $0)) } }
         try check(
             functions.options_set_servers(settings, &copies, Int32(copies.count)),
-            "invalid address \(display(options.servers))")
+            "invalid address \(options.display)")
         _ = functions.options_set_name(settings, "moonpool")
         _ = functions.options_set_ping_interval(settings, 5000)
         _ = functions.options_set_allow_reconnect(settings, false)
@@ -256,15 +178,6 @@ final class NatsConnection {
         } catch {
             throw ReplicationError.fatal("cannot read '\(file)': \(error.reason)")
         }
-    }
-
-    /// Returns the addresses without users and passwords.
-    static func display(_ servers: [String]) -> String {
-        servers.map { address in
-            guard let at = address.lastIndex(of: "@") else { return address }
-            let scheme = address.prefix { $0 != "/" }
-            return "\(scheme)//\(address[address.index(after: at)...])"
-        }.joined(separator: ",")
     }
 
     /// The maximum size of a message in bytes.

@@ -1,4 +1,5 @@
 import CPostgres
+import DataFormats
 
 /// The rows of a `COPY … TO STDOUT` in the binary format.
 ///
