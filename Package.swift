@@ -13,6 +13,13 @@ let safe: [SwiftSetting] =
 /// Decimals, RealmFiles, Replication, NATSReplication, PostgresConnections, EventLoops, LuaHost and LineEditing.
 let unsafeZone: [SwiftSetting] = strict
 
+/// For modules that wait for people: the first build of `scripts/moonpool` does not optimize them.
+///
+/// That takes a quarter of their processor time. Packages that others depend on cannot have unsafe flags, so only the
+/// script asks for them.
+let unoptimized: [SwiftSetting] =
+    Context.environment["MOONPOOL_FIRST_BUILD"] == nil ? [] : [.unsafeFlags(["-Onone"])]
+
 let package = Package(
     name: "moonpool",
     products: [
@@ -130,7 +137,7 @@ let package = Package(
             dependencies: ["ColumnStorage", "Decimals", "MemoryAccounts", "SystemCalls"],
             swiftSettings: safe),
 
-        .target(name: "Charts", swiftSettings: safe),
+        .target(name: "Charts", swiftSettings: safe + unoptimized),
         .target(name: "CLuaShims", dependencies: ["CLua"]),
         .target(
             name: "CLuaFiles", exclude: ["lua"], cSettings: [.headerSearchPath("lua")]),
@@ -142,7 +149,8 @@ let package = Package(
             name: "EventLoops", dependencies: ["CUV", "CFibers", "SystemCalls"],
             swiftSettings: unsafeZone),
         .target(
-            name: "LineEditing", dependencies: ["SystemCalls", "CEdit"], swiftSettings: unsafeZone),
+            name: "LineEditing", dependencies: ["SystemCalls", "CEdit"],
+            swiftSettings: unsafeZone + unoptimized),
 
         .target(
             name: "DataFormats",
@@ -201,7 +209,7 @@ let package = Package(
                 "ScriptHost", "StoreBindings", "ObjectStore", "LuaHost", "EventLoops",
                 "LineEditing", "Reference", "DataFormats", "Charts", "Replication",
             ],
-            swiftSettings: safe),
+            swiftSettings: safe + unoptimized),
         .executableTarget(
             name: "MoonpoolTool",
             dependencies: [
@@ -210,7 +218,7 @@ let package = Package(
                 "Replication", "Transfer", "DataFormats", "ObjectStore", "OptionalProducts",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
-            swiftSettings: safe),
+            swiftSettings: safe + unoptimized),
         .target(
             name: "Studio",
             dependencies: [
