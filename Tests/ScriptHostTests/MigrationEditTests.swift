@@ -172,7 +172,10 @@ import Testing
             ], applied: 1)
         let fields: [String: LuaValue] = ["fail_on": "", "json": true]
         // The time is read before the run, before the migration, and after the commit.
-        #expect(try !run("up", [], fields, in: folder.path, steps: 2, of: ["clock"]))
+        let failure = #expect(throws: MigrationFailure.self) {
+            try run("up", [], fields, in: folder.path, steps: 2, of: ["clock"])
+        }
+        #expect(failure?.scriptMessage.contains("'0002_two.lua'; it is applied") == true)
         #expect(ProcessServices.exists(folder.file("s.backup-1")))
         let script = try ScriptFixture(
             """

@@ -223,8 +223,11 @@ import Testing
                 m:delete_class "Empty"
                 m:each("Empty", function(old, new) calls[#calls + 1] = tostring(new) .. old.x m:create("N", { id = 10 + old.x }) end)
                 assert(code(m.each, m, "Zz", print) == "unknown_class")
-                assert(code(m.each, m, "N", print, { resumable = true }) == "invalid_argument")
-                assert(code(m.each, m, "Empty", print, { resumable = true }) == "invalid_argument")
+                local count = 0
+                m:each("Empty", function() count = count + 1 end, { batch = 1, resumable = true })
+                assert(count == 3)
+                assert(not pcall(m.each, m, "Empty", print, { batch = 0, resumable = true }))
+                assert(not pcall(m.each, m, "Empty", print, { resumable = 1 }))
                 assert(not pcall(m.each, m, "Empty", function() error "stop" end))
             end)
             assert(table.concat(calls, " ") == "nil1 nil3 nil1 nil2 nil3", table.concat(calls, " "))

@@ -38,12 +38,6 @@ struct MigrateUpCommand: ParsableCommand {
     @Flag(inversion: .prefixedNo, help: "Make a backup of the store first.")
     var backup: Bool?
 
-    @Flag(
-        name: .customLong("continue"),
-        help: "Continue an interrupted migration after its last batch although its file was edited."
-    )
-    var continuesEdited = false
-
     @Option(help: "Keep the newest N backups of the store and remove the others.")
     var keep: Int?
 
@@ -66,9 +60,6 @@ struct MigrateUpCommand: ParsableCommand {
             throw ValidationError("\(name): expected a number, 0 or more")
         }
         guard jobs > 0 else { throw ValidationError("--jobs: expected a number, 1 or more") }
-        guard !continuesEdited || !location.isPattern else {
-            throw ValidationError("--continue needs a single store")
-        }
         guard dryRun || (sample == nil && report == nil && format == nil) else {
             throw ValidationError("--sample, --report and --format need --dry-run")
         }
@@ -83,7 +74,7 @@ struct MigrateUpCommand: ParsableCommand {
                     "lock_timeout": .number(timeout.seconds), "fail_on": gate.kinds,
                     "to": .optional(to), "dry_run": .boolean(dryRun), "sample": .optional(sample),
                     "report": .optional(report), "report_format": .optional(format?.rawValue),
-                    "backup": .optional(backup), "continue": .boolean(continuesEdited),
+                    "backup": .optional(backup),
                     "keep": .optional(keep), "jobs": .count(jobs), "canary": .count(canary),
                     "most_failures": .optional(stopAfterFailures),
                 ], list: argumentsOfMembers), showsProgress: true)

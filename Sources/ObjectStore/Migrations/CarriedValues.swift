@@ -34,7 +34,7 @@ final class CarriedValues {
             guard let stored = old.schema.find(table: classSchema.table),
                 try old.table(stored).count > 0
             else { continue }
-            try carry(stored, classSchema, old, only: nil)
+            try carry(stored, classSchema, old)
         }
     }
 
@@ -54,31 +54,19 @@ final class CarriedValues {
         }
     }
 
-    /// Sets the values in objects of a table that other writers created or changed in the meantime.
-    func carry(_ keys: KeySet, of table: TableID, from old: StoreView) throws {
-        guard let classSchema = migration.schemas.new.find(table: table),
-            let stored = old.schema.find(table: table)
-        else { return }
-        try carry(stored, classSchema, old, only: keys)
-    }
-
     private func carry(
-        _ stored: ClassSchema, _ classSchema: ClassSchema, _ view: StoreView, only keys: KeySet?
+        _ stored: ClassSchema, _ classSchema: ClassSchema, _ view: StoreView
     ) throws {
         let writer = try migration.store.writer(changing: "'\(classSchema.name)'")
         let rows = try view.table(stored)
         func forEach(_ body: (ObjectKey) throws -> Void) throws {
-            if let keys {
-                for key in keys where try rows.isPresent(key) { try body(key) }
-            } else {
-                try view.forEachKey(of: stored, body)
-            }
+            try view.forEachKey(of: stored, body)
         }
         /// Returns the property with its column; nil if its values are set already.
         func take(_ requested: Property) -> Property? {
             guard let property = classSchema.property(named: requested.name) else { return nil }
             let target = Target(table: classSchema.table, column: property.column)
-            return keys != nil || done.insert(target).inserted ? property : nil
+            return done.insert(target).inserted ? property : nil
         }
         for difference in migration.differences where difference.className == classSchema.name {
             guard let (requested, source) = difference.conversion, let property = take(requested)
@@ -119,7 +107,7 @@ final class CarriedValues {
     /// Throws `type_mismatch` for values that did not convert exactly and that the migration has neither set nor
     /// declared as lost.
     func checkConverted(except losses: LossPolicy) throws {
-        guard losses.isChecked, !migration.hasCommitted else { return }
+        guard losses.isChecked else { return }
         let session = migration.session
         for (conversion, keys, example) in open {
             let (classSchema, property) = (conversion.newClass, conversion.new)

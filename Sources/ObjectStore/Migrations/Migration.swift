@@ -47,8 +47,6 @@ public final class Migration {
     private var currentWalk: MigrationWalk?
     private var failedObject: String?
 
-    private var loops: [(old: ClassSchema, new: ClassSchema, run: (MigrationWalk) throws -> Void)] =
-        []
     private let schemaMigration: SchemaMigration
     private var isOver = false
 
@@ -62,7 +60,6 @@ public final class Migration {
         isOver = true
         failedObject = currentObject
         currentWalk = nil
-        loops = []
         progressHandler = nil
         failureHandler = nil
         store.didEndMigration()
@@ -107,60 +104,6 @@ public final class Migration {
         }
     }
 
-    /// Calls `body` as ``each(_:_:)`` does, and commits after every `batch` objects; an interrupted migration continues
-    /// after its last commit.
-    ///
-    /// Until the end the file has the old schema and also the new properties and classes. `body` must be safe to
-    /// repeat: an object that other writers change in the meantime is visited again. The loop must precede all other
-    /// changes of objects in the migration.
-    ///
-    /// Throws `invalid_argument` if it is called in `define`, if the store has observers, and if primary keys,
-    /// embedding or indexes over several properties change.
-    public func each(
-        _ className: String, resumableEvery batch: Int,
-        _ body: @escaping (_ old: LiveObject, _ new: LiveObject) throws -> Void
-    ) throws {
-        try resumableLoop(className, batch: batch) { walk in
-            while let key = try walk.next() {
-                try body(walk.oldObject(key), walk.newObject(key))
-            }
-        }
-    }
-
-    /// Runs a loop that commits in batches, as ``each(_:resumableEvery:_:)`` does.
-    package func resumableLoop(
-        _ className: String, batch: Int, _ run: @escaping (MigrationWalk) throws -> Void
-    ) throws {
-        try check()
-        guard batch > 0 else {
-            throw StoreError(
-                .invalidArgument, "expected a batch of at least one object, got \(batch)")
-        }
-        let (oldClass, newClass) = try schemaMigration.counterparts(className)
-        let begun = try schemaMigration.beginLoop(className)
-        guard let oldClass, let newClass else { return }
-        loops.append((oldClass, newClass, run))
-        guard let begun else { return }
-        let walk = try MigrationWalk(self, oldClass, newClass)
-        try walk.commit(every: batch, after: begun.resumed) {
-            [schemaMigration] position, done, total in
-            try schemaMigration.commitBatch(
-                loop: begun.number, position: position, done: done, total: total)
-        }
-        try walk.report()
-        try run(walk)
-    }
-
-    /// Visits again the objects that other writers changed between the batches.
-    func repeatLoops() throws {
-        guard !schemaMigration.foreignChanges.isEmpty else { return }
-        let latest = try schemaMigration.oldView()
-        for (oldClass, newClass, run) in loops {
-            guard let keys = schemaMigration.foreignChanges[oldClass.table] else { continue }
-            try run(MigrationWalk(self, oldClass, newClass, only: keys, in: latest))
-        }
-    }
-
     /// Returns the classes with the given name, before and after the migration.
     ///
     /// The old class is nil for a new class, and the new class is nil for a removed one. Throws `unknown_class`.
@@ -183,7 +126,7 @@ public final class Migration {
     /// ``Store/setDefault(of:in:to:)``.
     package func fillComputedDefaults() throws {
         try check()
-        try schemaMigration.fillComputedDefaults(from: old)
+        try schemaMigration.fillComputedDefaults()
     }
 
     /// Returns all objects of a class of the new schema.

@@ -5,11 +5,9 @@ struct MigrationCheck {
     private let store: Store
     private let session: WriteSession
     private let before: Schema
-    private let isComplete: Bool
 
-    /// Creates the checks; unless `isComplete` is true, they read only the classes that the session touched.
-    init(_ store: Store, _ session: WriteSession, from before: Schema, isComplete: Bool) {
-        self.isComplete = isComplete
+    /// Creates the checks, which read only the classes that the session touched.
+    init(_ store: Store, _ session: WriteSession, from before: Schema) {
         self.store = store
         self.session = session
         self.before = before
@@ -40,7 +38,7 @@ struct MigrationCheck {
                 classSchema, since: before.find(table: classSchema.table))
         }
         for classSchema in store.view.schema.classes
-        where isComplete || session.hasTouched(classSchema.table) {
+        where session.hasTouched(classSchema.table) {
             if let key = classSchema.primaryKey { try checkUnique(key, classSchema) }
             for property in classSchema.properties where wasOptional(property, classSchema) {
                 try checkPresent(property, classSchema)

@@ -48,8 +48,8 @@ package struct MigrationLog: Hashable, Sendable {
     /// The version that committed the last `down`; 0 if unknown.
     package var versionOfDown: UInt64 = 0
 
-    /// The copy of the file created before a migration that is not finished yet; nil if none was created.
-    package var backupOfInterrupted: String?
+    /// The copy of the file that an earlier build created before an ``UnfinishedMigration``; nil if there is none.
+    package private(set) var backupOfUnfinished: String?
 
     /// Creates a log without entries.
     package init() {}
@@ -97,7 +97,7 @@ package struct MigrationLog: Hashable, Sendable {
         if !reader.isAtEnd { log.backupOfDown = try name() }
         // Earlier builds did not write the version and the second name.
         if !reader.isAtEnd { log.versionOfDown = try reader.number() }
-        if !reader.isAtEnd { log.backupOfInterrupted = try name() }
+        if !reader.isAtEnd { log.backupOfUnfinished = try name() }
         return log
     }
 
@@ -114,10 +114,9 @@ package struct MigrationLog: Hashable, Sendable {
             writer.text(entry.backup ?? "")
             entry.encodeDetails(&writer)
         }
-        if backupOfDown != nil || backupOfInterrupted != nil {
-            writer.text(backupOfDown ?? "")
+        if let backupOfDown {
+            writer.text(backupOfDown)
             writer.number(versionOfDown)
-            writer.text(backupOfInterrupted ?? "")
         }
         let bytes = writer.bytes
         try StoreError.wrapping(session.setMetadata(Self.blob, bytes))
@@ -153,7 +152,56 @@ extension MigrationLog.Entry {
     }
 }
 
+/// A migration that an earlier build of Moonpool committed in batches, and that was interrupted between two of them.
+///
+/// The file has values of two schemas in one, which only that build distinguishes, so its schema cannot be changed.
+package struct UnfinishedMigration {
+    /// The number of the migration; nil for the migration function of a program.
+    package let number: Int?
+    /// The version that committed the last batch.
+    package let version: UInt64
+
+    private static let blob = "migration checkpoint"
+
+    /// Reads the migration of a version; nil if there is none.
+    static func read(_ snapshot: Snapshot) throws -> UnfinishedMigration? {
+        let bytes = try StoreError.wrapping(snapshot.metadata(blob))
+        guard let bytes, !bytes.isEmpty else { return nil }
+        return try StoreError.decoding(bytes, "state of a migration", of: snapshot.file) { reader in
+            _ = try reader.number()  // the format
+            let key = try reader.text()
+            for _ in 0..<3 { _ = try reader.data() }  // schemas
+            for _ in 0..<4 { _ = try reader.number() }  // the position in the loop
+            return UnfinishedMigration(
+                number: Int(key.prefix { $0.isNumber }), version: try reader.number())
+        }
+    }
+
+    /// Removes the record, together with the data, in the open write transaction.
+    static func remove(_ session: WriteSession) throws {
+        try StoreError.wrapping(session.setMetadata(blob, []))
+    }
+
+    /// The error for a change of the schema.
+    package var refusal: StoreError {
+        StoreError(
+            .migrationNeeded,
+            "an earlier build of Moonpool was interrupted in \(number.map { "migration \($0)" } ?? "a migration")",
+            advice:
+                "return to its backup with moonpool migrate undo, or finish the migration with that build"
+        )
+    }
+}
+
 extension Store {
+    /// Returns the migration that an earlier build has not finished; nil if there is none.
+    ///
+    /// Throws `closed`, `wrong_thread`, `file_corrupt`.
+    package func unfinishedMigration() throws -> UnfinishedMigration? {
+        try check()
+        return try UnfinishedMigration.read(view.snapshot)
+    }
+
     /// Returns the record of the numbered migrations that were applied to the file.
     ///
     /// Throws `closed`, `wrong_thread`, `file_corrupt`, `file_format_too_new`.

@@ -49,8 +49,6 @@ package struct MigrationReport {
     /// The classes whose objects were touched, ordered by name.
     package let classes: [ClassReport]
     /// The dropped values that were not replaced.
-    ///
-    /// After an interrupted run was resumed, the array contains only the data of removed properties and classes.
     package let dropped: [Dropped]
 
     private static let sampleLimit = 3
@@ -66,7 +64,6 @@ package struct MigrationReport {
             try Self.report(table, change, before: before, after: after)
         }.sorted { $0.name < $1.name }
         dropped = try SchemaLoss.losses(migration.differences, in: before) { className, name in
-            if migration.resumed != nil { return KeySet(rawRange: 0...(1 << 62)) }
             guard let classSchema = after.schema.find(className),
                 let property = classSchema.property(named: name)
             else { return KeySet() }
@@ -173,6 +170,10 @@ struct MigrationProgress {
     var key = ObjectKey(rawValue: -1)
     /// The objects that cannot be converted, in the order of their tables and keys.
     private(set) var failures: [Failure] = []
+    /// Whether the process that started the migration, or that converted objects last, will also complete it.
+    var isWhole = false
+    /// The time at which the last process began to convert objects, and the number of objects converted before.
+    var run: (startedAt: Timestamp, converted: Int)?
 
     /// Records that an object was converted, or the reason why it was not; returns whether the record has changed.
     mutating func note(_ message: String?, _ key: ObjectKey, in table: TableID) -> Bool {
@@ -217,6 +218,15 @@ struct MigrationProgress {
                     message: try reader.text()))
         }
         progress.batches = try reader.number(as: Int.self)
+        // Earlier builds end here.
+        guard !reader.isAtEnd else { return progress }
+        progress.isWhole = try reader.number() == 1
+        if try reader.number() == 1 {
+            progress.run = (
+                Timestamp(microseconds: Int64(bitPattern: try reader.number())),
+                try reader.number(as: Int.self)
+            )
+        }
         return progress
     }
 
@@ -234,6 +244,12 @@ struct MigrationProgress {
             writer.text(failure.message)
         }
         writer.number(UInt64(max(batches, 0)))
+        writer.number(isWhole ? 1 : 0)
+        writer.number(run == nil ? 0 : 1)
+        if let run {
+            writer.number(UInt64(bitPattern: run.startedAt.microseconds))
+            writer.number(UInt64(max(run.converted, 0)))
+        }
         try Self.store(writer.bytes, session)
     }
 
@@ -273,24 +289,18 @@ package struct MigrationTransaction {
     /// the migration must delete or rename them. The version may increase or decrease.
     ///
     /// `dropping` names the data that may be lost, as `Class.property` or as the name of a class; other losses are
-    /// refused, even if no data is stored. `key` identifies this migration, so that a resumable loop of an interrupted
-    /// run can continue; such loops commit in batches.
+    /// refused, even if no data is stored.
     ///
-    /// Throws `invalid_schema`, `migration_needed` if another migration was interrupted, and the errors of a write.
+    /// Throws `invalid_schema`, `migration_needed` for a file with an ``UnfinishedMigration``, and the errors of a write.
     package func change(
         to classes: [ClassSchema], version: UInt64, dropping: Set<String> = [],
-        renaming renames: [String: String] = [:], resumingAs key: String? = nil
+        renaming renames: [String: String] = [:]
     ) throws -> SchemaMigration {
         try store.requireNoTransition()
         try SchemaValidation.check(classes)
         return try SchemaMigration(
             store, to: classes, version: version, allowing: .newVersion, isWhole: true,
-            renaming: renames, losses: .declared(dropping, isStrict: true), resumeKey: key)
-    }
-
-    /// Writes the record of migrations; a batch of a resumable loop commits it before the end of the migration.
-    package func record(_ log: MigrationLog) throws {
-        try log.write(store.writer(changing: "the record of migrations").session)
+            renaming: renames, losses: .declared(dropping, isStrict: true))
     }
 
     /// Rolls the transaction back unless it was committed.

@@ -8,15 +8,9 @@ package final class MigrationWalk {
     package let newClass: ClassSchema
     /// The version with the old values of the objects.
     package let oldView: StoreView
-    /// The number of objects after which the loop commits; nil if it does not commit.
-    private var batch: Int?
     private let migration: Migration
-    private var inBatch = 0
-    private var commit: ((_ position: Int64, _ done: Int, _ total: Int) throws -> Void)?
     private var keys: ResultKeys.Iterator
     private let total: Int
-    /// The last object that an earlier run visited.
-    private var resumedAfter: Int64 = -1
     private let newRows: TableReader
     private var done = 0
     private var current: ObjectKey?
@@ -26,24 +20,16 @@ package final class MigrationWalk {
     private var nextReport = 0
     private var lastReport = ContinuousClock.now
 
-    /// Creates a loop over all objects of a class, or over some of them, in a version.
-    init(
-        _ migration: Migration, _ oldClass: ClassSchema, _ newClass: ClassSchema,
-        only keys: KeySet? = nil, in view: StoreView? = nil
-    ) throws {
+    /// Creates a loop over all objects of a class.
+    init(_ migration: Migration, _ oldClass: ClassSchema, _ newClass: ClassSchema) throws {
         self.migration = migration
         self.oldClass = oldClass
         self.newClass = newClass
-        oldView = view ?? migration.old
+        oldView = migration.old
         newRows = try migration.store.view.table(newClass)
-        let present =
-            if let keys {
-                try ResultKeys(keys.filter(oldView.table(oldClass).isPresent))
-            } else {
-                try QueryEvaluator.keys(of: Query(all: oldClass), in: oldView)
-            }
+        let present = try QueryEvaluator.keys(of: Query(all: oldClass), in: oldView)
         total = present.count
-        self.keys = present.makeIterator()
+        keys = present.makeIterator()
         migration.didBegin(self)
     }
 
@@ -51,41 +37,17 @@ package final class MigrationWalk {
     ///
     /// Throws `invalid_argument` after the end of the migration, and the errors of a progress handler.
     package func next() throws -> ObjectKey? {
-        if let batch {
-            if inBatch == batch { try commitBatch() }
-            inBatch += 1
-        }
         try reportInTime()
         while let key = keys.next() {
-            if key.rawValue <= resumedAfter { continue }
             done += 1
             current = key
             if try newRows.isPresent(key) { return key }
             try reportInTime()
         }
-        if batch != nil { try commitBatch() }
         current = nil
         migration.didEnd(self)
         try report()
         return nil
-    }
-
-    /// Commits after every `batch` objects, and continues where an earlier run stopped.
-    func commit(
-        every batch: Int, after checkpoint: MigrationCheckpoint?,
-        commit: @escaping (_ position: Int64, _ done: Int, _ total: Int) throws -> Void
-    ) throws {
-        self.batch = batch
-        self.commit = commit
-        guard let checkpoint, checkpoint.position >= 0 else { return }
-        done = checkpoint.done
-        resumedAfter = checkpoint.position
-        current = ObjectKey(rawValue: checkpoint.position)
-    }
-
-    private func commitBatch() throws {
-        inBatch = 0
-        try commit?(current?.rawValue ?? -1, done, total)
     }
 
     /// The class and the identifier of the object that was returned last.

@@ -6,7 +6,7 @@ import ColumnStorage
 /// them. Values that are already set keep their columns when the change is computed again.
 package final class SchemaMigration {
     let store: Store
-    var session: WriteSession
+    let session: WriteSession
     let before: Schema
     /// The version before the change, for reading.
     let old: StoreView
@@ -17,27 +17,8 @@ package final class SchemaMigration {
     private(set) var losses: LossPolicy
     private(set) var circumstances = SchemaChange.Circumstances()
     private(set) var change: SchemaChange
-    /// The key that identifies an interrupted run of the same migration; nil if it cannot commit in batches.
-    let resumeKey: String?
-    /// The checkpoint at which an interrupted run stopped; nil if there is none.
-    let resumed: MigrationCheckpoint?
     /// Whether objects failed in a dry run, which reports failures and continues.
     private var hasFailedObjects = false
-    /// Whether this run has committed a batch.
-    var hasCommitted = false
-    /// Whether new indexes are built at the end, from the final values.
-    ///
-    /// Updating an index costs more than all other work for a row. Until the end, queries scan such properties.
-    private var defersIndexes = true
-    /// Called before the first batch of a resumable loop is committed, unless an interrupted run has committed one.
-    package var willCommitFirstBatch: (() throws -> Void)?
-    /// The number of resumable loops that have begun.
-    var loopCount = 0
-    /// The `generation` of the view if the migration has changed no objects since the last commit; another value shows
-    /// that it has.
-    var cleanGeneration: UInt64 = 0
-    /// The changes of other writers between the batches.
-    var foreignChanges: [TableID: KeySet] = [:]
     /// The tables that the migration created, whether or not a class keeps them.
     private var made: Set<TableID> = []
 
@@ -46,38 +27,26 @@ package final class SchemaMigration {
     /// If the given schema is complete, classes outside of it must not remain at the end: empty ones are removed, and
     /// the migration must delete or rename the others.
     ///
-    /// The changes continue an interrupted migration with the same key. Throws `migration_needed`, also if another
-    /// migration was interrupted, and `not_in_write`.
+    /// Throws `migration_needed`, also for a file with an ``UnfinishedMigration``, and `not_in_write`.
     init(
         _ store: Store, to wanted: [ClassSchema], version: UInt64,
         allowing: SchemaChange.Allowance, isWhole: Bool = false, renaming: [String: String] = [:],
-        losses: LossPolicy = .allowed, resumeKey: String? = nil
+        losses: LossPolicy = .allowed
     ) throws {
         self.store = store
         self.losses = losses
         self.wanted = wanted
         self.version = version
         self.isWhole = isWhole
-        self.resumeKey = resumeKey
-        let session = try store.writer(changing: "the schema").session
-        self.session = session
-        let found = try MigrationCheckpoint.read(store.view.snapshot)
-        resumed = found
-        if let found {
-            guard try found.key == resumeKey && found.isCurrent(store.view) else {
-                throw found.refusal(store.name)
-            }
-            before = try SchemaCatalog.decode(found.original, of: store.view.snapshot.file)
-            circumstances.interim = try SchemaCatalog.decode(
-                found.interim, of: store.view.snapshot.file)
-        } else {
-            before = store.view.schema
-        }
+        session = try store.writer(changing: "the schema").session
+        if let found = try UnfinishedMigration.read(store.view.snapshot) { throw found.refusal }
+        before = store.view.schema
         circumstances.renames = try SchemaRenames(renaming, from: before, to: wanted)
-        old = try Self.view(of: store, before, hasNewColumns: found != nil)
+        let snapshot = try StoreError.wrapping(store.view.snapshot.frozen())
+        try snapshot.configure(before.tableDefinitions)
+        old = StoreView(schema: before, snapshot: snapshot, isFrozen: true)
         change = try SchemaChange(
             from: before, to: wanted, version: version, allowing: allowing, circumstances)
-        if let found { try noteForeignChanges(since: found.version) }
     }
 
     /// Whether the schema or its version differs.
@@ -110,13 +79,8 @@ package final class SchemaMigration {
         try define(keepingOldColumns: true)
         let migration = Migration(self)
         defer { migration.end() }
-        if resumed == nil { try carried.carry(from: old) }
-        cleanGeneration = store.view.generation
+        try carried.carry(from: old)
         try body?(migration)
-        for (table, keys) in foreignChanges {
-            try carried.carry(keys, of: table, from: oldView())
-        }
-        try migration.repeatLoops()
         hasFailedObjects = migration.hasFailed
         guard !store.isClosed, store.view.snapshot.write === session else {
             throw StoreError(
@@ -131,13 +95,8 @@ package final class SchemaMigration {
     /// Whether existing objects receive values without a migration function.
     private var carriesValues: Bool { differences.contains { $0.conversion != nil } }
 
-    /// Sets the results of the store's default functions in existing objects, unless an interrupted run has done so.
-    func fillComputedDefaults(from old: StoreView) throws {
-        guard resumed == nil else { return }
-        let isClean = store.view.generation == cleanGeneration
-        try carried.fillComputedDefaults(from: old)
-        if isClean { cleanGeneration = store.view.generation }
-    }
+    /// Sets the results of the store's default functions in existing objects.
+    func fillComputedDefaults() throws { try carried.fillComputedDefaults(from: old) }
 
     /// Returns whether values or objects of the version before the change were overwritten or removed, or follow other
     /// rules, and not only received additions and other names.
@@ -179,22 +138,6 @@ package final class SchemaMigration {
         return try MigrationReport(self, after: store.view)
     }
 
-    /// Returns the last committed version, with the schema before the change.
-    func oldView() throws -> StoreView {
-        try Self.view(of: store, before, hasNewColumns: resumed != nil || hasCommitted)
-    }
-
-    /// Returns the last committed version of a store.
-    ///
-    /// After a committed batch, the file has more columns, which define the layout of rows that are not packed yet.
-    private static func view(
-        of store: Store, _ schema: Schema, hasNewColumns: Bool
-    ) throws -> StoreView {
-        let snapshot = try StoreError.wrapping(store.view.snapshot.frozen())
-        if !hasNewColumns { try snapshot.configure(schema.tableDefinitions) }
-        return StoreView(schema: schema, snapshot: snapshot, isFrozen: true)
-    }
-
     // MARK: Requests of migrations
 
     /// Returns the class in both schemas; nil for a schema that does not have it.
@@ -208,15 +151,12 @@ package final class SchemaMigration {
 
     /// Adds renames or removed classes, and computes the change again.
     func update(_ change: (inout SchemaChange.Circumstances) throws -> Void) throws {
-        let isClean = store.view.generation == cleanGeneration
         try change(&circumstances)
         circumstances.interim = self.change.schema
         self.change = try SchemaChange(
             from: before, to: wanted, version: version, allowing: .newVersion, circumstances)
         try define(keepingOldColumns: true)
-        // An interrupted run has already set the values.
-        if resumed == nil, !hasCommitted { try carried.carry(from: oldView()) }
-        if isClean { cleanGeneration = store.view.generation }
+        try carried.carry(from: old)
     }
 
     /// The wanted class of this name.
@@ -224,19 +164,11 @@ package final class SchemaMigration {
 
     // MARK: Storage
 
-    /// Builds the new indexes before a batch is committed, because other processes use the committed file.
-    func buildIndexes() throws {
-        guard defersIndexes else { return }
-        defersIndexes = false
-        let isClean = store.view.generation == cleanGeneration
-        try define(keepingOldColumns: true)
-        if isClean { cleanGeneration = store.view.generation }
-    }
-
+    /// Defines the tables. As long as it keeps old columns, they have no new indexes: updating an index costs more than
+    /// all other work for a row, so the end builds it from the final values. Until then, queries scan.
     private func define(keepingOldColumns: Bool) throws {
         let schema =
-            keepingOldColumns && defersIndexes
-            ? change.schema.withoutNewIndexes(since: before) : change.schema
+            keepingOldColumns ? change.schema.withoutNewIndexes(since: before) : change.schema
         for classSchema in schema.classes {
             try StoreError.step(1024)
             var definition = schema.tableDefinition(of: classSchema)
@@ -249,29 +181,17 @@ package final class SchemaMigration {
     }
 
     private func keepOldColumns(in definition: inout TableDefinition) {
-        if let old = before.find(table: definition.id) {
-            for (index, column) in before.tableDefinition(of: old).columns.enumerated()
-            where !column.isDropped && definition.columns[index].isDropped {
-                definition.columns[index] = column
-            }
-        }
-        // An interrupted run may have filled columns that this run requests only later, after a rename.
-        guard resumed != nil, let present = store.view.snapshot.definition(of: definition.id) else {
-            return
-        }
-        for (index, column) in present.columns.enumerated() {
-            if index >= definition.columns.count {
-                definition.columns.append(column)
-            } else if definition.columns[index].isDropped {
-                definition.columns[index] = column
-            }
+        guard let old = before.find(table: definition.id) else { return }
+        for (index, column) in before.tableDefinition(of: old).columns.enumerated()
+        where !column.isDropped && definition.columns[index].isDropped {
+            definition.columns[index] = column
         }
     }
 
     private func finish() throws {
         try checkRenames()
         if isWhole { try removeUnnamed() }
-        try UndeclaredLoss.check(losses, differences, before: oldView, in: store)
+        try UndeclaredLoss.check(losses, differences, before: { old }, in: store)
         if !hasFailedObjects { try carried.checkConverted(except: losses) }
         if circumstances.interim != nil { try SchemaValidation.check(change.schema.classes) }
         try define(keepingOldColumns: false)
@@ -280,9 +200,7 @@ package final class SchemaMigration {
         for table in removed.sorted() {
             try StoreError.wrapping(session.removeTable(table))
         }
-        let isResumable = resumed != nil || hasCommitted
-        if isResumable { try MigrationCheckpoint.remove(session) }
-        try MigrationCheck(store, session, from: before, isComplete: isResumable).check()
+        try MigrationCheck(store, session, from: before).check()
         let bytes = SchemaCatalog.encode(schema)
         try store.writeCatalog(bytes, session)
     }

@@ -27,6 +27,10 @@ package struct StartedMigration: Sendable {
     package let total: Int
     /// The objects that cannot be converted.
     package let failures: [Failure]
+    /// Whether `up` converts the objects, which then completes the migration.
+    package let isWhole: Bool
+    /// The time at which the last process began to convert objects, and the number of objects converted before.
+    package let run: (startedAt: Timestamp, converted: Int)
 }
 
 /// Data that only the new schema of a migration had.
@@ -56,7 +60,7 @@ extension Store {
                     className: fileSchema.old.find(table: failure.table)?.name ?? "",
                     key: view.name(of: ObjectReference(table: failure.table, key: failure.key)),
                     message: failure.message)
-            })
+            }, isWhole: progress.isWhole, run: progress.run ?? (transition.startedAt, 0))
     }
 
     /// Throws `schema_in_transition` while a migration is started.
@@ -74,13 +78,13 @@ extension Store {
     }
 
     /// Converts further objects of the started migration in a write transaction of its own, for about 10 milliseconds and
-    /// at most `limit` objects.
+    /// at most `limit` objects; `isWhole` tells others that the process will also complete the migration.
     ///
     /// Returns whether the conversion has ended. The transaction that visits the last object opens the file to programs of
     /// the new version, unless there are objects that cannot be converted, or programs that write without being able to
     /// run the functions of the migration: call it again until they have ended. No observer receives the transaction, and undo
     /// skips it. Throws the errors of a write.
-    package func convertBatch(atMost limit: Int = 1000) throws -> Bool {
+    package func convertBatch(atMost limit: Int = 1000, isWhole: Bool = false) throws -> Bool {
         try beginWrite()
         do {
             var transition = try requireTransition()
@@ -94,6 +98,8 @@ extension Store {
             view.noteChange()
             inserterCache.didChangeObjects()
             var progress = try MigrationProgress.read(view.snapshot)
+            let run = conversionRun ?? (.now, progress.converted)
+            (conversionRun, progress.run, progress.isWhole) = (run, run, isWhole)
             let writer = ObjectWriter(self, session)
             let isFinished = try convertNext(&progress, writer, limit)
             if isFinished { try convertFailed(&progress, writer) }
@@ -265,7 +271,7 @@ extension MigrationTransaction {
     package func start(
         to classes: [ClassSchema], version: UInt64, renaming renames: [String: String],
         dropping: Set<String>, number: Int, name: String, checksum: String,
-        code: ConversionCode? = nil
+        code: ConversionCode? = nil, isWhole: Bool = false
     ) throws -> [SchemaDifference] {
         try store.requireNoTransition()
         try SchemaValidation.check(classes)
@@ -295,7 +301,9 @@ extension MigrationTransaction {
         let schemas = FileSchema(before.counting(planned.new), transition)
         try store.adopt(schemas, session)
         if let engine { try test(schemas, engine, ObjectWriter(store, session)) }
-        try MigrationProgress().write(session)
+        var progress = MigrationProgress()
+        progress.isWhole = isWhole
+        try progress.write(session)
         try ConversionCode.write(code, session)
         try store.commitWrite()
         return planned.differences

@@ -64,9 +64,7 @@ struct TransitionPlan {
         guard store.path != nil else {
             throw StoreError(.invalidArgument, "a store in memory has one schema at a time")
         }
-        if let found = try MigrationCheckpoint.read(store.view.snapshot) {
-            throw found.refusal(store.name)
-        }
+        if let found = try UnfinishedMigration.read(store.view.snapshot) { throw found.refusal }
         guard try store.replicationRecord() == nil else {
             throw StoreError(
                 .invalidArgument, "\(store.title) is replicated, and has one schema at a time",

@@ -74,8 +74,7 @@ struct SchemaOpening {
     private func migration(_ allowance: SchemaChange.Allowance) throws -> SchemaMigration {
         try SchemaMigration(
             store, to: wanted, version: version, allowing: allowance,
-            losses: .declared(store.configuration.drops, isStrict: false),
-            resumeKey: "open at version \(version)")
+            losses: .declared(store.configuration.drops, isStrict: false))
     }
 
     private func course() throws -> Course {
@@ -139,7 +138,7 @@ struct SchemaOpening {
         }
         store.adoptInWrite(Schema(classes: [], version: 0, nextTable: before.nextTable))
         try MigrationLog().write(session)
-        try MigrationCheckpoint.remove(session)
+        try UnfinishedMigration.remove(session)
         try migration(.newVersion).apply()
     }
 }

@@ -106,6 +106,8 @@ public final class Store {
     public private(set) var lastSchemaEvent: SchemaEvent?
     /// Prevents other stores from converting the objects of a started migration; nil if this one does not convert.
     var conversion: FileExclusion?
+    /// The time at which this store began to convert objects, and the number of objects converted before.
+    var conversionRun: (startedAt: Timestamp, converted: Int)?
     /// Prevents programs from opening a schema version until the open write transaction ends.
     var exclusion: FileExclusion?
     /// Whether a migration's function is running, in a write transaction that ends with it.

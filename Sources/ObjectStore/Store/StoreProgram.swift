@@ -51,7 +51,7 @@ extension Store {
     }
 
     /// Ends the reservation of the conversion.
-    package func endConversion() { conversion = nil }
+    package func endConversion() { (conversion, conversionRun) = (nil, nil) }
 
     /// Reserves the conversion of a started migration for this store, until it is closed or ends the reservation.
     ///

@@ -2,8 +2,35 @@ import LuaHost
 import ObjectStore
 import StoreBindings
 
-/// The error of a failed migration, which has been rolled back.
+/// The error of a migration that failed or was interrupted.
 package struct MigrationFailure: ScriptError {
+    /// What remains of the migration.
+    enum Outcome {
+        case rolledBack
+        /// It is applied; only its report is missing.
+        case committed
+        /// It is started: each of its batches was committed.
+        case started(StartedMigration)
+
+        fileprivate var text: String {
+            switch self {
+            case .rolledBack: return "it was rolled back"
+            case .committed: return "it is applied"
+            case .started(let state):
+                let command = state.isWhole ? "up" : "start"
+                let progress =
+                    state.isReady
+                    ? "all objects are converted"
+                    : "\(state.converted) of \(state.total) objects are converted"
+                let way =
+                    state.isReady && !state.isWhole ? "complete ends it" : "\(command) continues it"
+                return
+                    "migration \(state.number) (\(state.name)) is started, and \(progress): moonpool migrate \(way), "
+                    + "abort takes it back"
+            }
+        }
+    }
+
     /// The original error.
     let cause: any Error
     /// The number of the migration.
@@ -14,8 +41,8 @@ package struct MigrationFailure: ScriptError {
     let path: String
     /// The object that was being migrated, such as `Person id = 17`.
     let object: String?
-    /// Whether batches of the migration were committed, so that the next run continues after them.
-    let isResumable: Bool
+    /// What remains of it.
+    let outcome: Outcome
     /// The earlier migrations that were applied.
     let applied: LuaTable?
 
@@ -32,12 +59,10 @@ package struct MigrationFailure: ScriptError {
     /// The error, its location, and the state of the store.
     package var scriptMessage: String {
         let location = object.map { ", at \($0)" } ?? ""
-        let outcome =
-            isResumable ? "the next run continues after its last batch" : "it was rolled back"
         if scriptCode == "interrupted" {
-            return "'\(fileName)' was interrupted\(location); \(outcome)"
+            return "'\(fileName)' was interrupted\(location); \(outcome.text)"
         }
-        return "\(Self.message(of: cause)) ('\(fileName)'\(location); \(outcome))"
+        return "\(Self.message(of: cause)) ('\(fileName)'\(location); \(outcome.text))"
     }
 
     static func code(of error: any Error) -> String {

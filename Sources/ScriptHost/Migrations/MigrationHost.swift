@@ -336,14 +336,16 @@ package final class MigrationHost {
                 throw error
             }
         }
-        // attempt(store, attempt, f): f(); its error becomes that of the migration attempt.file, unless f has committed
-        // with the attempt.
+        // attempt(store, attempt, f): f(), which commits with the attempt; its error becomes that of the migration
+        // attempt.file, with what remains of it. Without `applied`, this applies only to an interrupt.
         add("attempt") { _, call in
             let (store, attempt) = (try call.object(1, MigrationStore.type), try call.table(2))
             do {
                 return try call.function(3).call([]).first ?? .nil
             } catch {
-                throw attempt["is_committed"].isTruthy ? error : store.failure(error, attempt)
+                let failure = store.failure(error, attempt)
+                let isApplying = attempt["applied"].table != nil
+                throw isApplying || failure.scriptCode == "interrupted" ? failure : error
             }
         }
     }

@@ -18,7 +18,7 @@ enum MigrationModule {
         "status": [:], "check": [:],
         "up": [
             "to": .count, "dry_run": .flag, "backup": .flag, "keep": .count, "sample": .count,
-            "lock_timeout": .seconds, "continue": .flag,
+            "lock_timeout": .seconds,
         ], "down": ["to": .count, "backup": .flag, "lock_timeout": .seconds],
         "undo": ["discard_later_writes": .flag], "baseline": ["to": .count],
         "start": ["pace": .percentage, "max_failures": .count],

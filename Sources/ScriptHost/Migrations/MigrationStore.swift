@@ -53,20 +53,25 @@ final class MigrationStore {
         borrowed.end()
     }
 
-    /// Returns the error of an attempt that was rolled back, and removes the backup that it has made.
+    /// Returns the error of an attempt with its outcome, and removes the backup of an attempt that has not committed.
     func failure(_ error: any Error, _ attempt: LuaTable) -> MigrationFailure {
-        // A store that cannot be read cannot be resumed.
-        let interrupted = try? store.interruptedMigration()
-        let isResumable = interrupted != nil && interrupted?.key == attempt["key"].text
-        // A backup of an unchanged store would only take space.
-        if let backup = attempt["made_backup"].text, !isResumable {
-            for name in ["", "-lock", "-log"] { ProcessServices.remove(backup + name) }
-        }
         let file = attempt["file"].table
+        let outcome: MigrationFailure.Outcome
+        if attempt["is_committed"].isTruthy {
+            outcome = .committed
+        } else {
+            // A backup of an unchanged store would only take space.
+            if let backup = attempt["made_backup"].text {
+                for name in ["", "-lock", "-log"] { ProcessServices.remove(backup + name) }
+            }
+            // The store is not in this transaction any more, and a store that cannot be read has none.
+            let started = try? store.startedMigration()
+            outcome = started.map(MigrationFailure.Outcome.started) ?? .rolledBack
+        }
         return MigrationFailure(
             cause: error, number: Int(clamping: file?["number"].integer ?? 0),
             fileName: file?["file_name"].text ?? "", path: file?["path"].text ?? "",
-            object: migration?.currentObject, isResumable: isResumable,
+            object: migration?.currentObject, outcome: outcome,
             applied: attempt["applied"].table)
     }
 
@@ -112,16 +117,15 @@ final class MigrationStore {
             LuaMethod("log") { store, call in
                 call.answer(try store.store.migrationLog().lua(call.state))
             },
-            // The progress of a migration that was interrupted between two batches; nil if there is none.
-            LuaMethod("interrupted") { store, call in
-                guard let found = try store.store.interruptedMigration() else { return .none }
+            // A migration that an earlier build has not finished; nil if there is none.
+            LuaMethod("unfinished") { store, call in
+                guard let found = try store.store.unfinishedMigration() else { return .none }
                 return call.answer(
                     call.state.record([
-                        "key": .text(found.key), "done": .count(found.done),
-                        "total": .count(found.total),
                         "version": .integer(Int64(clamping: found.version)),
                         "number": found.number.map { .count($0) } ?? .nil,
-                        "checksum": .optional(found.checksum), "name": .optional(found.name),
+                        "message": .text(found.refusal.message(for: .script)),
+                        "advice": .optional(found.refusal.advice(for: .script)),
                     ]))
             },
             // The state of a started migration; nil if there is none.
@@ -130,6 +134,7 @@ final class MigrationStore {
                 let table = started.lua(
                     call.state, process: try store.store.convertingProgram()?.process)
                 table["checksum"] = .text(started.checksum)
+                table["is_whole"] = .boolean(started.isWhole)
                 table["old_version"] = .integer(Int64(clamping: started.versions.old))
                 table["new_version"] = .integer(Int64(clamping: started.versions.new))
                 return call.answer(.table(table))
@@ -139,9 +144,9 @@ final class MigrationStore {
                 try store.store.beginConversion()
                 return .none
             },
-            // Converts further objects of the started migration; returns whether all were visited.
+            // convert_batch(is_whole): converts further objects of the started migration; returns whether all were visited.
             LuaMethod("convert_batch") { store, call in
-                call.answer(.boolean(try store.store.convertBatch()))
+                call.answer(.boolean(try store.store.convertBatch(isWhole: call[2].isTruthy)))
             },
             LuaMethod("object_count") { store, call in
                 call.answer(.count(try store.objectCount()))
@@ -253,7 +258,6 @@ private final class MigrationWrite {
     }
 
     private func end() {
-        change?.willCommitFirstBatch = nil
         change = nil
         transaction.end()
     }
@@ -317,8 +321,8 @@ private final class MigrationWrite {
             LuaMethod("log") { write, call in
                 call.answer(write.transaction.log.lua(call.state))
             },
-            // start(schema, number, drops, renames, name, checksum [, code]): starts a migration with functions in a file, and
-            // commits; returns the differences between the schemas.
+            // start(schema, number, drops, renames, name, checksum, code, is_whole): starts a migration with functions in a
+            // file, and commits; returns the differences between the schemas.
             LuaMethod("start") { write, call in
                 let number = try call.integer(3)
                 let state = call.state
@@ -326,7 +330,7 @@ private final class MigrationWrite {
                     to: call.object(2, SchemaBox.type).classes, version: UInt64(clamping: number),
                     renaming: call.table(5).texts, dropping: Set(call.texts(4)),
                     number: Int(clamping: number), name: call.text(6), checksum: call.text(7),
-                    code: call[8].table.map(ConversionCode.init))
+                    code: call[8].table.map(ConversionCode.init), isWhole: call[9].isTruthy)
                 return call.answer(state.list(differences.map { $0.lua(state) }))
             },
             // complete(log, is_forced, mark): ends the started migration, and commits with a new record.
@@ -347,19 +351,13 @@ private final class MigrationWrite {
                             ])
                         }))
             },
-            // change(schema, version [, drops [, key [, renames]]]): begins a change to a schema.
+            // change(schema, version [, drops [, renames]]): begins a change to a schema.
             LuaMethod("change") { write, call in
                 let drops = try call.isNil(4) ? [] : call.texts(4)
                 write.change = try write.transaction.change(
                     to: call.object(2, SchemaBox.type).classes,
                     version: UInt64(clamping: call.integer(3)), dropping: Set(drops),
-                    renaming: call[6].table?.texts ?? [:], resumingAs: call[5].text)
-                return .none
-            },
-            // before_first_batch(f): calls f before a resumable loop commits.
-            LuaMethod("before_first_batch") { write, call in
-                let function = try call.function(2)
-                try write.requireChange().willCommitFirstBatch = { _ = try function.call([]) }
+                    renaming: call[5].table?.texts ?? [:])
                 return .none
             },
             // apply([declared, f, is_trial, code]): changes the schema, and runs the function of a migration, or the functions
@@ -381,11 +379,6 @@ private final class MigrationWrite {
                 call.answer(
                     call.state.texts(
                         try write.requireChange().differences.compactMap(\.addition)))
-            },
-            // record(log): a batch of a resumable loop commits this record.
-            LuaMethod("record") { write, call in
-                try write.transaction.record(MigrationLog(call.table(2)))
-                return .none
             },
             // commit([log [, mark]]): commits with a new record, and reports what has changed. An interrupt can end Lua
             // at once, so the outer primitive reads `mark.is_committed`.
@@ -448,7 +441,7 @@ extension MigrationLog {
             "entries": state.list(entries.map { $0.lua(state) }),
             "backup_of_down": .optional(backupOfDown),
             "version_of_down": .integer(Int64(clamping: versionOfDown)),
-            "backup_of_interrupted": .optional(backupOfInterrupted),
+            "backup_of_unfinished": .optional(backupOfUnfinished),
         ])
     }
 
@@ -458,7 +451,6 @@ extension MigrationLog {
         replaceEntries((table["entries"].table?.array ?? []).compactMap(\.table).map(Entry.init))
         backupOfDown = table["backup_of_down"].text
         versionOfDown = UInt64(clamping: table["version_of_down"].integer ?? 0)
-        backupOfInterrupted = table["backup_of_interrupted"].text
     }
 }
 

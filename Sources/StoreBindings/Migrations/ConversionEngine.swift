@@ -289,8 +289,9 @@ extension StartedMigration {
         table["converted"] = .integer(Int64(converted))
         table["remaining"] = .integer(Int64(total - converted))
         if let process {
-            let seconds = Double(Timestamp.now.microseconds - startedAt.microseconds) / 1e6
-            table["rate"] = .number((Double(converted) / max(seconds, 0.001)).rounded())
+            let seconds = Double(Timestamp.now.microseconds - run.startedAt.microseconds) / 1e6
+            let count = Double(converted - run.converted)
+            table["rate"] = .number((count / max(seconds, 0.001)).rounded())
             table["process"] = .integer(Int64(process))
         }
         table["failed_count"] = .integer(Int64(failures.count))

@@ -37,25 +37,9 @@ package final class MigrationHandle {
     /// The loop itself is Lua code, which keeps the cost of a million calls low.
     ///
     /// The function receives nil for the old object of a new class, and for the new object of a removed class.
-    private func each(_ className: String, _ function: LuaFunction, _ batch: Int?) throws {
+    private func each(_ className: String, _ function: LuaFunction) throws {
         let (oldClass, newClass) = try migration.classes(named: className)
-        guard oldClass == nil || newClass == nil else {
-            if let batch {
-                return try migration.resumableLoop(className, batch: batch) { [self] walk in
-                    let present = walk.oldView === space.view
-                    try visitPairs(
-                        function, walk, present ? space : FrozenSpace(handle, walk.oldView))
-                }
-            }
-            if let walk = try migration.walk(className) { try visitPairs(function, walk, space) }
-            return
-        }
-        guard batch == nil else {
-            throw StoreError(
-                .invalidArgument,
-                "'\(className)' is \(oldClass == nil ? "new" : "removed"); option 'resumable' needs a class that is in "
-                    + "the old schema and in the new one")
-        }
+        if let walk = try migration.walk(className) { return try visitPairs(function, walk) }
         handle.updateClasses()
         if let newClass {
             let type = try handle.objectClass(named: newClass.name)
@@ -96,7 +80,7 @@ package final class MigrationHandle {
 
     /// Calls a function with the old and the new object, for each object that exists in both schemas.
     private func visitPairs(
-        _ function: LuaFunction, _ walk: MigrationWalk, _ space: FrozenSpace
+        _ function: LuaFunction, _ walk: MigrationWalk
     ) throws {
         handle.updateClasses()
         let (oldType, anchor) = space.objectClass(walk.oldClass)
@@ -159,31 +143,24 @@ package final class MigrationHandle {
         }
     }
 
-    /// Returns the batch size of `{ batch = n, resumable = true }`; nil for one transaction.
-    private static func batch(_ call: borrowing LuaCall) throws -> Int? {
-        guard let options = try call.options(4) else { return nil }
+    /// Checks the options `{ batch = n, resumable = true }`, which earlier builds needed for batches. The started
+    /// migration of a file with `each` has them without options; a function runs in one transaction.
+    private static func checkOptions(_ call: borrowing LuaCall) throws {
+        guard let options = try call.options(4) else { return }
         guard options["resumable"].isNil || options["resumable"].boolean != nil else {
             throw call.argumentError(4, "option 'resumable' must be true or false")
         }
-        guard options["resumable"].isTruthy else {
-            guard options["batch"].isNil else {
-                throw call.argumentError(
-                    4, "option 'batch' requires resumable = true")
-            }
-            return nil
-        }
-        if options["batch"].isNil { return 10_000 }
-        guard let batch = options["batch"].integer, batch > 0 else {
+        guard options["batch"].isNil || (options["batch"].integer ?? 0) > 0 else {
             throw call.argumentError(4, "option 'batch' must be a whole number, 1 or more")
         }
-        return Int(clamping: batch)
     }
 
     static let type: LuaClass<MigrationHandle> = LuaClass(
         name: "migration",
         methods: [
             LuaMethod("each") { migration, call in
-                try migration.each(call.text(2), call.function(3), batch(call))
+                try checkOptions(call)
+                try migration.each(call.text(2), call.function(3))
                 return .none
             },
             LuaMethod("rename_property") { migration, call in

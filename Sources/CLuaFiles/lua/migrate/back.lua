@@ -14,14 +14,14 @@ local function revert(run, script, store, backup)
   local entries = store:log().entries
   local entry = entries[#entries]
   local losses = folder.down_losses(script, schema, entry and entry.added)
-  local attempt = { file = file, key = file.number .. " " .. folder.record(file) .. " " .. file.name }
+  local attempt = { file = file, applied = {} }
   return host.attempt(store, attempt, function()
     local write <close> = store:begin()
     local log = write:log()
     local last = log.entries[#log.entries]
     if not last or last.number ~= file.number then runs.migrated_meanwhile(run) end
     attempt.written_since = store:written_values(entry and entry.version or 0, schema)
-    write:change(schema, previous and previous.number or 0, losses, nil, folder.reversed_renames(script))
+    write:change(schema, previous and previous.number or 0, losses, folder.reversed_renames(script))
     folder.call(run.dir, write, script, "down")
     if backup == "always" or backup ~= "never" and write:needs_backup() then
       runs.make_backup(run, store, log, attempt)
@@ -80,14 +80,14 @@ end
 local function prepare(run, candidate, is_discarding)
   local store <close> = runs.open_existing(run, true)
   runs.require_one_version(store)
-  local log, interrupted = store:log(), store:interrupted()
+  local log, unfinished = store:log(), store:unfinished()
   local last, entry = log.entries[#log.entries], nil
   for _, item in ipairs(log.entries) do entry = item.backup and item or entry end
-  if interrupted and not log.backup_of_interrupted then
-    fail("invalid_argument", "migration " .. (interrupted.number or 0) .. " of '" .. run.store
-      .. "' was interrupted, and no backup was made before it; continue it with up")
+  if unfinished and not log.backup_of_unfinished then
+    fail("invalid_argument", "an earlier build of Moonpool was interrupted in migration " .. (unfinished.number or 0)
+      .. " of '" .. run.store .. "', and no backup was made before it", "finish it with that build, or restore a copy")
   end
-  local instead = log.backup_of_interrupted or log.backup_of_down
+  local instead = log.backup_of_unfinished or log.backup_of_down
   local name = instead or entry and entry.backup
     or fail("invalid_argument", "no backup was made when '" .. run.store
       .. "' was migrated; down reverts the last migration if it has a 'down' function")
@@ -97,13 +97,13 @@ local function prepare(run, candidate, is_discarding)
   local undone = {}
   if not instead then
     undone = text.map(log.entries, function(item) return item.number >= entry.number and item.number or nil end)
-  elseif interrupted then
-    undone = { interrupted.number }
+  elseif unfinished then
+    undone = { unfinished.number }
   end
-  local base = interrupted and interrupted.version or instead and log.version_of_down or last and last.version or 0
+  local base = unfinished and unfinished.version or instead and log.version_of_down or last and last.version or 0
   local plan = {
     backup = backup, undone = undone, version = store.version, between = 0,
-    number = interrupted and interrupted.number or last and last.number or 0,
+    number = unfinished and unfinished.number or last and last.number or 0,
   }
   plan.writes = not is_discarding and store:apply_writes(base, candidate) or nil
   if plan.writes then

@@ -20,7 +20,7 @@ local function state_of(compared)
   end
   return {
     applied = text.map(compared.applied, function(item) return item.entry end), pending = compared.pending,
-    resumable = compared.resumable, has_drift = #compared.problems > 0,
+    has_drift = #compared.problems > 0,
     problems = text.map(compared.problems, function(problem) return problem.message end), notes = notes,
     schema_version = compared.schema_version, started = compared.started,
   }
@@ -49,10 +49,7 @@ local function rehearse(run, target, sample, copy)
     local store <close> = host.open { path = copy, read_only = true }
     copied = store:object_count()
   end
-  local trial = {
-    store = copy, dir = run.dir, is_trial = true, lock_timeout = run.lock_timeout,
-    continues_edited = run.continues_edited,
-  }
+  local trial = { store = copy, dir = run.dir, is_trial = true, lock_timeout = run.lock_timeout }
   local report = up(trial, target, "never")
   report.store = run.store
   if copied > 0 then
@@ -149,7 +146,7 @@ function check.baseline(run, target, mark)
   local present = log.entries[#log.entries]
   if (present and present.number) ~= (known and known.entry.number) then runs.migrated_meanwhile(run) end
   text.append(log.entries, text.map(files, history.entry))
-  log.backup_of_down, log.backup_of_interrupted = nil, nil
+  log.backup_of_down = nil
   runs.record(write, script.schema, number, log, mark)
   return { store = run.store, recorded = files }
 end

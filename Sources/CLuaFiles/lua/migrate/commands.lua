@@ -256,7 +256,7 @@ local function status_of_many(args, stores)
     counts[condition] = (counts[condition] or 0) + 1
   end
   local summary = {}
-  local names = { "up_to_date", "pending", "interrupted", "problem", "error" }
+  local names = { "up_to_date", "pending", "started", "problem", "error" }
   for _, name in ipairs(names) do
     if (counts[name] or 0) > 0 then summary[#summary + 1] = counts[name] .. " " .. string.gsub(name, "_", " ") end
   end

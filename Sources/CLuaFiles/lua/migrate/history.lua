@@ -162,27 +162,6 @@ function history.entry(file)
   }
 end
 
--- Returns whether a file continues an interrupted migration, also under an earlier number. An edited file does so only
--- on request: the first objects keep the values of its earlier version.
-function history.continues(run, interrupted, file)
-  return interrupted.checksum and folder.is_or_was(file, interrupted.checksum)
-    or run.continues_edited and file.name == interrupted.name
-end
-
-local function interruption(run, interrupted, following, backup)
-  local edited = following and following.name == interrupted.name and following or nil
-  local place = run.store .. " --dir " .. run.dir.path
-  return problem(edited,
-    "migration " .. (interrupted.number or 0) .. " was interrupted after " .. interrupted.done .. " of "
-      .. interrupted.total .. " objects, whose values it has changed, and "
-      .. (edited and "'" .. edited.path .. "' was edited since" or "the next file of '" .. run.dir.path
-        .. "' is another one"),
-    (edited and "continue after them with moonpool migrate up " .. place .. " --continue"
-      or "restore the file and run moonpool migrate up " .. place) .. ", or "
-      .. (backup and "return to the backup '" .. backup .. "' with moonpool migrate undo " .. place
-        or "restore a copy of the store, because no backup was made"))
-end
-
 -- Returns the difference between the schema of the store and that of the last migration as problems.
 local function drift(run, store, compared)
   local dir, last = run.dir, compared.last
@@ -232,19 +211,15 @@ end
 
 -- Returns the comparison of an open store with the folder of a run.
 --
--- It has the fields of history.of, also `resumable`, the progress of the next migration if it was interrupted and can
--- be resumed, `schema_version`, and `last_number`.
+-- It has the fields of history.of, also `schema_version`, `last_number`, and `started`, a started migration.
 function history.compare(run, store)
-  local log, interrupted = store:log(), store:interrupted()
-  local self = history.of(log, run.dir, run.store)
+  local self, unfinished = history.of(store:log(), run.dir, run.store), store:unfinished()
   self.own_problems = self.problems
   self.problems = text.copy(self.problems)
-  local following = self.pending[1]
-  if interrupted and following and history.continues(run, interrupted, following) then self.resumable = interrupted end
-  if interrupted and not self.resumable and interrupted.number then
-    self.problems[#self.problems + 1] = interruption(run, interrupted, following, log.backup_of_interrupted)
-    self.unsolvable = self.unsolvable or self.problems[#self.problems]
-  elseif #self.problems == 0 and not interrupted then
+  if unfinished then
+    self.problems[#self.problems + 1] = unfinished
+    self.unsolvable = self.unsolvable or unfinished
+  elseif #self.problems == 0 then
     self.problems = drift(run, store, self)
   end
   self.schema_version, self.started = store.schema_version, store:started()

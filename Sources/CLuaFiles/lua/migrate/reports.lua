@@ -230,12 +230,12 @@ function reports.baseline_lines(files)
   return text.map(files, function(file) return line(file, "recorded as applied, not run") end)
 end
 
--- The state of a store: { applied = entries, pending, resumable, has_drift, problems, notes, schema_version }.
+-- The state of a store: { applied = entries, pending, started, has_drift, problems, notes, schema_version }.
 
--- Returns a word for a state: up_to_date, pending, interrupted or problem.
+-- Returns a word for a state: up_to_date, pending, started or problem.
 function reports.condition(state)
   if #state.problems > 0 then return "problem" end
-  if state.resumable then return "interrupted" end
+  if state.started then return "started" end
   return #state.pending == 0 and #state.notes == 0 and "up_to_date" or "pending"
 end
 
@@ -309,7 +309,6 @@ function reports.abort_lines(report)
 end
 
 function reports.state(state)
-  local resumable = state.resumable
   return object(
     "state", reports.condition(state), "schema_version", state.schema_version,
     "applied", text.map(state.applied, function(entry)
@@ -317,7 +316,6 @@ function reports.state(state)
         "checksum", string.match(entry.checksum, "^[^+]*"), "backup", entry.backup)
     end),
     "pending", reports.files(state.pending),
-    "resumable", resumable and object("done", resumable.done, "total", resumable.total),
     "started", state.started and reports.started(state.started),
     "problems", state.problems, "notes", state.notes, "code", reports.code(state))
 end
@@ -337,12 +335,8 @@ function reports.state_lines(state)
     return line(entry, "applied " .. entry.applied_at .. (entry.backup and ", backup " .. entry.backup or ""))
   end)
   if state.started then text.append(lines, reports.started_lines(state.started)) end
-  for index, file in ipairs(state.pending) do
-    if state.started and file.number == state.started.number then goto continue end
-    local progress = index == 1 and state.resumable
-    lines[#lines + 1] = line(file, "pending" .. (progress and ", interrupted after " .. progress.done .. " of "
-      .. progress.total .. " objects" or ""))
-    ::continue::
+  for _, file in ipairs(state.pending) do
+    if not state.started or file.number ~= state.started.number then lines[#lines + 1] = line(file, "pending") end
   end
   for _, note in ipairs(state.notes) do lines[#lines + 1] = "note: " .. note end
   for _, problem in ipairs(state.problems) do lines[#lines + 1] = "problem: " .. problem end

@@ -1,6 +1,5 @@
 -- What the commands of a store and a folder share. A run is a table with the path `store`, the folder `dir`, and the
--- options `lock_timeout`, `keep`, `continues_edited`, `is_trial`, `did_apply`, `notice`, which gets a line to show,
--- and `is_opening`.
+-- options `lock_timeout`, `keep`, `is_trial`, `did_apply`, `notice`, which gets a line to show, and `is_opening`.
 local text = require "migrate/text"
 local folder = require "migrate/folder"
 local history = require "migrate/history"
@@ -12,7 +11,7 @@ function runs.new(store, dir, options)
   options = options or {}
   return {
     store = store, dir = type(dir) == "string" and folder.open(dir) or dir,
-    lock_timeout = options.lock_timeout or 60, keep = options.keep, continues_edited = options.continue,
+    lock_timeout = options.lock_timeout or 60, keep = options.keep,
   }
 end
 

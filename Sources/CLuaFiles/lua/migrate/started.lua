@@ -15,11 +15,11 @@ local function require_state(run, store)
   return store:started() or fail("invalid_argument", "no migration of '" .. run.store .. "' is started")
 end
 
--- Returns the file of the started migration; the conversion of an edited one would have another result.
-local function file_of(run, state)
+-- Returns the script of the started migration; the conversion of an edited one would have another result.
+function started.script(run, state)
   local edited = history.edited_start(run.dir, state)
   if edited then fail("invalid_argument", edited.reason, edited.advice) end
-  return folder.with_number(run.dir, state.number)
+  return folder.script(run.dir, folder.with_number(run.dir, state.number))
 end
 
 -- Returns the properties that only the old version has and for which its programs see defaults in new objects, because
@@ -80,8 +80,8 @@ local function note_indexes(run, store, script)
 end
 
 -- Starts a migration without converting objects. Returns the differences between the schemas; nil if another process
--- has applied it in the meantime.
-local function begin(run, store, script)
+-- has applied it in the meantime. `is_whole` tells others that this process will also complete it.
+local function begin(run, store, script, is_whole)
   local file = script.file
   if script.up or script.down then
     fail("invalid_argument", "'" .. file.file_name .. "' has a function '" .. (script.up and "up" or "down")
@@ -94,7 +94,7 @@ local function begin(run, store, script)
   local applied = history.of(write:log(), run.dir, run.store).applied
   if text.find(applied, function(item) return item.file == file end) then return nil end
   return write:start(script.schema, file.number, script.drops, script.renames, file.name, folder.record(file),
-    folder.conversions(run.dir, script, "up"))
+    folder.conversions(run.dir, script, "up"), is_whole)
 end
 
 local function next_script(run, store)
@@ -114,11 +114,11 @@ local function note_waiting(run, store)
 end
 
 -- Converts the objects of the started migration, until programs of both versions can use the store. Returns the state.
-local function convert(run, store, pace, most_failures)
+local function convert(run, store, pace, most_failures, is_whole)
   local is_done, is_waiting, state
   repeat
     local batch = host.clock()
-    is_done = store:convert_batch()
+    is_done = store:convert_batch(is_whole)
     state = store:started()
     host.progress(state.converted, state.converted + state.remaining)
     if not is_done and state.remaining <= 0 then
@@ -139,12 +139,11 @@ function started.start(run, pace, most_failures)
   local store <close> = runs.open_existing(run)
   store:begin_conversion()
   local state = store:started()
-  if state then
-    file_of(run, state)
-  elseif not begin(run, store, next_script(run, store)) then
-    runs.migrated_meanwhile(run)
-  end
-  state = convert(run, store, pace, most_failures)
+  local script = state and started.script(run, state) or next_script(run, store)
+  state = host.attempt(store, { file = script.file }, function()
+    if not state and not begin(run, store, script) then runs.migrated_meanwhile(run) end
+    return convert(run, store, pace, most_failures)
+  end)
   return {
     store = run.store, state = state, unset = unset_properties(run.dir, state), seconds = host.clock() - start,
   }
@@ -164,27 +163,20 @@ local function await_programs(run, store, version, options)
   end
 end
 
--- Makes the backup before the end of the started migration, and ends it. Returns the path of the backup.
-local function finish(run, store, script, backup, is_forced)
-  local attempt, file = {}, script.file
+-- Makes the backup before the end of the started migration, and ends it with an attempt.
+local function finish(run, store, script, backup, is_forced, attempt)
+  local file = script.file
   if backup ~= "never" and (#script.drops > 0 or backup == "always") then
     runs.make_backup(run, store, store:log(), attempt)
   end
-  local is_done, result = text.try(function()
-    local write <close> = store:begin()
-    local log = write:log()
-    local entry = history.entry(file)
-    entry.backup = attempt.backup and text.file_name(attempt.backup)
-    entry.helpers, entry.version = run.dir.helpers[file.path] or {}, store.version + 1
-    text.append(log.entries, { entry })
-    log.backup_of_down, log.backup_of_interrupted = nil, nil
-    write:complete(log, is_forced or false, attempt)
-  end)
-  if not is_done then
-    if attempt.made_backup and not attempt.is_committed then runs.remove_store(attempt.made_backup) end
-    error(result, 0)
-  end
-  return attempt.backup
+  local write <close> = store:begin()
+  local log = write:log()
+  local entry = history.entry(file)
+  entry.backup = attempt.backup and text.file_name(attempt.backup)
+  entry.helpers, entry.version = run.dir.helpers[file.path] or {}, store.version + 1
+  text.append(log.entries, { entry })
+  log.backup_of_down = nil
+  write:complete(log, is_forced or false, attempt)
 end
 
 -- Ends the started migration: from now on, the store has only the new version.
@@ -192,23 +184,25 @@ function started.complete(run, options)
   local start = host.clock()
   local store <close> = runs.open_existing(run)
   local state = require_state(run, store)
-  local script = folder.script(run.dir, file_of(run, state))
+  local script = started.script(run, state)
   if state.state ~= "both" then
     fail("schema_in_transition", started.title(state) .. " has converted " .. state.converted .. " of "
       .. text.count(state.converted + state.remaining, "objects"),
       "end the conversion first with moonpool migrate start")
   end
   await_programs(run, store, state.old_version, options)
-  local backup = finish(run, store, script, options.backup, options.force)
-  return { store = run.store, file = script.file, backup = backup, seconds = host.clock() - start }
+  local attempt = { file = script.file }
+  host.attempt(store, attempt, function() finish(run, store, script, options.backup, options.force, attempt) end)
+  return { store = run.store, file = script.file, backup = attempt.backup, seconds = host.clock() - start }
 end
 
--- Returns whether a migration can run in batches: it converts objects without `up`, and all programs that have the
--- store open can convert the objects that they write.
-local function needs_batches(store, script, schema)
+-- Returns whether a migration must run in batches: it converts objects without `up`, other programs have the store
+-- open, and all of them can convert the objects that they write.
+function started.needs_batches(run, store, script)
   if script.up or script.down or store.schema_version >= script.file.number then return false end
+  local _, previous = folder.before(run.dir, script.file.number)
   local converts = script.each and next(script.each) ~= nil
-    or text.find(host.differences(schema, script.schema), function(difference)
+    or text.find(host.differences(folder.schema_after(run.dir, previous), script.schema), function(difference)
       return difference.aspect == "type" or difference.kind == "property_added" and difference.new.has_default
     end)
   local programs = converts and store.programs or {}
@@ -228,30 +222,36 @@ function started.reserve(run, store)
   end
 end
 
--- Applies a migration in batches while other processes use the store: starts and completes it. Returns its outcome; nil
--- if it needs one transaction, or if another process has applied it.
-function started.apply(run, store, script, backup)
-  local _, previous = folder.before(run.dir, script.file.number)
-  if not needs_batches(store, script, folder.schema_after(run.dir, previous)) then return nil end
-  local start = host.clock()
+-- Applies a migration in batches while other processes use the store: starts and completes it, or continues what an
+-- earlier `up` has started. Returns its outcome; nil if it needs one transaction, or if another process has applied it.
+function started.apply(run, store, script, backup, earlier)
+  local start, attempt = host.clock(), { file = script.file, applied = earlier }
   started.reserve(run, store)
-  local is_started, differences = text.try(begin, run, store, script)
-  -- What both versions cannot use at once needs one transaction, which also reports an invalid function.
-  if not is_started and host.describe(differences).code ~= "invalid_argument" then error(differences, 0) end
-  if not is_started or not differences then return nil end
-  local state = convert(run, store, 100, 0)
-  if state.failed_count > 0 then
-    local write <close> = store:begin()
-    write:abort(true)
-    local failure = state.failed[1]
-    fail("conversion_failed", "'" .. script.file.path .. "': " .. failure.class .. " " .. failure.key .. ": "
-      .. failure.message .. "; the migration was aborted")
-  end
-  local made = finish(run, store, script, backup, true)
-  return runs.applied(script.file, { backup = made }, start, {
-    differences = differences, classes = {}, dropped = {}, failures = {},
-    failure_count = 0,
-  })
+  return host.attempt(store, attempt, function()
+    local differences
+    if store:started() then
+      local _, previous = folder.before(run.dir, script.file.number)
+      differences = host.differences(folder.schema_after(run.dir, previous), script.schema)
+    else
+      local is_started
+      is_started, differences = text.try(begin, run, store, script, true)
+      -- What both versions cannot use at once needs one transaction, which also reports an invalid function.
+      if not is_started and host.describe(differences).code ~= "invalid_argument" then error(differences, 0) end
+      if not is_started or not differences then return nil end
+    end
+    local state = convert(run, store, 100, 0, true)
+    if state.failed_count > 0 then
+      local write <close> = store:begin()
+      write:abort(true)
+      local failure = state.failed[1]
+      fail("conversion_failed", failure.class .. " " .. failure.key .. ": " .. failure.message)
+    end
+    finish(run, store, script, backup, true, attempt)
+    return runs.applied(script.file, attempt, start, {
+      differences = differences, classes = {}, dropped = {}, failures = {},
+      failure_count = 0,
+    })
+  end)
 end
 
 -- Takes the started migration back: the store has only the old version. Returns what only the new version had.
@@ -259,8 +259,12 @@ function started.abort(run, options)
   local store <close> = runs.open_existing(run)
   local state = require_state(run, store)
   await_programs(run, store, state.new_version, options)
-  local write <close> = store:begin()
-  return { store = run.store, state = state, lost = write:abort(options.force or false) }
+  local file = folder.with_number(run.dir, state.number) or { number = state.number, file_name = started.title(state) }
+  local lost = host.attempt(store, { file = file }, function()
+    local write <close> = store:begin()
+    return write:abort(options.force or false)
+  end)
+  return { store = run.store, state = state, lost = lost }
 end
 
 return started

@@ -29,7 +29,7 @@ local function revert(dir, file, store)
   local _, previous = folder.before(dir, file.number)
   local schema = folder.schema_after(dir, previous)
   local write <close> = store:begin()
-  write:change(schema, previous and previous.number or 0, folder.down_losses(script, schema), nil,
+  write:change(schema, previous and previous.number or 0, folder.down_losses(script, schema),
     folder.reversed_renames(script))
   folder.call(dir, write, script, "down")
   write:commit()

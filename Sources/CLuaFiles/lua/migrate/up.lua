@@ -39,10 +39,7 @@ end
 -- Applies one migration; returns nil if another process has applied it in the meantime.
 local function apply(run, script, store, backup, earlier)
   local file, start = script.file, host.clock()
-  local attempt = {
-    file = file, applied = earlier,
-    key = file.number .. " " .. folder.record(file) .. " " .. file.name,  -- by which an interrupted run is recognized
-  }
+  local attempt = { file = file, applied = earlier }
   local schema, version = target_of(run, script, store)
   return host.attempt(store, attempt, function()
     -- 1. Wait for the write lock, and compare again.
@@ -55,40 +52,25 @@ local function apply(run, script, store, backup, earlier)
     if not compared.last or compared.last.number < file.number then
       runs.check_version(run, store.schema_version, file)
     end
-    -- 2. Continue an interrupted run; the backup from before its first batch is the one to restore.
-    local interrupted = store:interrupted()
-    local is_resumed = interrupted and history.continues(run, interrupted, file)
-    if is_resumed then
-      attempt.key = interrupted.key
-      -- A rehearsal has no backup beside its copy.
-      local name = not run.is_trial and log.backup_of_interrupted
-      attempt.backup = name and runs.beside(run, name) or nil
-    end
-    -- 3. Change the schema; what batches do before the end is not known when they are committed.
-    write:change(schema, version, script.drops, attempt.key, script.renames)
-    write:before_first_batch(function()
-      if backup ~= "never" then runs.make_backup(run, store, log, attempt) end
-      log.backup_of_interrupted = attempt.backup and text.file_name(attempt.backup)
-      write:record(log)
-    end)
-    -- 4. Run the migration. Only a resumable loop commits before the end.
-    local waits = (script.up or script.each) and not string.find(file.source, "resumable", 1, true)
-    local count = waits and run.notice and #store.programs
+    -- 2. Change the schema, and run the migration.
+    write:change(schema, version, script.drops, script.renames)
+    local count = (script.up or script.each) and run.notice and #store.programs
     if count and count > 0 then
       run.notice((count == 1 and "1 process has" or count .. " processes have") .. " the file open; "
         .. (count == 1 and "its" or "their") .. " writes wait until the migration ends")
     end
     folder.call(run.dir, write, script, "up", run.is_trial)
-    -- 5. Make a backup of the version before, if values were overwritten or removed.
-    local is_due = backup == "always" or backup ~= "never" and write:needs_backup()
-    if is_due and not is_resumed and not attempt.backup then runs.make_backup(run, store, log, attempt) end
-    -- 6. Commit with the record.
+    -- 3. Make a backup of the version before, if values were overwritten or removed.
+    if backup == "always" or backup ~= "never" and write:needs_backup() then
+      runs.make_backup(run, store, log, attempt)
+    end
+    -- 4. Commit with the record.
     local entry = history.entry(file)
     entry.backup = attempt.backup and text.file_name(attempt.backup)
     entry.helpers = run.dir.helpers[file.path] or {}
     entry.version, entry.added = store.version + 1, write:additions()
     log.entries = text.append(history.recorded(compared), { entry })
-    log.backup_of_down, log.backup_of_interrupted = nil, nil
+    log.backup_of_down = nil
     return runs.applied(file, attempt, start, write:commit(log, attempt))
   end)
 end
@@ -101,13 +83,23 @@ return function(run, target, backup)
   local start, applied = host.clock(), {}
   -- 1. Open the store, and compare its record with the folder.
   local store <close> = runs.open(run)
-  -- A program of either version opens the store as it is.
   local state = store:started()
-  if run.is_opening and state then return end
+  -- A program of either version opens the store as it is.
+  if run.is_opening and state and not state.is_whole then return end
   if state and state.process then
     -- Another `up` may apply it in batches.
     started.reserve(run, store)
     local _ <close> = store:begin()
+    state = store:started()
+  end
+  local function did_apply(item)
+    applied[#applied + 1] = item
+    if item.backup then backup = "never" end
+    if run.did_apply then run.did_apply(item) end
+  end
+  -- An earlier `up` has begun it.
+  if state and state.is_whole and state.number <= (target or math.huge) then
+    did_apply(started.apply(run, store, started.script(run, state), backup, applied))
   end
   runs.require_one_version(store)
   local compared = history.compare(run, store)
@@ -121,12 +113,11 @@ return function(run, target, backup)
   -- 3. The objects that the migrations of this run create need no backup, and one backup is enough for all of them.
   if backup == "when_losing" and store:object_count() == 0 then backup = "never" end
   for _, script in ipairs(due) do
-    local item = not run.is_trial and started.apply(run, store, script, backup)
+    local item = not run.is_trial and started.needs_batches(run, store, script)
+        and started.apply(run, store, script, backup, applied)
       or apply(run, script, store, backup, applied)
     if item then
-      applied[#applied + 1] = item
-      if item.backup then backup = "never" end
-      if run.did_apply then run.did_apply(item) end
+      did_apply(item)
       if run.is_trial and item.report.failure_count > 0 then break end
     end
   end
