@@ -216,6 +216,7 @@ let package = Package(
                 "SystemCalls",
                 "REPL", "Reference", "ScriptHost", "StoreBindings", "LuaHost", "EventLoops",
                 "Replication", "Transfer", "DataFormats", "ObjectStore", "OptionalProducts",
+                "LineEditing",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: safe + unoptimized),
@@ -306,6 +307,12 @@ let package = Package(
             dependencies: ["StoreBindings", "Reference", "TestSupport", "TestThreads"],
             swiftSettings: unsafeZone),
         .testTarget(
+            name: "SpecificationTests",
+            dependencies: [
+                "MoonpoolScripting", "ObjectStore", "ScriptHost", "LuaHost", "TestThreads",
+            ],
+            exclude: ["vocabulary.lua"], swiftSettings: unsafeZone),
+        .testTarget(
             name: "ScriptHostTests",
             dependencies: [
                 "SystemCalls",
@@ -344,7 +351,7 @@ let package = Package(
                 "TestSupport", "Reference", "EventLoops", "MoonpoolTool", "StudioTool",
                 "RealmFixtures", "TestServers",
             ],
-            exclude: ["PowerLoss/interrupter.c", "PowerLoss/recorder.c", "Transcripts"],
+            exclude: ["PowerLoss/filecalls.c", "Transcripts"],
             swiftSettings: unsafeZone),
     ],
     swiftLanguageModes: [.v6]

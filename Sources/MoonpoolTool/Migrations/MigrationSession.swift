@@ -1,5 +1,6 @@
 import DataFormats
 import EventLoops
+import LineEditing
 import LuaHost
 import ObjectStore
 import REPL
@@ -59,6 +60,13 @@ enum MigrationSession {
         }
         let main = { @Sendable (context: ScriptContext) throws -> Int32 in
             let host = MigrationHost.attached(to: context)
+            // width(text): the columns of a text on a terminal.
+            host.add("width") { _, call in
+                .integer(
+                    Int64(
+                        TerminalText.width(
+                            String(decoding: try call.string(1).bytes, as: UTF8.self))))
+            }
             prepare(host)
             let progress = ProgressLine("migrated")
             if showsProgress {
@@ -82,16 +90,23 @@ enum MigrationSession {
                 outcome = outcome ?? .failure(error)
             }
             progress.end()
+            // An interruption does not keep a result from being written.
+            func show(_ name: String, _ arguments: [LuaValue]) throws -> [LuaValue] {
+                do {
+                    return try host.call(name, of: "commands", arguments)
+                } catch let error as LuaError where error.kind == .interrupted {
+                    return try host.call(name, of: "commands", arguments)
+                }
+            }
             let code: [LuaValue]
             switch outcome ?? .failure(LuaInterrupted()) {
             case .success(let result):
-                code = try host.call("show", of: "commands", [.table(table), result])
+                code = try show("show", [.table(table), result])
             case .failure(let error):
                 table["failure"] = .integer(Int64(failure))
                 table["interrupted_code"] = .integer(ScriptRunner.isTerminated ? 143 : 130)
-                code = try host.call(
-                    "show_error", of: "commands",
-                    [.table(table), context.state.value(of: error)])
+                code = try show(
+                    "show_error", [.table(table), context.state.value(of: error)])
             }
             return Int32(clamping: code.first?.integer ?? 1)
         }

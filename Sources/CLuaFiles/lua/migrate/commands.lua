@@ -437,13 +437,15 @@ function commands.abort(args)
   return { report = reports.abort(report), lines = reports.abort_lines(report) }
 end
 
--- Writes a result, and returns the exit code.
+-- Writes a result, and returns the exit code. The host calls it again after an interrupt.
 local function show(args, result)
+  if args.is_shown then return result.exit_code or 0 end
   if args.json and not result.is_formatted then
     host.write_output(text.json(result.report) .. "\n")
   elseif #result.lines > 0 then
     host.write_output(table.concat(result.lines, "\n") .. "\n")
   end
+  args.is_shown = true
   return result.exit_code or 0
 end
 

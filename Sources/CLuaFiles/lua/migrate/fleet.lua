@@ -12,17 +12,45 @@ local function is_companion(name)
     or string.find(name, "%.undone%-") or string.find(name, "%.copy%-") or string.find(name, "%.work%-")
 end
 
+-- Returns the characters of a text; bytes that are no characters join their neighbors.
+local function characters(value)
+  local list = {}
+  for character in string.gmatch(value, "[^\128-\191]?[\128-\191]*") do
+    if character ~= "" then list[#list + 1] = character end
+  end
+  return list
+end
+
+-- Returns whether a name matches a pattern, both as lists of characters. Only the last `*` can take more characters, so
+-- the time is at most proportional to the product of the lengths.
+local function matches(name, pattern)
+  local index, at, star, taken = 1, 1, nil, nil
+  while index <= #name do
+    if pattern[at] == "*" then
+      star, taken, at = at, index, at + 1
+    elseif pattern[at] == "?" or pattern[at] == name[index] then
+      index, at = index + 1, at + 1
+    elseif star then
+      taken = taken + 1
+      index, at = taken, star + 1
+    else
+      return false
+    end
+  end
+  while pattern[at] == "*" do at = at + 1 end
+  return at > #pattern
+end
+
 -- Returns the paths that a pattern such as `tenants/*.moonpool` selects, in order; nil for an argument that has no `*`
 -- or `?` in its last part. Files beside a store are selected only by a pattern that names their kind.
 function fleet.stores(argument)
   local prefix, name = string.match(argument, "^(.*/)([^/]*)$")
   local pattern = name or argument
   if not string.find(pattern, "[*?]") then return nil end
-  local forms = { ["*"] = ".*", ["?"] = utf8.charpattern }
-  local form = "^" .. string.gsub(string.gsub(pattern, "[^%w*?\128-\255]", "%%%0"), "[*?]", forms) .. "$"
+  local form = characters(pattern)
   return text.map(host.names(prefix or ".") or {}, function(store)
     local is_shown = string.sub(store, 1, 1) ~= "." or string.sub(pattern, 1, 1) == "."
-    if not is_shown or not string.find(store, form) or is_companion(store) and not is_companion(pattern) then
+    if not is_shown or not matches(characters(store), form) or is_companion(store) and not is_companion(pattern) then
       return nil
     end
     -- A name that begins with `-` would be an option of the store's process.

@@ -355,12 +355,12 @@ function reports.table(rows)
   end
   local widths = { 0, 0, 0, 0 }
   for _, row in ipairs(cells) do
-    for column = 1, 4 do widths[column] = math.max(widths[column], utf8.len(row[column]) or #row[column]) end
+    for column = 1, 4 do widths[column] = math.max(widths[column], host.width(row[column])) end
   end
   return text.map(cells, function(row)
     local parts = {}
     for column = 1, 4 do
-      local space = string.rep(" ", widths[column] - (utf8.len(row[column]) or #row[column]))
+      local space = string.rep(" ", widths[column] - host.width(row[column]))
       parts[column] = column == 1 and row[column] .. space or space .. row[column]
     end
     return table.concat(parts, "  ") .. "  " .. row[5]
