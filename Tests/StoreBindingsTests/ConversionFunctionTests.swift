@@ -412,6 +412,33 @@ import Testing
         old.close()
     }
 
+    @Test func `a property that the function no longer sets has its default`() throws {
+        let old = try fill(4)
+        let code = """
+            return { each = { Dog = function(old, new)
+              if old.age > 2 then new.name, new.code, new.labels = "old", old.first, old.tags end
+            end } }
+            """
+        try start(old, code)
+        #expect(try !old.convertBatch(atMost: 3))
+        // While objects are converted
+        try old.write { try dog(3, old).set("age", .int(1)) }
+        try convert(old)
+        let new = try open(2)
+        func row(_ id: Int) throws -> String {
+            try ["name", "code", "labels"].map { try value($0, id, new).summary }
+                .joined(separator: " ")
+        }
+        #expect(try row(3) == #""" nil []"#)
+        #expect(try row(4) == #""old" "F4" ["a", "b"]"#)
+        // While both versions are in use
+        try old.write { try dog(4, old).set("age", .int(1)) }
+        #expect(try row(4) == #""" nil []"#)
+        try old.write { try dog(2, old).set("age", .int(9)) }
+        #expect(try row(2) == #""old" "F2" ["a", "b"]"#)
+        for store in [old, new] { store.close() }
+    }
+
     @Test func `undo restores both versions without functions`() throws {
         let old = try fill(3)
         try start(old)

@@ -71,6 +71,13 @@ struct MigrationShop {
         return String(outcome.output.dropLast())
     }
 
+    /// Returns the export of a store.
+    static func export(_ store: String, _ options: String...) throws -> String {
+        let outcome = try Tool.run(["export", store, "-"] + options)
+        #expect(outcome.exitCode == 0, "\(outcome.error)")
+        return outcome.output
+    }
+
     /// Returns a value of a JSON outcome by its path, such as `applied[1].number`.
     static func json(_ outcome: Tool.Outcome, _ path: String) throws -> String {
         let result = try Tool.run(

@@ -36,12 +36,6 @@ import Testing
         return shop
     }
 
-    private func export(_ store: String, _ options: String...) throws -> String {
-        let outcome = try Tool.run(["export", store, "-"] + options)
-        #expect(outcome.exitCode == 0, "\(outcome.error)")
-        return outcome.output
-    }
-
     /// A process that has the store open and prints the events of its schema.
     private func program(_ shop: MigrationShop) throws -> Subprocess {
         let script = try shop.folder.write(
@@ -74,7 +68,7 @@ import Testing
         try other.wait(within: 20) {
             other.output == "ready\nstarted\t1\nboth\t1\ncompleted\t2\n"
         }
-        #expect(try export(shop.store) == export(offline))
+        #expect(try MigrationShop.export(shop.store) == MigrationShop.export(offline))
         #expect(try shop.migrate("check").exitCode == 0)
         #expect(try Tool.run(["check", shop.store]).exitCode == 0)
         let down = try shop.migrate("down")
@@ -91,15 +85,158 @@ import Testing
         let other = try program(shop)
         _ = try shop.value(
             "store:write(function() store:object('Dog', 9).first = 'bad' end)")
-        let before = try export(shop.store)
+        let before = try MigrationShop.export(shop.store)
         let up = try shop.migrate("up", "--json")
         #expect(up.exitCode == 1)
         #expect(try MigrationShop.json(up, "error.code") == "conversion_failed")
         #expect(up.output.contains("Dog id = 9: line 7: no name"), "\(up.output)")
-        #expect(try export(shop.store) == before)
+        #expect(try MigrationShop.export(shop.store) == before)
         #expect(try shop.migrate("status").output.contains("0002 names  pending"))
         other.send(SIGKILL)
         _ = try other.finish()
+    }
+
+    /// Functions that take about a millisecond for each object.
+    private static let slow = names.replacing(
+        "if old.first ==", with: "for _ = 1, 20000 do end if old.first ==")
+
+    /// A store in which `up` was ended by a signal while it converted objects, and another program.
+    private func interrupted(by signal: Int32) throws -> (
+        shop: MigrationShop, outcome: Tool.Outcome, other: Subprocess
+    ) {
+        let shop = try shop(Self.slow)
+        let other = try program(shop)
+        let process = try Subprocess(
+            Tool.path, ["migrate", "up", shop.store, "--dir", "migrations"], in: shop.folder.path)
+        let store = try Store(
+            StoreConfiguration(.file(shop.store), isReadOnly: true), scheduler: StillScheduler())
+        defer { store.close() }
+        let deadline = ContinuousClock.now + .seconds(60)
+        while try store.startedMigration()?.converted ?? 0 == 0, ContinuousClock.now < deadline {
+            try store.refresh()
+        }
+        process.send(signal)
+        return (shop, try process.finish(within: 60), other)
+    }
+
+    @Test(arguments: [SIGINT, SIGTERM, SIGKILL])
+    func `up continues the migration in which an earlier up was interrupted`(signal: Int32) throws {
+        let (shop, outcome, other) = try interrupted(by: signal)
+        #expect(outcome.exitCode == 128 + signal)
+        if signal != SIGKILL {
+            #expect(
+                outcome.error.contains(
+                    "'0002_names.lua' was interrupted; migration 2 (names) is started, and "),
+                "\(outcome.error)")
+            #expect(
+                outcome.error.contains(
+                    " of 2500 objects are converted: moonpool migrate up continues it, abort takes it back"
+                ), "\(outcome.error)")
+        }
+        let status = try shop.migrate("status", "--json")
+        #expect(try MigrationShop.json(status, "started.state") == "converting")
+        #expect(try MigrationShop.json(status, "started.rate") == "nil")
+        #expect(try shop.migrate("up", "--to", "1").exitCode == 1)
+        let up = try shop.migrate("up", "--json")
+        #expect(up.exitCode == 0, "\(up.error)\(up.output)")
+        #expect(try MigrationShop.json(up, "applied[1].name") == "names")
+        #expect(try MigrationShop.json(up, "backup ~= nil") == "true")
+        other.send(SIGKILL)
+        _ = try other.finish()
+        let offline = shop.folder.path + "/offline.moonpool"
+        let alone = try Tool.run(
+            ["migrate", "up", offline, "--dir", "migrations"], in: shop.folder.path)
+        #expect(alone.exitCode == 0, "\(alone.error)")
+        #expect(try MigrationShop.export(shop.store) == MigrationShop.export(offline))
+        #expect(try shop.migrate("check").exitCode == 0)
+        #expect(try Tool.run(["check", shop.store]).exitCode == 0)
+    }
+
+    @Test func `an interrupted up does not continue with another file, and abort takes it back`()
+        throws
+    {
+        let (shop, _, other) = try interrupted(by: SIGKILL)
+        try shop.write(Self.names, to: "0002_names.lua")
+        let refused = try shop.migrate("up")
+        #expect(refused.exitCode == 1)
+        #expect(
+            refused.error.contains(
+                "was edited or removed since it was started; abort the migration"),
+            "\(refused.error)")
+        let opening = try Tool.run([
+            "-e", "moonpool.open { path = arg[1], migrations = arg[2], schema_version = 2 }", "-",
+            shop.store, shop.migrations,
+        ])
+        #expect(opening.error.contains("was edited or removed"), "\(opening.error)")
+        let abort = try shop.migrate("abort")
+        #expect(abort.exitCode == 0, "\(abort.error)")
+        #expect(try shop.migrate("up").exitCode == 0)
+        #expect(try shop.value("store:object('Dog', 7).name") == "F7 L7")
+        other.send(SIGKILL)
+        _ = try other.finish()
+    }
+
+    @Test func `a full disk ends start, which continues when there is space`() throws {
+        let shop = try shop()
+        var information = stat()
+        #expect(stat(shop.store, &information) == 0)
+        let start = try Tool.run(
+            ["migrate", "start", shop.store, "--dir", "migrations"],
+            withFilesUpTo: Int(information.st_size) / 512 + 8, in: shop.folder.path)
+        #expect(start.exitCode == 1, "\(start.output)")
+        #expect(start.error.contains("file size limit"), "\(start.error)")
+        #expect(try Tool.run(["check", shop.store]).exitCode == 0)
+        #expect(try shop.value("store:object('Dog', 7).first") == "F7")
+        let again = try shop.migrate("start", "--pace", "100")
+        #expect(again.exitCode == 0, "\(again.error)")
+        #expect(
+            try MigrationShop.export(shop.store, "--schema-version", "2").contains("\"F7 L7\""))
+    }
+
+    @Test func `a program of the old version continues after a forced complete`() throws {
+        let shop = try shop()
+        #expect(try shop.migrate("start", "--pace", "100").exitCode == 0)
+        let script = try shop.folder.write(
+            """
+            local store = moonpool.open(arg[1])
+            local dog = store:object("Dog", 3)
+            tokens = {
+              dog:observe_value("first", print),
+              store:objects("Dog"):where("last = 'L3'"):observe(function(change)
+                print(change.type, change.schema and change.schema.event, change.error and change.error.code)
+                io.flush()
+              end),
+              store:observe(function(kind, _, schema)
+                if not schema then return end
+                print(schema.event, schema.number, schema.name, schema.version)
+                print(select(2, pcall(function() return dog.first end)))
+                print(dog.id, #store:objects "Dog")
+                io.flush()
+              end),
+            }
+            moonpool.after(3600, print)
+            """, to: "observed.lua")
+        let process = try Subprocess(Tool.path, [script, shop.store])
+        try process.wait(within: 20) { process.output.contains("initial") }
+        #expect(try shop.migrate("complete").exitCode == 1)
+        #expect(try shop.migrate("complete", "--force").exitCode == 0)
+        let write = try Tool.run([
+            shop.store, "-e", "store:write(function() store:object('Dog', 3).note = 'late' end)",
+        ])
+        #expect(write.exitCode == 0, "\(write.error)")
+        try process.wait(within: 20) {
+            process.output.contains("schema_changed") && process.output.contains("completed")
+        }
+        #expect(process.output.contains("error\tcompleted\tschema_changed\n"), "\(process.output)")
+        #expect(process.output.contains("completed\t2\tnames\t2\n"), "\(process.output)")
+        #expect(
+            process.output.contains("'Dog' has no property 'first' since migration 2 (names)"),
+            "\(process.output)")
+        #expect(process.output.contains("3\t2500\n"), "\(process.output)")
+        try process.wait(within: 20) { process.error.contains("key path 'first'") }
+        process.send(SIGTERM)
+        let outcome = try process.finish(within: 20)
+        #expect(outcome.error.ranges(of: "key path 'first'").count == 1, "\(outcome.error)")
     }
 
     @Test func `of several processes that migrate, one applies each migration`() throws {
@@ -162,8 +299,8 @@ import Testing
         #expect(
             try shop.value("store:started_migration()") == "nil")
         #expect(try shop.migrate("start", "--pace", "100").exitCode == 0)
-        #expect(try export(shop.store).contains("\"first\":\"F3\""))
-        let new = try export(shop.store, "--schema-version", "2")
+        #expect(try MigrationShop.export(shop.store).contains("\"first\":\"F3\""))
+        let new = try MigrationShop.export(shop.store, "--schema-version", "2")
         #expect(new.contains("\"name\":\"F3 L3\"") && !new.contains("\"first\""))
         let schema = try Tool.run(["schema", shop.store, "--schema-version", "2"])
         #expect(schema.output.contains("birthday"), "\(schema.output)\(schema.error)")
@@ -209,7 +346,12 @@ import Testing
             #expect(second.error.contains("process \(number) already"), "\(second.error)")
             #expect(try MigrationShop.json(state, "started.state") == "converting")
             process.send(signal)
-            #expect(try process.finish(within: 20).exitCode == status)
+            let outcome = try process.finish(within: 20)
+            #expect(outcome.exitCode == status)
+            #expect(
+                outcome.error.contains(
+                    "2500 of 2500 objects are converted: moonpool migrate start"),
+                "\(outcome.error)")
         }
         plain.close()
         for command in ["up", "down", "undo", "baseline"] {
@@ -309,6 +451,6 @@ import Testing
         let first = try Tool.run(
             ["migrate", "up", new, "--dir", "migrations"], in: shop.folder.path)
         #expect(first.exitCode == 0, "\(first.error)")
-        #expect(try export(new) == export(shop.store))
+        #expect(try MigrationShop.export(new) == MigrationShop.export(shop.store))
     }
 }

@@ -66,12 +66,6 @@ import Testing
         ])
     }
 
-    private func export(_ store: String) throws -> String {
-        let outcome = try Tool.run(["export", store, "-"])
-        #expect(outcome.exitCode == 0, "\(outcome.error)")
-        return outcome.output
-    }
-
     @Test func `programs of two versions use a store, and complete waits for the old ones`() throws
     {
         let shop = try shop()
@@ -127,7 +121,9 @@ import Testing
         throws
     {
         let shop = try shop()
-        let (original, offline) = (try export(shop.store), shop.folder.path + "/offline.moonpool")
+        let (original, offline) = (
+            try MigrationShop.export(shop.store), shop.folder.path + "/offline.moonpool"
+        )
         #expect(try Tool.run(["backup", shop.store, offline]).exitCode == 0)
         let up = try Tool.run(
             ["migrate", "up", offline, "--dir", "migrations"], in: shop.folder.path)
@@ -154,7 +150,7 @@ import Testing
         store.close()
         let start = try shop.migrate("start", "--pace", "100")
         #expect(start.exitCode == 0, "\(start.error)")
-        #expect(try export(shop.store) == original)
+        #expect(try MigrationShop.export(shop.store) == original)
 
         // A complete that is killed has happened or not.
         for polls in [0, 1, 2] {
@@ -169,7 +165,7 @@ import Testing
         let complete = try shop.migrate("complete")
         #expect(
             complete.exitCode == 0 || complete.error.contains("no migration"), "\(complete.error)")
-        #expect(try export(shop.store) == export(offline))
+        #expect(try MigrationShop.export(shop.store) == MigrationShop.export(offline))
         #expect(try shop.migrate("check").exitCode == 0)
         #expect(try Tool.run(["check", shop.store]).exitCode == 0)
     }
@@ -222,7 +218,9 @@ import Testing
 
     @Test func `functions convert each write of programs of two versions`() throws {
         let shop = try namedShop()
-        let (original, offline) = (try export(shop.store), shop.folder.path + "/offline.moonpool")
+        let (original, offline) = (
+            try MigrationShop.export(shop.store), shop.folder.path + "/offline.moonpool"
+        )
         #expect(try Tool.run(["backup", shop.store, offline]).exitCode == 0)
         let up = try Tool.run(
             ["migrate", "up", offline, "--dir", "migrations"], in: shop.folder.path)
@@ -239,7 +237,7 @@ import Testing
         #expect(repaired.exitCode == 0, "\(repaired.error)")
         let start = try shop.migrate("start", "--pace", "100")
         #expect(start.exitCode == 0, "\(start.error)")
-        #expect(try export(shop.store) == original)
+        #expect(try MigrationShop.export(shop.store) == original)
 
         let write = try run(
             shop, version: 2,
@@ -261,11 +259,11 @@ import Testing
         #expect(back.exitCode == 0, "\(back.error)")
         let complete = try shop.migrate("complete")
         #expect(complete.exitCode == 0, "\(complete.error)")
-        #expect(try export(shop.store) == export(offline))
+        #expect(try MigrationShop.export(shop.store) == MigrationShop.export(offline))
         #expect(try Tool.run(["check", shop.store]).exitCode == 0)
         let down = try shop.migrate("down", "--to", "1")
         #expect(down.exitCode == 0, "\(down.error)")
-        #expect(try export(shop.store) == original)
+        #expect(try MigrationShop.export(shop.store) == original)
     }
 
     @Test func `complete waits for a program that only reads`() throws {

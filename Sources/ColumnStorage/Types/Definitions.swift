@@ -129,6 +129,8 @@ package struct TableDefinition: Hashable, Sendable {
     package var columns: [ColumnDefinition]
     /// The indexes over several columns.
     package var compositeIndexes: [CompositeIndexDefinition]
+    /// The tables that readers of mixed values do not know: links to their objects read as null.
+    package var hiddenTables: Set<TableID> = []
 
     /// Describes a table.
     package init(

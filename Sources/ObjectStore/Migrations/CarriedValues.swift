@@ -2,7 +2,7 @@ import ColumnStorage
 
 /// The values that a schema change sets in existing objects without a migration function.
 ///
-/// A new required property with a default gets the default. A property that becomes required gets its default, if it
+/// A new property with a default gets the default if it is required or if the migration is declared without functions. A property that becomes required gets its default, if it
 /// has one, in objects without a value. A property with another type gets its old value if the value converts exactly.
 /// The other values are recorded, and the migration has to set them.
 final class CarriedValues {
@@ -69,7 +69,8 @@ final class CarriedValues {
             return done.insert(target).inserted ? property : nil
         }
         for difference in migration.differences where difference.className == classSchema.name {
-            guard let (requested, source) = difference.conversion, let property = take(requested)
+            guard let (requested, source) = migration.conversion(for: difference),
+                let property = take(requested)
             else { continue }
             switch source {
             case .fill(let value):

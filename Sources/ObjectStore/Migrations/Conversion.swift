@@ -13,8 +13,8 @@ struct ClassConversion {
     private let schemas: (source: Schema, target: Schema)
     /// The properties of both schemas with a column of their own in each.
     private let pairs: [(source: Property, target: Property)]
-    /// The values of properties that only the target has.
-    private let defaults: [(property: Property, value: Value)]
+    /// The values of properties that only the target has, if the function does not set them.
+    private let unset: [(property: Property, value: Value)]
     /// The properties of the target that the source does not share.
     private let own: [Property]
 
@@ -34,31 +34,31 @@ struct ClassConversion {
             let own = target.properties.filter {
                 !$0.isBacklinks && source.property(in: $0.column)?.isOptional != $0.isOptional
             }
-            let defaults = own.compactMap { property -> (Property, Value)? in
-                guard property.isSingle, !paired.contains(property.column) else { return nil }
-                return property.defaultValue.map { (property, $0) }
-            }
             let functions = transition.functions[target.table]
             let hasFunction = (toNew ? functions?.up : functions?.down) == true
-            guard hasFunction || !pairs.isEmpty || !defaults.isEmpty else { return nil }
+            // Without a function, no conversion has set another value before.
+            let unset = own.filter {
+                !paired.contains($0.column)
+                    && (hasFunction || $0.isSingle && $0.defaultValue != nil)
+            }.map { ($0, $0.unsetValue) }
+            guard hasFunction || !pairs.isEmpty || !unset.isEmpty else { return nil }
             return ClassConversion(
                 source: source, target: target, isUp: toNew,
                 functionName: hasFunction ? (toNew ? target : source).name : nil,
-                schemas: (from, to), pairs: pairs, defaults: defaults, own: own)
+                schemas: (from, to), pairs: pairs, unset: unset, own: own)
         }
     }
 
     /// Sets all values of the target.
     ///
-    /// Only a new object has the defaults of optional properties, as in a migration of all objects at once. Throws ``ConversionFailure`` for an object that cannot be converted.
+    /// Throws ``ConversionFailure`` for an object that cannot be converted.
     func convert(
         _ key: ObjectKey, _ view: StoreView, _ writer: ObjectWriter,
-        _ engine: (any ConversionEngine)?, isNew: Bool = false
+        _ engine: (any ConversionEngine)?
     ) throws {
         let results = try run(key, view, engine)
-        for (property, value) in defaults
-        where results[property.name] == nil && (isNew || !property.isOptional) {
-            try writer.set(property, of: key, in: target, to: value)
+        for (property, value) in unset where results[property.name] == nil {
+            try writer.write(value, to: property, of: key, in: target)
         }
         for (first, second) in pairs where results[second.name] == nil {
             let value = try view.value(first, of: key, in: source)
@@ -93,26 +93,28 @@ struct ClassConversion {
         _ engine: (any ConversionEngine)?
     ) throws {
         let results = try run(key, view, engine)
-        if !results.isEmpty {
-            var earlier: [String: Value] = [:]
-            do { earlier = try run(key, before, engine) } catch is ConversionFailure {
-                // because: an object without a result has all of them now.
-            }
-            for property in own {
-                guard let value = results[property.name], value != earlier[property.name] else {
-                    continue
-                }
-                try writer.write(value, to: property, of: key, in: target)
-            }
+        var earlier: [String: Value] = [:]
+        do { earlier = try run(key, before, engine) } catch is ConversionFailure {
+            // because: an object without a result has all of them now.
         }
-        for (first, second) in pairs
-        where results[second.name] == nil
-            && writer.session.hasSet(source.table, first.column, key)
-        {
+        for property in own {
+            guard let value = results[property.name], value != earlier[property.name] else {
+                continue
+            }
+            try writer.write(value, to: property, of: key, in: target)
+        }
+        // What the function has set before and does not set now.
+        for (property, value) in unset
+        where results[property.name] == nil && earlier[property.name] != nil {
+            try writer.write(value, to: property, of: key, in: target)
+        }
+        for (first, second) in pairs where results[second.name] == nil {
+            let wasSet = earlier[second.name] != nil
+            guard wasSet || writer.session.hasSet(source.table, first.column, key) else { continue }
             let value = try exact(view.value(first, of: key, in: source), first, second)
-            let earlier = try ExactConversion.convert(
+            let former = try ExactConversion.convert(
                 before.value(first, of: key, in: source), to: second)
-            guard value != earlier else { continue }
+            guard wasSet || value != former else { continue }
             try writer.set(second, of: key, in: target, to: value)
         }
     }
@@ -143,6 +145,17 @@ struct ClassConversion {
                 ? "'\(second.name)' is required, and '\(first.name)' has no value"
                 : "'\(first.name)' is \(value.summary), which does not convert exactly to \(second.typeName)"
         )
+    }
+}
+
+extension Property {
+    /// The value of a property that no program has set.
+    fileprivate var unsetValue: Value {
+        switch collection {
+        case .map?: .dictionary([:])
+        case _?: .list([])
+        case nil: defaultValue ?? (isOptional ? .null : type.zero)
+        }
     }
 }
 
@@ -183,11 +196,10 @@ struct Conversion {
                     if conversion.functionName != nil, engine == nil {
                         throw ConversionFailure("a program without Lua has changed the object")
                     }
-                    let isNew = try !rows.isPresent(key)
-                    if transition.isReady && !isNew {
+                    if try transition.isReady && rows.isPresent(key) {
                         try conversion.update(key, from: old, store.view, writer, engine)
                     } else {
-                        try conversion.convert(key, store.view, writer, engine, isNew: isNew)
+                        try conversion.convert(key, store.view, writer, engine)
                     }
                 } catch let error as ConversionFailure {
                     guard !transition.isReady else { throw self.error(error, key, conversion) }

@@ -289,18 +289,20 @@ package struct MigrationTransaction {
     /// the migration must delete or rename them. The version may increase or decrease.
     ///
     /// `dropping` names the data that may be lost, as `Class.property` or as the name of a class; other losses are
-    /// refused, even if no data is stored.
+    /// refused, even if no data is stored. With `isDeclared`, existing objects also have the defaults of new optional
+    /// properties, as in a started migration.
     ///
     /// Throws `invalid_schema`, `migration_needed` for a file with an ``UnfinishedMigration``, and the errors of a write.
     package func change(
         to classes: [ClassSchema], version: UInt64, dropping: Set<String> = [],
-        renaming renames: [String: String] = [:]
+        renaming renames: [String: String] = [:], isDeclared: Bool = false
     ) throws -> SchemaMigration {
         try store.requireNoTransition()
         try SchemaValidation.check(classes)
         return try SchemaMigration(
             store, to: classes, version: version, allowing: .newVersion, isWhole: true,
-            renaming: renames, losses: .declared(dropping, isStrict: true))
+            renaming: renames, losses: .declared(dropping, isStrict: true),
+            isDeclared: isDeclared)
     }
 
     /// Rolls the transaction back unless it was committed.

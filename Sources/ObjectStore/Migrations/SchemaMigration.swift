@@ -13,6 +13,8 @@ package final class SchemaMigration {
     private let wanted: [ClassSchema]
     let version: UInt64
     private let isWhole: Bool
+    /// Whether existing objects also have the defaults of new optional properties.
+    private let isDeclared: Bool
     /// The allowed losses, and those that the migration has declared so far.
     private(set) var losses: LossPolicy
     private(set) var circumstances = SchemaChange.Circumstances()
@@ -31,13 +33,14 @@ package final class SchemaMigration {
     init(
         _ store: Store, to wanted: [ClassSchema], version: UInt64,
         allowing: SchemaChange.Allowance, isWhole: Bool = false, renaming: [String: String] = [:],
-        losses: LossPolicy = .allowed
+        losses: LossPolicy = .allowed, isDeclared: Bool = false
     ) throws {
         self.store = store
         self.losses = losses
         self.wanted = wanted
         self.version = version
         self.isWhole = isWhole
+        self.isDeclared = isDeclared
         session = try store.writer(changing: "the schema").session
         if let found = try UnfinishedMigration.read(store.view.snapshot) { throw found.refusal }
         before = store.view.schema
@@ -93,7 +96,17 @@ package final class SchemaMigration {
     private lazy var carried = CarriedValues(self)
 
     /// Whether existing objects receive values without a migration function.
-    private var carriesValues: Bool { differences.contains { $0.conversion != nil } }
+    private var carriesValues: Bool { differences.contains { conversion(for: $0) != nil } }
+
+    /// How existing objects get values of a property of the new schema; nil if they keep them, or have none.
+    func conversion(
+        for difference: SchemaDifference
+    ) -> (to: Property, SchemaDifference.Conversion)? {
+        if isDeclared, case .propertyAdded(_, let new) = difference, new.isSingle {
+            return new.defaultValue.map { (new, .fill($0)) }
+        }
+        return difference.conversion
+    }
 
     /// Sets the results of the store's default functions in existing objects.
     func fillComputedDefaults() throws { try carried.fillComputedDefaults(from: old) }
@@ -164,7 +177,9 @@ package final class SchemaMigration {
 
     // MARK: Storage
 
-    /// Defines the tables. As long as it keeps old columns, they have no new indexes: updating an index costs more than
+    /// Defines the tables.
+    ///
+    /// As long as it keeps old columns, they have no new indexes: updating an index costs more than
     /// all other work for a row, so the end builds it from the final values. Until then, queries scan.
     private func define(keepingOldColumns: Bool) throws {
         let schema =

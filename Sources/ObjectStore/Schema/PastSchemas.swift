@@ -68,6 +68,16 @@ struct PastSchemas {
         guard version >= oldest, !changes.isEmpty, after == present else { return nil }
         return changes.first { $0.version > version }?.before ?? present
     }
+
+    /// Returns the schema after each change of a later version, in their order; only the present one if others are
+    /// unknown.
+    func changes(after version: UInt64, present: [UInt8]) -> [(version: UInt64, schema: [UInt8])] {
+        let later = changes.filter { $0.version > version }
+        guard version >= oldest, after == present, !later.isEmpty else {
+            return [(version + 1, present)]
+        }
+        return Array(zip(later.map(\.version), later.dropFirst().map(\.before) + [present]))
+    }
 }
 
 extension Store {
@@ -78,7 +88,7 @@ extension Store {
         try StoreError.wrapping(session.setMetadata(PastSchemas.name, past.bytes))
     }
 
-    private func pastSchemas() throws -> PastSchemas {
+    func pastSchemas() throws -> PastSchemas {
         let stored = try StoreError.wrapping(view.snapshot.metadata(PastSchemas.name))
         guard let stored, !stored.isEmpty else { return PastSchemas() }
         return try StoreError.decoding(stored, "past schemas", of: view.snapshot.file) {

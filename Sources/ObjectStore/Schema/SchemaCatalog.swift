@@ -314,6 +314,10 @@ struct FileSchema: Sendable {
         for definition in transition.new.tableDefinitions {
             tables[definition.id] = tables[definition.id]?.union(definition) ?? definition
         }
+        let hidden = Set(tables.keys).subtracting(schema.classes.map(\.table))
+        for source in hidden.isEmpty ? [] : schema.mixedProperties {
+            tables[source.classSchema.table]?.hiddenTables = hidden
+        }
         return tables.values.sorted { $0.id < $1.id }
     }
 }

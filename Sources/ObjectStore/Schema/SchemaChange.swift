@@ -112,12 +112,12 @@ public struct SchemaEvent: Hashable, Sendable {
         case changed
     }
 
-    /// Creates the event of the last change that a version received after the version `since`.
+    /// Creates the event of a change after the version `since` to a schema.
     init(
-        _ view: StoreView, since: UInt64, from before: SchemaTransition?,
+        _ schema: Schema, in snapshot: Snapshot, since: UInt64, from before: SchemaTransition?,
         to after: SchemaTransition?
     ) throws {
-        version = view.schema.version
+        version = schema.version
         if let started = after ?? before {
             number = started.number
             name = started.name
@@ -129,8 +129,8 @@ public struct SchemaEvent: Hashable, Sendable {
             return
         }
         kind = .changed
-        let migration = try MigrationLog.read(view.snapshot).entries.last {
-            $0.version > since && UInt64(max($0.number, 0)) == view.schema.version
+        let migration = try MigrationLog.read(snapshot).entries.last {
+            $0.version > since && UInt64(max($0.number, 0)) == schema.version
         }
         number = migration?.number
         name = migration?.name

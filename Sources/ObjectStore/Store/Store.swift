@@ -103,7 +103,7 @@ public final class Store {
     /// The schema of the current version, without changes of an open write transaction.
     var committedSchema: Schema { schemaBeforeWrite ?? view.schema }
     /// The last change of the schema that the store has received since it was opened; nil if there was none.
-    public private(set) var lastSchemaEvent: SchemaEvent?
+    public internal(set) var lastSchemaEvent: SchemaEvent?
     /// Prevents other stores from converting the objects of a started migration; nil if this one does not convert.
     var conversion: FileExclusion?
     /// The time at which this store began to convert objects, and the number of objects converted before.
@@ -419,10 +419,20 @@ extension Store {
     func reloadSchema(after version: UInt64) throws {
         guard view.snapshot.mayHaveNewSchema else { return }
         if let bytes = try SchemaCatalog.bytes(view.snapshot), bytes != catalog {
-            let (left, before) = (view.schema, fileSchema.transition)
+            var (schema, known, since) = (view.schema, fileSchema, version)
+            let changes = try pastSchemas().changes(after: version, present: bytes)
             try adopt(bytes)
-            let event = try noteSchemaChange(after: version, before)
-            view.schema = view.schema.following(left, event)
+            for (version, bytes) in changes {
+                let next = try SchemaCatalog.decodeFile(bytes, of: view.snapshot.file)
+                    .following(known)
+                let isLast = version == changes.last?.version
+                let event = try noteSchemaChange(
+                    to: isLast ? view.schema : next.schema, after: since, known.transition,
+                    next.transition)
+                schema = (isLast ? view.schema : next.schema).following(schema, event)
+                (known, since) = (next, version)
+            }
+            view.schema = schema
         }
         try markSchema()
         try readRole()
@@ -432,12 +442,13 @@ extension Store {
     /// Records a committed change of the schema for observers.
     @discardableResult  // because the store's own changes need no record of removed names
     private func noteSchemaChange(
-        after version: UInt64, _ transition: SchemaTransition?
+        to schema: Schema, after version: UInt64, _ before: SchemaTransition?,
+        _ after: SchemaTransition?
     ) throws -> SchemaEvent {
         let event = try SchemaEvent(
-            view, since: version, from: transition, to: fileSchema.transition)
+            schema, in: view.snapshot, since: version, from: before, to: after)
         lastSchemaEvent = event
-        notifications.owesSchema = true
+        notifications.owedSchemas.append(event)
         return event
     }
 
@@ -545,7 +556,8 @@ extension Store {
         guard let version else { return }
         // because: the commit has succeeded, so its caller must not receive an error.
         do {
-            try noteSchemaChange(after: version, before)
+            try noteSchemaChange(
+                to: view.schema, after: version, before, fileSchema.transition)
             try markSchema()
         } catch {
             notifications.report(error)

@@ -233,25 +233,38 @@ package final class StoreView {
         _ element: ListElement, _ property: Property, _ target: TableID? = nil
     ) -> Value {
         let value = Value(element, of: property.type, target: target)
-        return property.type == .mixed && hasUnknownLink(value) ? known(value) : value
+        return property.type == .mixed
+            ? value.hidingLinks { schema.find(table: $0) == nil } : value
+    }
+}
+
+extension Value {
+    /// Returns a mixed value in which links to the objects of some tables are null, also inside of lists and maps.
+    fileprivate func hidingLinks(to isHidden: (TableID) -> Bool) -> Value {
+        guard hasLink(to: isHidden) else { return self }
+        return switch self {
+        case .object: .null
+        case .list(let elements): .list(elements.map { $0.hidingLinks(to: isHidden) })
+        case .dictionary(let entries):
+            .dictionary(ValueMap(entries.map { ($0.key, $0.value.hidingLinks(to: isHidden)) }))
+        default: self
+        }
     }
 
-    private func hasUnknownLink(_ value: Value) -> Bool {
-        switch value {
-        case .object(let reference): schema.find(table: reference.table) == nil
-        case .list(let elements): elements.contains(where: hasUnknownLink)
-        case .dictionary(let entries): entries.values.contains(where: hasUnknownLink)
+    private func hasLink(to isHidden: (TableID) -> Bool) -> Bool {
+        switch self {
+        case .object(let reference): isHidden(reference.table)
+        case .list(let elements): elements.contains { $0.hasLink(to: isHidden) }
+        case .dictionary(let entries): entries.values.contains { $0.hasLink(to: isHidden) }
         default: false
         }
     }
+}
 
-    private func known(_ value: Value) -> Value {
-        switch value {
-        case .object: hasUnknownLink(value) ? .null : value
-        case .list(let elements): .list(elements.map(known))
-        case .dictionary(let entries):
-            .dictionary(ValueMap(entries.map { ($0.key, known($0.value)) }))
-        default: value
-        }
+extension TableReader {
+    /// Returns a mixed value of the table as its readers see it.
+    func known(_ value: Value) -> Value {
+        let hidden = definition.hiddenTables
+        return hidden.isEmpty ? value : value.hidingLinks(to: hidden.contains)
     }
 }

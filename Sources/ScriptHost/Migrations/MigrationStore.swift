@@ -351,13 +351,13 @@ private final class MigrationWrite {
                             ])
                         }))
             },
-            // change(schema, version [, drops [, renames]]): begins a change to a schema.
+            // change(schema, version [, drops [, renames [, is_declared]]]): begins a change to a schema.
             LuaMethod("change") { write, call in
                 let drops = try call.isNil(4) ? [] : call.texts(4)
                 write.change = try write.transaction.change(
                     to: call.object(2, SchemaBox.type).classes,
                     version: UInt64(clamping: call.integer(3)), dropping: Set(drops),
-                    renaming: call[5].table?.texts ?? [:])
+                    renaming: call[5].table?.texts ?? [:], isDeclared: call[6].isTruthy)
                 return .none
             },
             // apply([declared, f, is_trial, code]): changes the schema, and runs the function of a migration, or the functions

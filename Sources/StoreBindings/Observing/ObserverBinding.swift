@@ -302,8 +302,8 @@ struct ObserverBinding {
             return try handle.store.observe(
                 object.reference, keyPaths: keyPaths, extras, name: name, pace: pace
             ) { [weak handle] change in
-                // The function takes values only, so the script's error handler receives errors.
-                if case .error(let error) = change.kind { throw error }
+                // The function takes values only; the script's error handler has received the error.
+                if case .error = change.kind { return }
                 guard handle != nil, let arguments = try calls.change(change) else { return }
                 try call(arguments)
             }

@@ -90,6 +90,46 @@ import Testing
         token.invalidate()
     }
 
+    @Test func `observers receive each of several migrations that a store receives at once`() throws
+    {
+        let (store, other) = try open(history: 100)
+        let first = try #require(try store.object("Dog", primaryKey: .int(1)))
+        var told: [String] = []
+        let token = try store.observe { notification, store in
+            guard notification == .schema, let event = store.lastSchemaEvent else { return }
+            told.append("\(event.number ?? 0) \(event.name ?? "-") \(event.version)")
+        }
+        for (number, name, removed) in [
+            (2, "ages", "age"), (3, "names", "name"), (4, "lists", "marks"),
+        ] {
+            let transaction = try other.beginMigration()
+            let change = try transaction.change(
+                to: other.schema.classes.map { known in
+                    ClassSchema(
+                        known.name,
+                        known.unplaced.properties.filter {
+                            $0.name != removed || known.name != "Dog"
+                        })
+                }, version: UInt64(number), dropping: ["Dog.\(removed)"])
+            try change.apply()
+            var log = transaction.log
+            var entry = MigrationLog.Entry(
+                number: number, name: name, checksum: "a", appliedAt: Timestamp(microseconds: 1))
+            entry.version = other.version + 1
+            log.replaceEntries(log.entries + [entry])
+            try change.commit(recording: log)
+        }
+        scheduler.settle()
+        #expect(told == ["2 ages 2", "3 names 3", "4 lists 4"])
+        #expect(store.lastSchemaEvent?.number == 4)
+        for (name, origin) in [("age", "2 (ages)"), ("name", "3 (names)"), ("marks", "4 (lists)")] {
+            let error = storeError(.unknownProperty) { _ = try first.value(name) }
+            #expect(error?.message.contains("'\(name)' since migration \(origin);") == true)
+        }
+        token.invalidate()
+        for store in [store, other] { store.close() }
+    }
+
     @Test func `observers receive the change of the schema with its migration`() throws {
         let (store, other) = try open(history: 100)
         let first = try #require(try store.object("Dog", primaryKey: .int(1)))

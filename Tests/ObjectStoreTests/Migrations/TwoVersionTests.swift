@@ -188,6 +188,48 @@ import Testing
         for store in [old, again] { store.close() }
     }
 
+    @Test func `a mixed link to a class of the other version is nil for conditions too`() throws {
+        let box = ClassSchema(
+            "Box",
+            [
+                Property("id", .int, isPrimary: true), Property("mix", .mixed),
+                Property("list", .mixed, collection: .list),
+            ])
+        let extra = ClassSchema("Extra", [Property("id", .int, isPrimary: true)])
+        let old = try open(1, [box])
+        let kept = try old.objects("Box").filtered("mix == nil")
+        try old.write {
+            for id in 1...3 { try old.create("Box", .list([.int(Int64(id))])) }
+        }
+        try start(old, [box, extra], renaming: [:], dropping: [])
+        try convert(old)
+        let new = try open(2)
+        try new.write {
+            let target = try new.create("Extra", .list([.int(7)])).reference
+            let boxes = try (1...2).map {
+                try #require(try new.object("Box", primaryKey: .int(Int64($0))))
+            }
+            try boxes[0].set("mix", .object(target))
+            try boxes[0].set("list", .list([.object(target), .int(1)]))
+            try boxes[1].set("mix", .list([.object(target)]))
+            try boxes[1].set("list", .list([.int(2)]))
+        }
+        try old.refresh()
+        func counts(_ store: Store) throws -> [Int] {
+            try [
+                "mix == nil", "mix != nil", "not mix == nil", "mix[0] == nil", "any list == nil",
+                "mix.@type == 'object'", "list[0] == nil",
+            ].map { try store.objects("Box").filtered($0).count() }
+        }
+        #expect(try counts(old) == [2, 1, 1, 3, 1, 0, 2])
+        #expect(try counts(new) == [1, 2, 2, 2, 0, 1, 1])
+        #expect(try kept.count() == 2)
+        try complete(old, isForced: true)
+        try old.refresh()
+        #expect(try old.objects("Box").filtered("mix == nil").count() == 1)
+        for store in [old, new] { store.close() }
+    }
+
     @Test func `observers of each version receive the changes of their own properties`() throws {
         try fill(10)
         let (old, new) = (ReceivedCalls(), ReceivedCalls())

@@ -21,7 +21,8 @@ local function revert(run, script, store, backup)
     local last = log.entries[#log.entries]
     if not last or last.number ~= file.number then runs.migrated_meanwhile(run) end
     attempt.written_since = store:written_values(entry and entry.version or 0, schema)
-    write:change(schema, previous and previous.number or 0, losses, folder.reversed_renames(script))
+    write:change(schema, previous and previous.number or 0, losses, folder.reversed_renames(script),
+      not (script.up or script.down))
     folder.call(run.dir, write, script, "down")
     if backup == "always" or backup ~= "never" and write:needs_backup() then
       runs.make_backup(run, store, log, attempt)

@@ -505,7 +505,7 @@ end
 -- Applies a migration to a store without adding it to the store's record.
 function folder.apply(self, script, store)
   local write <close> = store:begin()
-  write:change(script.schema, script.file.number, script.drops, script.renames)
+  write:change(script.schema, script.file.number, script.drops, script.renames, not (script.up or script.down))
   folder.call(self, write, script, "up")
   return write:commit()
 end

@@ -30,7 +30,7 @@ local function revert(dir, file, store)
   local schema = folder.schema_after(dir, previous)
   local write <close> = store:begin()
   write:change(schema, previous and previous.number or 0, folder.down_losses(script, schema),
-    folder.reversed_renames(script))
+    folder.reversed_renames(script), not (script.up or script.down))
   folder.call(dir, write, script, "down")
   write:commit()
 end

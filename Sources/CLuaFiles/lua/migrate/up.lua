@@ -53,7 +53,7 @@ local function apply(run, script, store, backup, earlier)
       runs.check_version(run, store.schema_version, file)
     end
     -- 2. Change the schema, and run the migration.
-    write:change(schema, version, script.drops, script.renames)
+    write:change(schema, version, script.drops, script.renames, not (script.up or script.down))
     local count = (script.up or script.each) and run.notice and #store.programs
     if count and count > 0 then
       run.notice((count == 1 and "1 process has" or count .. " processes have") .. " the file open; "

@@ -50,7 +50,8 @@ package final class NotificationDispatcher {
     var isDeliveringInWrite = false
     var isCallingStoreObservers = false
     var owesDidChange = false
-    var owesSchema = false
+    /// The changes of the schema of which observers of the store do not know yet.
+    var owedSchemas: [SchemaEvent] = []
     /// The change of the schema that the running call reports.
     package internal(set) var deliveredSchema: SchemaEvent?
 
@@ -175,7 +176,7 @@ extension NotificationDispatcher {
         }
         owesDidChange = false
         // A handler does not receive its own commits.
-        if isCallingStoreObservers { owesSchema = false }
+        if isCallingStoreObservers { owedSchemas = [] }
         if left.map(isInvisible) != true { callStoreObservers(.didChange, except: silenced) }
         pending.forgetSteps()
         store.moveHandler?()
@@ -387,9 +388,13 @@ extension NotificationDispatcher {
     /// Nested calls are ignored: a handler that writes does not receive its own write.
     func callStoreObservers(_ notification: StoreNotification, except silenced: [Observer]) {
         guard !isCallingStoreObservers, !isClosed else { return }
-        if owesSchema, notification == .didChange {
-            owesSchema = false
-            callStoreObservers(.schema, except: silenced)
+        if notification == .didChange, !owedSchemas.isEmpty {
+            let owed = owedSchemas
+            owedSchemas = []
+            for event in owed {
+                store.lastSchemaEvent = event
+                callStoreObservers(.schema, except: silenced)
+            }
         }
         guard !storeObservers.isEmpty else { return }
         isCallingStoreObservers = true
@@ -549,7 +554,8 @@ extension NotificationDispatcher {
 
     /// Returns whether only columns and classes have changed since a version that the store's schema does not have.
     func isInvisible(_ left: StoreView) -> Bool {
-        store.fileSchema.transition != nil && !owesSchema && recorded(from: left)?.isEmpty == true
+        store.fileSchema.transition != nil && owedSchemas.isEmpty
+            && recorded(from: left)?.isEmpty == true
     }
 
     /// Returns the changes of the store's own classes and properties.

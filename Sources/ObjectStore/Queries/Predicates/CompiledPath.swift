@@ -216,7 +216,7 @@ struct CompiledPath: Sendable {
                 return try body(.double(-texts.reduce(0) { try $0 + $1.score(tables, object) }))
             case .element(let slot, let source, let position):
                 let element = try position.element(of: tables[slot], source.column, object)
-                return try body(element.map(source.scalar) ?? .null)
+                return try body(element.map { source.scalar($0, tables[slot]) } ?? .null)
             case .mixed(let inside): return try inside.forEachValue(tables, object, body)
             case .keys(let slot, let column):
                 for (name, _) in try tables[slot].mapEntries(column, object) {
@@ -225,7 +225,7 @@ struct CompiledPath: Sendable {
                 return true
             case .elements(let slot, let source):
                 for element in try tables[slot].listElements(source.column, object) {
-                    guard try body(source.scalar(element)) else { return false }
+                    guard try body(source.scalar(element, tables[slot])) else { return false }
                 }
                 return true
             }

@@ -209,13 +209,20 @@ struct ColumnSource: Hashable, Sendable {
             try rows.bytes(column, key).flatMap(DecimalValue.init(bytes:)).map(Scalar.decimal)
                 ?? .null
         case .object: try rows.link(column, key).map(Scalar.link) ?? .null
-        case .mixed: try Scalar(mixed: rows.bytes(column, key).map(MixedCoding.decode) ?? .null)
+        case .mixed:
+            try Scalar(
+                mixed: rows.bytes(column, key).map { rows.known(MixedCoding.decode($0)) } ?? .null)
         case .backlinks: .null
         }
     }
 
     /// Returns the value of a list element.
-    func scalar(_ element: ListElement) -> Scalar { Scalar(element, of: type) }
+    func scalar(_ element: ListElement, _ rows: TableReader) -> Scalar {
+        guard type == .mixed, case .bytes(let bytes) = element else {
+            return Scalar(element, of: type)
+        }
+        return Scalar(mixed: rows.known(MixedCoding.decode(bytes)))
+    }
 
     /// Returns whether the value of one row passes a test; text is tested without a copy.
     func matches(_ test: ValueTest, _ rows: TableReader, _ key: ObjectKey) throws -> Bool {
@@ -234,6 +241,10 @@ struct ColumnSource: Hashable, Sendable {
     func matches(
         _ test: ValueTest, _ rows: TableReader, _ cluster: Int, among: ClusterBits
     ) throws -> ClusterBits {
+        // A stored link can read as null.
+        if type == .mixed, !rows.definition.hiddenTables.isEmpty {
+            return try byRow(test, rows, cluster, among: among)
+        }
         var bits: ClusterBits
         switch test.form {
         case .never: bits = .zero

@@ -104,10 +104,11 @@ struct MixedPath: Hashable, Sendable {
             case .count:
                 return try body(reader.count().map { .int(Int64($0)) } ?? .null)
             case .type:
-                return try body(.int(MixedType.code(of: reader.value() ?? .null)))
+                return try body(
+                    .int(MixedType.code(of: tables[slot].known(reader.value() ?? .null))))
             }
         }
-        return try body(Scalar(mixed: reader.value() ?? .null))
+        return try body(Scalar(mixed: tables[slot].known(reader.value() ?? .null)))
     }
 
     private func followElements(

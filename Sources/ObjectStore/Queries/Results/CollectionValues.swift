@@ -287,10 +287,9 @@ extension CollectionValues {
     private func aggregate(_ operation: AggregateOperation) throws -> Scalar {
         let property = property
         try Results.checkAggregate(operation, of: property.type, "'\(property.name)'")
-        let source = ColumnSource(property)
         var aggregate = Aggregate(operation)
         for value in try values() {
-            let scalar = source.scalar(value.listElement(of: property))
+            let scalar = Scalar(value.listElement(of: property), of: property.type)
             if property.type == .mixed, scalar.number == nil { continue }
             aggregate.add(scalar)
         }
