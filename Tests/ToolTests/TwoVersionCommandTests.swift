@@ -135,7 +135,7 @@ import Testing
         }
         let status = try shop.migrate("status", "--json")
         #expect(try MigrationShop.json(status, "started.state") == "converting")
-        #expect(try MigrationShop.json(status, "started.rate") == "nil")
+        #expect(status.output.contains("\"rate\":null"))
         #expect(try shop.migrate("up", "--to", "1").exitCode == 1)
         let up = try shop.migrate("up", "--json")
         #expect(up.exitCode == 0, "\(up.error)\(up.output)")

@@ -217,8 +217,8 @@ import Testing
         try old.refresh()
         func counts(_ store: Store) throws -> [Int] {
             try [
-                "mix == nil", "mix != nil", "not mix == nil", "mix[0] == nil", "any list == nil",
-                "mix.@type == 'object'", "list[0] == nil",
+                "mix == nil", "mix != nil", "not mix == nil", "mix[1] == nil", "any list == nil",
+                "mix.@type == 'object'", "list[1] == nil",
             ].map { try store.objects("Box").filtered($0).count() }
         }
         #expect(try counts(old) == [2, 1, 1, 3, 1, 0, 2])
