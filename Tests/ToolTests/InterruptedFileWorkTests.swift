@@ -5,7 +5,7 @@ import Testing
 /// Work on files that ends at any system call, or in which one call fails, leaves the state before or after the work.
 ///
 /// With `MOONPOOL_INTERRUPTIONS=all`, as in `scripts/check --long`, every call of each work is tested, otherwise a few.
-@Suite(.enabled(if: PowerLossExperiment.compiler != nil, "needs a C compiler"))
+@Suite(.enabled(if: FileCalls.compiler != nil, "needs a C compiler"))
 struct InterruptedFileWorkTests {
     enum Work: String, CaseIterable {
         case compact, backup, migrate, undo, follow, rebuild
@@ -94,7 +94,7 @@ private final class Scene {
     var template: String { folder.path + "/template/" }
     private let folder: TemporaryFolder
     private let words: [String]
-    private let interrupter: String
+    private let library: String
     private let error: Int32?
     private let server: NatsServer?
     private let reader: String
@@ -146,15 +146,7 @@ private final class Scene {
     init(_ work: InterruptedFileWorkTests.Work, _ error: Int32?) throws {
         self.error = error
         folder = try TemporaryFolder()
-        interrupter = folder.path + "/interrupter.so"
-        let compiling = try Subprocess(
-            try #require(PowerLossExperiment.compiler),
-            [
-                "-shared", "-fPIC", "-O1", "-o", interrupter,
-                Tool.root + "/Tests/ToolTests/PowerLoss/interrupter.c", "-ldl",
-            ])
-        let compiled = try compiling.finish()
-        try #require(compiled.exitCode == 0, "\(compiled.error)")
+        library = try FileCalls.compile(in: folder)
         reader = try folder.write(Self.read, to: "read.lua")
         let (home, template) = (folder.path, folder.path + "/template/")
         mkdir(template, 0o755)
@@ -211,10 +203,13 @@ private final class Scene {
         let counter = folder.path + "/count"
         unlink(counter)
         var environment = [
-            "LD_PRELOAD": interrupter, "INTERRUPTER_FOLDER": target, "INTERRUPTER_COUNT": counter,
-            "INTERRUPTER_AT": "\(position)",
+            "LD_PRELOAD": library, "FILECALLS_FOLDER": target, "FILECALLS_COUNT": counter,
+            "FILECALLS_AT": "\(position)",
         ]
-        if let error { environment["INTERRUPTER_ERROR"] = "\(error)" }
+        if let error {
+            environment["FILECALLS_ERROR"] = "\(error)"
+            environment["FILECALLS_KIND"] = "all"
+        }
         return Run(
             position: position, folder: target,
             outcome: try Tool.run(words(in: target), in: target, environment: environment))
@@ -231,14 +226,7 @@ private final class Scene {
     }
 
     /// The number of calls of the last run.
-    func calls() throws -> Int {
-        let file = open(folder.path + "/count", O_RDONLY)
-        guard file >= 0 else { throw SystemFailure("open count") }
-        defer { close(file) }
-        var number: UInt64 = 0
-        guard Glibc.read(file, &number, 8) == 8 else { throw SystemFailure("read count") }
-        return Int(number)
-    }
+    func calls() throws -> Int { try FileCalls.count(folder.path + "/count") }
 
     /// The contents of the first store in each folder.
     func states(of folders: [String]) throws -> [String] {

@@ -8,7 +8,7 @@ final class PowerLossExperiment {
     let folder: TemporaryFolder
     /// The folder whose files are recorded.
     let device: String
-    private let recorder: String
+    private let library: String
     private let present: [String: (inode: UInt64, bytes: [UInt8])]
 
     static let chosenCount = getenv("MOONPOOL_POWER_LOSSES").flatMap { Int(String(cString: $0)) }
@@ -21,27 +21,9 @@ final class PowerLossExperiment {
         device = folder.path + "/device"
         mkdir(device, 0o755)
         try prepare(device)
-        recorder = folder.path + "/recorder.so"
-        let compiling = try Subprocess(
-            try #require(Self.compiler),
-            ["-shared", "-fPIC", "-O1", "-o", recorder, Self.source, "-ldl"])
-        let compiled = try compiling.finish(within: 300)
-        try #require(compiled.exitCode == 0, "\(compiled.error)")
+        library = try FileCalls.compile(in: folder)
         present = Self.files(device)
     }
-
-    private static let source = Tool.root + "/Tests/ToolTests/PowerLoss/recorder.c"
-
-    /// The C compiler of this machine; nil if there is none.
-    static let compiler: String? = {
-        let folders = (getenv("PATH").map { String(cString: $0) } ?? "").split(separator: ":")
-        for name in ["clang", "cc", "gcc"] {
-            for folder in folders.map(String.init) + ["/usr/bin"] {
-                if access("\(folder)/\(name)", X_OK) == 0 { return "\(folder)/\(name)" }
-            }
-        }
-        return nil
-    }()
 
     // MARK: Recording
 
@@ -50,8 +32,8 @@ final class PowerLossExperiment {
         try Subprocess(
             Tool.path, arguments, in: folder ?? self.folder.path,
             environment: [
-                "LD_PRELOAD": recorder, "RECORDER_FOLDER": device,
-                "RECORDER_TRACE": self.folder.path + "/trace",
+                "LD_PRELOAD": library, "FILECALLS_FOLDER": device,
+                "FILECALLS_TRACE": self.folder.path + "/trace",
             ])
     }
 

@@ -5,7 +5,7 @@ import Testing
 ///
 /// The tool's writes and flushes are recorded. Each image contains all flushed writes, and a random part of the other
 /// writes.
-@Suite(.enabled(if: PowerLossExperiment.compiler != nil, "needs a C compiler"))
+@Suite(.enabled(if: FileCalls.compiler != nil, "needs a C compiler"))
 struct PowerLossTests {
     /// Writer `arg[2]` increments its count up to `arg[3]`, once per commit, and also changes items with links,
     /// collections and long texts.
