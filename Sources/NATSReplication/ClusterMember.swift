@@ -59,7 +59,9 @@ package final class ClusterMember: ReplicationWork {
             store: path, status: status)
         let file = StatusFile(
             path, .follower, stream: stream, servers: servers.display)
-        progress = ReplicationProgress(status, file, report: report)
+        progress = ReplicationProgress(
+            status, file, mostPause: ConnectionLimits(lease: options.leaseDuration).pause,
+            report: report)
         try join()
     }
 
@@ -146,7 +148,7 @@ package final class ClusterMember: ReplicationWork {
         options.replicas = replicas
         options.snapshotInterval = self.options.snapshotInterval
         options.lease = status.snapshot.lease?.number
-        options.silenceLimit = self.options.leaseDuration
+        options.limits = ConnectionLimits(lease: self.options.leaseDuration)
         status.update { $0.version = 0 }
         let publisher = try Publisher(
             path, servers, stream: streamName, options: options, status: status, report: report)
@@ -163,7 +165,7 @@ package final class ClusterMember: ReplicationWork {
     private func follow(_ change: (inout Follower.Options) -> Void) throws {
         var options = Follower.Options()
         options.isClustered = true
-        options.silenceLimit = self.options.leaseDuration
+        options.limits = ConnectionLimits(lease: self.options.leaseDuration)
         change(&options)
         status.update { $0.roleStart = .max }
         let follower = try Follower(

@@ -55,7 +55,8 @@ package final class Follower: ReplicationWork {
             scheduler: ReplicationThread(status))
         let file = StatusFile(
             path, .follower, stream: stream, servers: servers.display)
-        progress = ReplicationProgress(status, file, report: report)
+        progress = ReplicationProgress(
+            status, file, mostPause: options.limits.pause, report: report)
         store.isReplicating = true
         record = try ReplicationRecord.read(store)
         if let record, record.role == .publisher {
@@ -134,7 +135,7 @@ package final class Follower: ReplicationWork {
     ///
     /// Returns true if the follower has reached the end of the stream and the options request a stop there.
     private func follow() throws -> Bool {
-        let limit = min(options.silenceLimit, .seconds(5))
+        let limit = options.limits.request
         let stream = JetStream(
             try NatsConnection(servers, within: limit), streamName, limit: limit)
         guard let state = try stream.state() else {
@@ -142,7 +143,7 @@ package final class Follower: ReplicationWork {
         }
         let start = try self.start(stream, state)
         let end = state.last
-        let messages = try stream.consume(from: start, heartbeat: options.silenceLimit / 4)
+        let messages = try stream.consume(from: start, heartbeat: options.limits.silence / 4)
         status.noteConnection {
             $0.sequence = start - 1
             $0.version = record?.version ?? 0
@@ -154,7 +155,7 @@ package final class Follower: ReplicationWork {
         while !status.isStopping {
             progress.writeStatus()
             guard let message = try messages.next(within: 200) else {
-                guard ContinuousClock.now - lastMessage < options.silenceLimit else {
+                guard ContinuousClock.now - lastMessage < options.limits.silence else {
                     throw ReplicationError.temporary(
                         "the stream '\(streamName)' sends no more messages")
                 }

@@ -363,13 +363,6 @@ final class NatsSubscription {
 /// The error after messages were dropped because too many were waiting.
 struct NatsMessagesDropped: Error {}
 
-extension Duration {
-    /// The whole milliseconds.
-    var milliseconds: Int64 {
-        components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000
-    }
-}
-
 /// The names of the headers that replication reads and writes.
 enum MessageHeader {
     static let identifier = "Nats-Msg-Id"

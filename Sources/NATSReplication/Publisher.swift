@@ -94,7 +94,8 @@ package final class Publisher: ReplicationWork {
         commits = CommitReader(store)
         let file = StatusFile(
             path, .publisher, stream: stream, servers: servers.display)
-        progress = ReplicationProgress(status, file, report: report)
+        progress = ReplicationProgress(
+            status, file, mostPause: options.limits.pause, report: report)
         progress.watchCommits(of: store)
     }
 
@@ -136,7 +137,7 @@ package final class Publisher: ReplicationWork {
     // MARK: Connecting
 
     private func connect() throws {
-        let limit = min(options.silenceLimit, .seconds(5))
+        let limit = options.limits.request
         let connection = try NatsConnection(servers, within: limit)
         let stream = JetStream(connection, streamName, limit: limit)
         inbox = try connection.makeInbox()
@@ -244,7 +245,7 @@ package final class Publisher: ReplicationWork {
             ? lines.emptyCommit(version + 1, since: version)
             : lines.snapshot(store.frozenView(), catalog: store.schemaCatalog())
         try parts.finish(last)
-        try awaitAnswers()
+        try awaitAnswers(within: isEmpty ? options.limits.request : options.limits.silence)
     }
 
     private func cancelTakeover() {
@@ -287,7 +288,7 @@ package final class Publisher: ReplicationWork {
         guard !hasWork else { return true }
         if sent > stored {
             _ = try takeAnswers(within: 1)
-            guard ContinuousClock.now - lastAnswer < options.silenceLimit else {
+            guard ContinuousClock.now - lastAnswer < options.limits.silence else {
                 throw ReplicationError.temporary("the NATS server does not respond")
             }
             return true
@@ -458,7 +459,7 @@ package final class Publisher: ReplicationWork {
             while publisher.sent - publisher.stored >= publisher.window {
                 guard
                     try publisher.takeAnswers(
-                        within: publisher.options.silenceLimit.milliseconds)
+                        within: publisher.options.limits.silence.milliseconds)
                 else {
                     throw ReplicationError.temporary("the NATS server does not respond")
                 }
@@ -511,9 +512,10 @@ package final class Publisher: ReplicationWork {
     // MARK: Answers
 
     /// Waits until the server has stored all messages.
-    private func awaitAnswers() throws {
+    private func awaitAnswers(within limit: Duration? = nil) throws {
         while sent > stored {
-            guard try takeAnswers(within: options.silenceLimit.milliseconds) else {
+            let limit = limit ?? options.limits.silence
+            guard try takeAnswers(within: limit.milliseconds) else {
                 throw ReplicationError.temporary("the NATS server does not respond")
             }
         }

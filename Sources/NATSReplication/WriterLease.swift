@@ -66,7 +66,7 @@ final class WriterLease: Sendable {
 
     private static let key = "writer"
     /// The time limit of a request: two of them fit between the due time of a renewal and the end of the writes.
-    var requestLimit: Duration { span / 6 }
+    var requestLimit: Duration { ConnectionLimits(lease: span).request }
 
     /// Whether this member holds the lease, which may have ended while no server can be reached.
     var isHeld: Bool { state.withLock { $0.isHeld && !$0.isGivenUp } }

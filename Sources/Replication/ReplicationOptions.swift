@@ -66,6 +66,28 @@ package struct NatsOptions: Sendable, Hashable {
     }
 }
 
+/// The time limits of a publisher or follower.
+package struct ConnectionLimits: Sendable {
+    /// The time without a message, a heartbeat or an answer after which the connection counts as lost.
+    package var silence = Duration.seconds(10)
+    /// The time limit for a connection to one server, and for a request.
+    package var request = Duration.seconds(5)
+    /// The maximum pause between two attempts.
+    package var pause = Duration.seconds(5)
+
+    package init() {}
+
+    /// The limits of a cluster whose lease has a duration.
+    ///
+    /// Several attempts fit into the duration, so that a member which has lost its server, or asks while the servers elect
+    /// a leader, is a candidate soon after another server responds.
+    package init(lease span: Duration) {
+        silence = span
+        request = span / 6
+        pause = span / 6
+    }
+}
+
 /// The options of a publisher.
 package struct PublisherOptions: Sendable {
     /// How a store that is not the stream's publisher becomes it.
@@ -88,8 +110,7 @@ package struct PublisherOptions: Sendable {
     package var snapshotInterval = 100_000
     /// The number of the lease of the cluster's writer; nil outside of a cluster.
     package var lease: UInt64?
-    /// The time without an answer after which the connection counts as lost.
-    package var silenceLimit = Duration.seconds(10)
+    package var limits = ConnectionLimits()
 
     package init() {}
 }
@@ -104,8 +125,7 @@ package struct FollowerOptions: Sendable {
     package var rebuilds = false
     /// Whether the store is a member of a cluster.
     package var isClustered = false
-    /// The time without a message or heartbeat after which the connection counts as lost.
-    package var silenceLimit = Duration.seconds(10)
+    package var limits = ConnectionLimits()
 
     package init() {}
 }

@@ -8,12 +8,14 @@ package struct ReplicationProgress {
     /// Receives messages for the user.
     package let report: (String) -> Void
     private var file: StatusFile
-    private var backOff = BackOff()
+    private var backOff: BackOff
     private var commitWatch: AccessWatcher.Watch?
 
     package init(
-        _ status: ReplicationStatus, _ file: StatusFile, report: @escaping (String) -> Void
+        _ status: ReplicationStatus, _ file: StatusFile,
+        mostPause: Duration = ConnectionLimits().pause, report: @escaping (String) -> Void
     ) {
+        backOff = BackOff(most: mostPause)
         self.status = status
         self.file = file
         self.report = report

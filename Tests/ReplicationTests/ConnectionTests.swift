@@ -1,8 +1,9 @@
 import NATSReplication
 import ObjectStore
-import Replication
 import TestServers
 import Testing
+
+@testable import Replication
 
 /// How publishers and followers connect: TLS, users, tokens, and servers that stop.
 @Suite(.enabled(if: NatsServer.isInstalled, NatsServer.missing))
@@ -232,5 +233,17 @@ struct ConnectionTests {
         #expect(task.status.wait(atMost: .seconds(60)) { $0.lastError != nil })
         task.stop()
         #expect(!task.isRunning)
+    }
+
+    @Test func `the attempts of a member of a cluster fit into its lease`() {
+        let limits = ConnectionLimits(lease: .seconds(3))
+        var pauses = BackOff(most: limits.pause)
+        let taken = (0..<50).map { _ in pauses.next() }
+        #expect(taken[0] <= 125 && taken.max().map { $0 <= 625 } == true)
+        // A request without an answer and the longest pause, twice.
+        let attempt = limits.request + .milliseconds(625)
+        #expect(attempt * 2 < .seconds(3))
+        var others = BackOff()
+        #expect((0..<50).map { _ in others.next() }.max().map { $0 >= 5000 } == true)
     }
 }
