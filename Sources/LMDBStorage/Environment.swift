@@ -115,6 +115,7 @@ package final class Environment: Sendable {
     // because: all threads may use LMDB's environment.
     nonisolated(unsafe) package let pointer: OpaquePointer
     package let tables: [Table]
+    private let names: [TableName]
     let options: EnvironmentOptions
     let writerThread = Atomic<UInt>(0)
     /// The lock file; nil if no other process can write, or this one cannot.
@@ -155,6 +156,9 @@ package final class Environment: Sendable {
     let pages: PageGuard
     /// The error of the open write, or of the one before it, after which it cannot continue; 0 if there is none.
     let writeFailure = Atomic<Int32>(0)
+    let overwritten = OverwrittenHeader()
+    /// The environment that this one replaces; its readers continue.
+    private let retired: Environment?
 
     /// Opens or creates the file.
     ///
@@ -163,6 +167,8 @@ package final class Environment: Sendable {
         _ location: FileLocation, options: EnvironmentOptions, tables names: [TableName],
         isVerified: Bool = true
     ) throws(StorageError) {
+        retired = nil
+        self.names = names
         self.location = location
         let path = location.path
         let isPrivate = location.isAnonymous
@@ -191,7 +197,9 @@ package final class Environment: Sendable {
         openWrite = OpenWrite(
             pointer, tableCount: names.count, isInMemory: isPrivate, reservation)
         var claimed: Int32 = -1
+        let isKnown: Bool
         do throws(StorageError) {
+            isKnown = try LMDBFormat.isKnown(pointer)
             if let region { claimed = try DataFileClaim.take(path, region) }
             tables = try Self.openTables(pointer, names, path, isReadOnly: options.readOnly)
             pathVerifier = isPrivate || options.readOnly ? nil : try PathVerifier(pointer, path)
@@ -217,19 +225,74 @@ package final class Environment: Sendable {
             throw error
         }
         claim = claimed
-        let replacement = ReplacementGuard(pointer, table: names[0].name)
+        let replacement = ReplacementGuard(pointer, table: names[0].name, isKnown: isKnown)
         self.replacement = replacement
         pages = PageGuard(pointer, location, names.map(\.name), isVerified: isVerified)
         log =
-            isPrivate || options.readOnly || options.isPlain || !LMDBFormat.isKnown(pointer)
+            isPrivate || options.readOnly || options.isPlain || !isKnown
             ? nil
             : RedoLog(pointer, path: path, tables: names.map(\.name), recorder: changes) {
                 !(region?.isTaken ?? false) && !replacement.isReplaced
             }
     }
 
+    /// Opens the file of an environment that LMDB no longer uses, and retires that one; see ``OpenFile``.
+    ///
+    /// Throws `replaced` if the path does not lead to the file.
+    init(after failed: Environment) throws(StorageError) {
+        retired = failed
+        names = failed.names
+        location = failed.location
+        fileNumber = failed.fileNumber
+        options = failed.options
+        isReadOnly = false
+        (lockFile, lockRegion, markedRegion) =
+            (failed.lockFile, failed.lockRegion, failed.markedRegion)
+        claim = failed.claim
+        let path = location.path
+        guard failed.pathVerifier?.isAtPath == true, failed.hasItsLockFile else {
+            throw StorageError(.replaced, call: "stat", file: path)
+        }
+        failed.log?.retire()
+        try lockRegion?.keepOpen(path)
+        do throws(StorageError) {
+            pointer = try Self.openEnvironment(path, options, names.count, isPrivate: false)
+        } catch {
+            lockRegion?.renewLocks()
+            throw error
+        }
+        // From here on, a failure leaves the new environment open, because closing it would free reader slots.
+        try failed.overwritten.restore(pointer, path)
+        usedAtOpening = failed.usedAtOpening
+        let reservation = MapReservation(pointer, path, isInMemory: false)
+        seals = ValueSeals(tables: names.map(\.name), isInPlace: reservation != nil)
+        openWrite = OpenWrite(
+            pointer, tableCount: names.count, isInMemory: false, reservation)
+        tables = try Self.openTables(pointer, names, path, isReadOnly: false)
+        pathVerifier = try PathVerifier(pointer, path)
+        let (isKnown, region) = (try LMDBFormat.isKnown(pointer), lockRegion)
+        let replacement = ReplacementGuard(pointer, table: names[0].name, isKnown: isKnown)
+        self.replacement = replacement
+        pages = PageGuard(
+            pointer, location, names.map(\.name), isVerified: failed.pages.isComplete)
+        log =
+            failed.log == nil
+            ? nil
+            : RedoLog(pointer, path: path, tables: names.map(\.name), recorder: changes) {
+                !(region?.isTaken ?? false) && !replacement.isReplaced
+            }
+        if failed.log?.isDoubtful == true { log?.isDoubtful = true }
+        isUnflushed.store(failed.isUnflushed.load(ordering: .relaxed), ordering: .relaxed)
+        writtenBytes.store(failed.writtenBytes.load(ordering: .relaxed), ordering: .relaxed)
+    }
+
+    /// Whether the file can be opened again while this environment has readers: it has a name and a lock file.
+    var canBeRetired: Bool { !location.isAnonymous && !isReadOnly && lockRegion != nil }
+
     /// Opens the file of another environment for writes that are rolled back.
     init(scratchOf live: Environment, tables names: [TableName]) throws(StorageError) {
+        retired = nil
+        self.names = names
         location = live.location
         fileNumber = live.fileNumber
         seals = ValueSeals(tables: names.map(\.name), isInPlace: false)
@@ -414,10 +477,12 @@ package final class Environment: Sendable {
     }
 
     /// Returns the oldest version that a read transaction of this process reads; nil if there is none.
-    package func oldestVersion() -> UInt64? { readers.withLock { $0.oldest } }
+    package func oldestVersion() -> UInt64? { heldVersions().min() }
 
     /// Returns the versions that read transactions of this process read.
-    package func heldVersions() -> [UInt64] { readers.withLock { $0.versions } }
+    package func heldVersions() -> [UInt64] {
+        readers.withLock { $0.versions } + (retired?.heldVersions() ?? [])
+    }
 
     /// Frees the reader slots of processes that have ended.
     ///
@@ -546,7 +611,8 @@ package final class Environment: Sendable {
         var descriptor: mdb_filehandle_t = -1
         mdb_env_get_fd(pointer, &descriptor)
         guard !isLocked, verifier.isAtPath else { return }
-        if case .seal(let seal) = FileSeal.read(descriptor), seal.version == latestVersion() {
+        // because: without the seal, a verification is only less thorough.
+        if case .seal(let seal) = try? FileSeal.read(descriptor), seal.version == latestVersion() {
             return
         }
         let used = size().used
@@ -557,8 +623,7 @@ package final class Environment: Sendable {
         defer { mdb_txn_abort(begun) }
         guard PathVerifier.isNewest(FileVersion.of(begun) - 1, in: pointer) else { return }
         let isFlushed = !isUnflushed.load(ordering: .relaxed)
-        // because: without the seal, a verification is only less thorough.
-        _ = FileSeal.compute(descriptor, isFlushed: isFlushed)?.write(descriptor)
+        _ = try? FileSeal.compute(descriptor, isFlushed: isFlushed)?.write(descriptor)
     }
 
     /// Closes the file.
@@ -566,20 +631,26 @@ package final class Environment: Sendable {
     /// Only the registry calls this, after the last lease was released.
     func close() {
         log?.close()
-        readers.withLock { parked in
-            for reader in parked.spare { mdb_txn_abort(reader.pointer) }
-            parked.spare = []
-        }
         let isReplaced = replacement.isReplaced
         if lockRegion?.isTaken == false, openWrite.reservation != nil, !isReplaced {
             MapReservation.trim(pointer)
         }
         if !isReadOnly, !isReplaced, lockRegion != nil, let pathVerifier { seal(pathVerifier) }
         markedRegion?.closeFile()
-        replacement.end()
-        mdb_env_close(pointer)
+        closeMap()
         if claim >= 0 { Glibc.close(claim) }
         log?.removeFile()
+    }
+
+    /// Closes LMDB's environment, and then the retired ones.
+    private func closeMap() {
+        readers.withLock { parked in
+            for reader in parked.spare { mdb_txn_abort(reader.pointer) }
+            parked.spare = []
+        }
+        replacement.end()
+        mdb_env_close(pointer)
+        retired?.closeMap()
     }
 }
 

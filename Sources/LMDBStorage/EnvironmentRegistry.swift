@@ -40,8 +40,8 @@ package enum EnvironmentRegistry {
     }
 
     struct Entry: Sendable {
-        var environment: Environment
-        var leases: Int
+        let file: OpenFile
+        var leases = 1
     }
 
     /// The name of this process in errors about a file that it has open.
@@ -113,8 +113,15 @@ package enum EnvironmentRegistry {
                 throw error.named(location)
             }
         }
-        entries[identity] = Entry(environment: environment, leases: 1)
-        return EnvironmentLease(environment, identity)
+        return add(environment, identity, to: &entries)
+    }
+
+    private static func add(
+        _ environment: Environment, _ identity: Identity, to entries: inout [Identity: Entry]
+    ) -> EnvironmentLease {
+        let file = OpenFile(environment)
+        entries[identity] = Entry(file: file)
+        return EnvironmentLease(file, identity)
     }
 
     /// Opens a copy of the newest version.
@@ -129,8 +136,7 @@ package enum EnvironmentRegistry {
             let environment = try Environment(
                 location, options: options, tables: tables, isVerified: isVerified)
             let identity = try identity(of: descriptor, location.path)
-            entries[identity] = Entry(environment: environment, leases: 1)
-            return EnvironmentLease(environment, identity)
+            return add(environment, identity, to: &entries)
         }
         let copy = try AnonymousFile(size: Platform.size(of: location.path))
         try FileSnapshot(data: descriptor, path: location.path).write(to: copy.descriptor)
@@ -189,11 +195,11 @@ package enum EnvironmentRegistry {
         let identity = try identity(of: descriptor, path)
         if let entry = entries[identity] {
             // The file was renamed, so the names of the lock file and of the log would differ.
-            guard entry.environment.path == path else {
+            guard entry.file.environment.path == path else {
                 throw StorageError(.inUse, call: otherName, file: path)
             }
             entries[identity]?.leases += 1
-            return EnvironmentLease(entry.environment, identity)
+            return EnvironmentLease(entry.file, identity)
         }
         if !wanted.readOnly && access(path, W_OK) != 0 {
             throw StorageError(rawCode: errno, call: StorageError.writing, file: path)
@@ -221,8 +227,7 @@ package enum EnvironmentRegistry {
             environment.close()
             return nil
         }
-        entries[identity] = Entry(environment: environment, leases: 1)
-        return EnvironmentLease(environment, identity)
+        return add(environment, identity, to: &entries)
     }
 
     private static func identity(
@@ -259,9 +264,11 @@ package enum EnvironmentRegistry {
     package static func share(_ environment: Environment, _ identity: Identity) -> EnvironmentLease?
     {
         entries.withLock { entries in
-            guard entries[identity]?.environment === environment else { return nil }
+            guard let file = entries[identity]?.file, file.environment === environment else {
+                return nil
+            }
             entries[identity]?.leases += 1
-            return EnvironmentLease(environment, identity)
+            return EnvironmentLease(file, identity)
         }
     }
 
@@ -301,7 +308,7 @@ package enum EnvironmentRegistry {
                 // The environment is closed under the lock, so that no thread opens the file a second time in the
                 // meantime.
                 entries[identity] = nil
-                entry.environment.close()
+                entry.file.environment.close()
             }
         }
     }
@@ -311,9 +318,14 @@ package enum EnvironmentRegistry {
 ///
 /// Releasing the last lease closes the file.
 package final class EnvironmentLease: Sendable {
-    /// The shared environment; valid while the lease exists.
-    package let environment: Environment
+    let file: OpenFile
     package let identity: EnvironmentRegistry.Identity
+
+    /// The environment for new transactions.
+    package var environment: Environment { file.environment }
+
+    /// The identity of the open file, which all its leases share.
+    package var fileIdentity: ObjectIdentifier { ObjectIdentifier(file) }
 
     /// Whether this is the only handle of the file in this process.
     package var isOnlyOne: Bool {
@@ -330,8 +342,8 @@ package final class EnvironmentLease: Sendable {
         environment.writeQueue.takeTicket(self, user, patience: patience, notify: notify)
     }
 
-    init(_ environment: Environment, _ identity: EnvironmentRegistry.Identity) {
-        self.environment = environment
+    init(_ file: OpenFile, _ identity: EnvironmentRegistry.Identity) {
+        self.file = file
         self.identity = identity
     }
 
@@ -362,8 +374,7 @@ extension EnvironmentRegistry {
             let number = scratchCount.add(1, ordering: .relaxed).newValue
             let identity = Identity(device: .max, inode: number)
             let environment = try Environment(scratchOf: lease.environment, tables: tables)
-            entries[identity] = Entry(environment: environment, leases: 1)
-            return EnvironmentLease(environment, identity)
+            return add(environment, identity, to: &entries)
         }
     }
 }

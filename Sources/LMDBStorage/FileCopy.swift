@@ -65,7 +65,7 @@ struct FileCopy {
         }
         // The checksums of the values are compared in the copy, because it is read for the seal anyway.
         guard
-            let seal = FileSeal.compute(draft.descriptor, isFlushed: true, verifiesValues: true)
+            let seal = try FileSeal.compute(draft.descriptor, isFlushed: true, verifiesValues: true)
         else { throw damage(environment, draft, "its pages") }
         guard seal.write(draft.descriptor) else { throw failure("pwrite") }
         let isOpen = access?.apply(to: draft.descriptor) ?? true
@@ -138,13 +138,11 @@ struct FileCopy {
             destination)
         defer { mdb_txn_abort(begun) }
         let version = FileVersion.of(begun)
-        guard let (meta, index) = FileHeader.newest(descriptor), meta.version == version else {
+        guard let (meta, index) = try FileHeader.newest(descriptor), meta.version == version else {
             // Another process has committed, so the pages that it could read are valid.
             return
         }
-        guard var walk = PageWalk(descriptor, meta, PageWalk.Options()) else {
-            throw StorageError(rawCode: ENOMEM, call: "mmap", file: original)
-        }
+        var walk = try PageWalk(descriptor, meta, PageWalk.Options())
         walk.run(header: index)
         guard walk.isSound else {
             throw StorageError(.damaged, call: "its pages", file: original)
@@ -201,7 +199,7 @@ struct FileCopy {
     /// Sets the version of the copy: the meta page for the version's parity describes it, and the other one describes
     /// the previous version with the same content.
     private func number(_ descriptor: Int32, _ version: UInt64) throws(StorageError) {
-        guard let meta = FileHeader.meta(descriptor, at: 0) else { return }
+        guard let meta = try FileHeader.meta(descriptor, at: 0) else { return }
         // The second header describes the content of the copy.
         guard FileHeader.number(descriptor, pageSize: meta.pageSize, from: 1, as: version) else {
             throw failure("pwrite")
@@ -296,13 +294,14 @@ struct FileSnapshot {
     /// the same at the end. Throws `inUse` if other processes commit continuously, `diskFull`, and `damaged`.
     func write(to copy: Int32) throws(StorageError) {
         for attempt in 0..<40 {
-            guard let first = FileHeader.meta(data, at: 0),
-                let metas = FileHeader.metas(data, pageSize: first.pageSize)
+            guard let first = try FileHeader.meta(data, at: 0),
+                let metas = try FileHeader.metas(data, pageSize: first.pageSize)
             else { throw StorageError(.notAStore, call: "file header", file: path) }
-            let newest = newestVersion(first.pageSize)
-            let last = [0, first.pageSize].compactMap { FileHeader.meta(data, at: $0)?.lastPage }
-            try copyBytes((Int(clamping: last.max() ?? 0) &+ 1) * first.pageSize, to: copy)
-            guard newestVersion(first.pageSize) == newest else {
+            let newest = try newestVersion(first.pageSize)
+            let last = max(
+                first.lastPage, try FileHeader.meta(data, at: first.pageSize)?.lastPage ?? 0)
+            try copyBytes((Int(clamping: last) &+ 1) * first.pageSize, to: copy)
+            guard try newestVersion(first.pageSize) == newest else {
                 usleep(UInt32(attempt) * 2_000)
                 continue
             }
@@ -318,8 +317,9 @@ struct FileSnapshot {
             file: path)
     }
 
-    private func newestVersion(_ pageSize: Int) -> UInt64? {
-        [0, pageSize].compactMap { FileHeader.meta(data, at: $0)?.version }.max()
+    private func newestVersion(_ pageSize: Int) throws(StorageError) -> UInt64 {
+        let first = try FileHeader.meta(data, at: 0)?.version ?? 0
+        return max(first, try FileHeader.meta(data, at: pageSize)?.version ?? 0)
     }
 
     private func copyBytes(_ count: Int, to copy: Int32) throws(StorageError) {

@@ -69,7 +69,7 @@ struct FileCreation {
             throw StorageError(rawCode: code, call: "fallocate", file: path)
         }
         try write(to: draft.descriptor, draft.path)
-        _ = FileSeal.compute(draft.descriptor, isFlushed: isFlushed)?.write(draft.descriptor)
+        _ = try FileSeal.compute(draft.descriptor, isFlushed: isFlushed)?.write(draft.descriptor)
         // Without this truncation, the reserved space after the end would remain.
         var status = stat()
         guard fstat(draft.descriptor, &status) == 0,
@@ -96,7 +96,7 @@ struct FileCreation {
             created = try Self.open(tables, flags: MDB_CREATE, in: transaction, path: path)
         }
         if LMDBFormat.isKnownRelease {
-            guard let (meta, index) = FileHeader.newest(descriptor),
+            guard let (meta, index) = try FileHeader.newest(descriptor),
                 FileHeader.number(
                     descriptor, pageSize: meta.pageSize, from: index, as: meta.version)
             else { throw StorageError(rawCode: errno, call: "pwrite", file: path) }

@@ -82,7 +82,7 @@ package struct FileLocation: Sendable, Equatable {
         return String(cString: resolved)
     }
 
-    private static func target(of link: String) -> String? {
+    static func target(of link: String) -> String? {
         withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(PATH_MAX) + 1) { buffer in
             let count = readlink(link, buffer.baseAddress!, Int(PATH_MAX))
             guard count > 0 else { return nil }
@@ -109,7 +109,7 @@ package enum ReservedName {
     /// A new file with such a name would be used as the lock file or the log of the store, or would replace it.
     package static func check(_ path: String) throws(StorageError) {
         for ending in ["-lock", "-log"] where path.hasSuffix(ending) {
-            if isStore(String(path.dropLast(ending.count))) {
+            if try isStore(String(path.dropLast(ending.count))) {
                 throw StorageError(.reservedName, call: ending, file: path)
             }
         }
@@ -119,16 +119,18 @@ package enum ReservedName {
     /// lock file or its log.
     package static func requireNoStore(_ path: String) throws(StorageError) {
         guard let location = try? FileLocation(path) else { return }
-        do throws(StorageError) { try check(location.path) } catch { throw error.named(location) }
-        if isStore(location.path) {
-            throw StorageError(.exists, call: StorageError.store, file: path)
-        }
+        do throws(StorageError) {
+            try check(location.path)
+            if try isStore(location.path) {
+                throw StorageError(.exists, call: StorageError.store, file: path)
+            }
+        } catch { throw error.named(location) }
     }
 
-    private static func isStore(_ path: String) -> Bool {
+    private static func isStore(_ path: String) throws(StorageError) -> Bool {
         let descriptor = Platform.openDescriptor(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
         guard descriptor >= 0 else { return false }
         defer { close(descriptor) }
-        return FileHeader.isStore(descriptor)
+        return try FileHeader.isStore(descriptor)
     }
 }

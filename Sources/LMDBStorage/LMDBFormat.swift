@@ -26,7 +26,7 @@ enum LMDBFormat {
     }
 
     /// Returns whether the headers of an open file have the layout of ``FileHeader``.
-    static func isKnown(_ environment: OpaquePointer) -> Bool {
+    static func isKnown(_ environment: OpaquePointer) throws(StorageError) -> Bool {
         guard isKnownRelease else { return false }
         var descriptor: mdb_filehandle_t = -1
         mdb_env_get_fd(environment, &descriptor)
@@ -35,7 +35,7 @@ enum LMDBFormat {
         for _ in 0..<100 {
             var info = MDB_envinfo()
             mdb_env_info(environment, &info)
-            guard let (newest, _) = FileHeader.newest(descriptor) else { return false }
+            guard let (newest, _) = try FileHeader.newest(descriptor) else { return false }
             var after = MDB_envinfo()
             mdb_env_info(environment, &after)
             // Other processes may commit in the meantime.
@@ -150,25 +150,22 @@ enum FileHeader {
     }
 
     /// Reads one of the headers; nil if the file is too short.
-    static func meta(_ descriptor: Int32, at offset: Int) -> Meta? {
-        var bytes = [UInt8](repeating: 0, count: pageHeaderSize + metaSize)
-        let wanted = bytes.count
-        guard pread(descriptor, &bytes, wanted, off_t(offset)) == wanted else { return nil }
-        return bytes.withUnsafeBytes { Meta(PageImage($0)) }
+    static func meta(_ descriptor: Int32, at offset: Int) throws(StorageError) -> Meta? {
+        let bytes = try Platform.read(descriptor, pageHeaderSize + metaSize, at: offset)
+        return bytes?.withUnsafeBytes { Meta(PageImage($0)) }
     }
 
     /// Returns the header of the newest version, and its index.
-    static func newest(_ descriptor: Int32) -> (Meta, Int)? {
-        guard let first = meta(descriptor, at: 0), first.hasPageSize,
-            let second = meta(descriptor, at: first.pageSize), second.pageSize == first.pageSize
+    static func newest(_ descriptor: Int32) throws(StorageError) -> (Meta, Int)? {
+        guard let first = try meta(descriptor, at: 0), first.hasPageSize,
+            let second = try meta(descriptor, at: first.pageSize), second.pageSize == first.pageSize
         else { return nil }
         return second.number > first.number ? (second, 1) : (first, 0)
     }
 
     /// Returns whether a file begins with LMDB's first header.
-    static func isStore(_ descriptor: Int32) -> Bool {
-        var bytes = [UInt8](repeating: 0, count: 24)
-        guard pread(descriptor, &bytes, 24, 0) == 24 else { return false }
+    static func isStore(_ descriptor: Int32) throws(StorageError) -> Bool {
+        guard let bytes = try Platform.read(descriptor, 24, at: 0) else { return false }
         return bytes.withUnsafeBytes { bytes in
             bytes.load(as: UInt64.self) == 0
                 && bytes.load(fromByteOffset: 16, as: UInt32.self) == magic
@@ -182,12 +179,13 @@ enum FileHeader {
     static func isEmpty(_ descriptor: Int32) -> Bool { lseek(descriptor, 0, SEEK_END) == 0 }
 
     /// Reads the current two headers of LMDB in an open data file, without their page headers.
-    static func metas(_ descriptor: Int32, pageSize: Int) -> [[UInt8]]? {
+    static func metas(_ descriptor: Int32, pageSize: Int) throws(StorageError) -> [[UInt8]]? {
         var metas: [[UInt8]] = []
         for index in 0..<2 {
-            var bytes = [UInt8](repeating: 0, count: metaSize)
-            let offset = off_t(index * pageSize + pageHeaderSize)
-            guard pread(descriptor, &bytes, metaSize, offset) == metaSize else { return nil }
+            let offset = index * pageSize + pageHeaderSize
+            guard let bytes = try Platform.read(descriptor, metaSize, at: offset) else {
+                return nil
+            }
             metas.append(bytes)
         }
         return metas
@@ -246,6 +244,13 @@ package struct MappedHeaders {
     private func load(_ index: UInt64, _ offset: Int) -> UInt64 {
         (base + Int(index) * pageSize + FileHeader.pageHeaderSize).loadUnaligned(
             fromByteOffset: offset, as: UInt64.self)
+    }
+
+    /// Copies the fields of a header.
+    @inline(__always)
+    func copy(_ index: UInt64, to target: UnsafeMutableRawPointer) {
+        let header = base + Int(index) * pageSize + FileHeader.pageHeaderSize
+        target.copyMemory(from: header, byteCount: FileHeader.metaSize)
     }
 
     /// Whether both pages are headers.

@@ -93,7 +93,7 @@ package enum LockFile {
         }
         guard status.st_mode & S_IFMT == S_IFREG else { throw foreign(path, "not a regular file") }
         guard status.st_nlink <= 1 else { throw foreign(path, "a hard link to another file") }
-        guard !FileHeader.isStore(descriptor) else { throw foreign(path, "another store") }
+        guard try !FileHeader.isStore(descriptor) else { throw foreign(path, "another store") }
         guard let access = FileAccess(at: data), !access.permits(FileAccess(status)) else { return }
         throw foreign(path, "a file of another user")
     }

@@ -155,6 +155,27 @@ final class LockRegion: @unchecked Sendable {
         return Platform.controlLock(descriptor, F_GETLK, &range) != 0 || range.l_type != F_UNLCK
     }
 
+    /// Keeps LMDB from initializing the lock file until ``closeFile()``, whichever of its descriptors are closed.
+    ///
+    /// Throws the system's error if the file system has no locks of descriptors.
+    func keepOpen(_ path: String) throws(StorageError) {
+        var range = FileLock.firstByte
+        range.l_type = Int16(F_RDLCK)
+        let code = Platform.lockDescriptor(descriptor.load(ordering: .relaxed), range)
+        try check(code, "fcntl", path + "-lock")
+    }
+
+    /// Acquires the locks of LMDB again that this process has lost because a descriptor of the file was closed: the one
+    /// on the first byte, and the one on the byte of the process, without which others would free its reader slots.
+    func renewLocks() {
+        let descriptor = descriptor.load(ordering: .relaxed)
+        for (offset, kind) in [(0, F_RDLCK), (off_t(process), F_WRLCK)] {
+            var range = FileLock.firstByte
+            (range.l_start, range.l_type) = (offset, Int16(kind))
+            _ = Platform.controlLock(descriptor, F_SETLK, &range)
+        }
+    }
+
     /// Closes the file: this object can still read its content, but no longer notifies other processes.
     ///
     /// Call this while LMDB has the file open and no thread can open it again: closing any descriptor of the lock file

@@ -70,8 +70,9 @@ final class MapReservation: @unchecked Sendable {
         guard descriptor >= 0 else { return false }
         defer { close(descriptor) }
         if isShared {
-            let headers = [0, 4096].compactMap { FileHeader.meta(descriptor, at: $0)?.mapSize }
-            let largest = max(headers.max() ?? 0, UInt64(Platform.size(of: path)))
+            // because: a file that cannot be read is not opened in any way.
+            let headers = [0, 4096].map { (try? FileHeader.meta(descriptor, at: $0)?.mapSize) ?? 0 }
+            let largest = max(headers[0], headers[1], UInt64(Platform.size(of: path)))
             let usual = EnvironmentOptions.usualMapSize
             guard mapSize == usual, largest <= UInt64(usual) else { return false }
         }

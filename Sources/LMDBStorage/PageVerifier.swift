@@ -75,22 +75,20 @@ package enum PageVerifier {
         of descriptor: Int32, path: String, atMost limit: Int, tables: [TableName] = []
     ) throws(StorageError) -> [String] {
         try requireWhole(descriptor, path: path)
-        let headers = HeaderFaults.all(descriptor)
+        let headers = try HeaderFaults.all(descriptor)
         var options = PageWalk.Options(limit: limit, verifiesValues: true, tables: tables)
         options.isSummed = true
         for _ in 0..<attempts {
-            guard let (meta, index) = FileHeader.newest(descriptor) else { return [] }
-            guard var walk = PageWalk(descriptor, meta, options) else {
-                throw StorageError(rawCode: ENOMEM, call: "mmap", file: path)
-            }
+            guard let (meta, index) = try FileHeader.newest(descriptor) else { return [] }
+            var walk = try PageWalk(descriptor, meta, options)
             walk.run(header: index)
             walk.requireAllPages()
             if walk.isOlder { throw StorageError(.olderFormat, call: "check", file: path) }
             var found = headers + walk.faults + walk.changedValues
             if walk.isSound {
-                found += FileSeal.faults(descriptor, version: meta.version, pages: walk.sum)
+                found += try FileSeal.faults(descriptor, version: meta.version, pages: walk.sum)
             }
-            let newest = FileHeader.newest(descriptor)?.0.version ?? meta.version
+            let newest = try FileHeader.newest(descriptor)?.0.version ?? meta.version
             if found.isEmpty || newest == meta.version {
                 return Array(found.prefix(limit))
             }
@@ -107,7 +105,8 @@ package enum PageVerifier {
     /// detected before LMDB opens it.
     static func requireWhole(_ descriptor: Int32, path: String) throws(StorageError) {
         if lseek(descriptor, 0, SEEK_END) == 0 { return }
-        guard let first = FileHeader.meta(descriptor, at: 0), first.magic == FileHeader.magic else {
+        guard let first = try FileHeader.meta(descriptor, at: 0), first.magic == FileHeader.magic
+        else {
             let call =
                 isRealm(descriptor, path)
                 ? StorageError.realm
@@ -118,29 +117,37 @@ package enum PageVerifier {
             throw StorageError(.newerFormat, call: "file header", file: path)
         }
         guard first.hasPageSize,
-            let second = FileHeader.meta(descriptor, at: first.pageSize),
+            let second = try FileHeader.meta(descriptor, at: first.pageSize),
             second.magic == FileHeader.magic, second.pageSize == first.pageSize
         else { throw StorageError(.damaged, call: "file header", file: path) }
         var fault: String?
         for _ in 0...attempts {
-            let (before, found) = extentFault(descriptor, first.pageSize)
+            let (before, found) = try extentFault(descriptor, first.pageSize)
             guard let found else { return }
             fault = found
             // Pages that are missing for one version may exist for the next.
-            guard versions(descriptor, first.pageSize) != before else { break }
+            guard try versions(descriptor, first.pageSize) != before else { break }
         }
         throw StorageError(.damaged, call: fault ?? "its header", file: path)
     }
 
-    private static func versions(_ descriptor: Int32, _ pageSize: Int) -> [UInt64?] {
-        [0, pageSize].map { FileHeader.meta(descriptor, at: $0)?.version }
+    private static func versions(
+        _ descriptor: Int32, _ pageSize: Int
+    ) throws(StorageError) -> [UInt64?] {
+        try metas(descriptor, pageSize).map { $0?.version }
+    }
+
+    private static func metas(
+        _ descriptor: Int32, _ pageSize: Int
+    ) throws(StorageError) -> [FileHeader.Meta?] {
+        [try FileHeader.meta(descriptor, at: 0), try FileHeader.meta(descriptor, at: pageSize)]
     }
 
     /// Returns the versions of both headers, and the error if they contradict each other or the file is too short.
     private static func extentFault(
         _ descriptor: Int32, _ pageSize: Int
-    ) -> (versions: [UInt64?], fault: String?) {
-        let metas = [0, pageSize].map { FileHeader.meta(descriptor, at: $0) }
+    ) throws(StorageError) -> (versions: [UInt64?], fault: String?) {
+        let metas = try metas(descriptor, pageSize)
         let versions = metas.map { $0?.version }
         guard let first = metas[0], let second = metas[1], first.isPlausible(at: 0),
             second.isPlausible(at: 1), first.isNeighbor(of: second)
@@ -151,10 +158,9 @@ package enum PageVerifier {
         let size = Int(lseek(descriptor, 0, SEEK_END))
         if newest.lastPage < UInt64(size / pageSize) { return (versions, nil) }
         // Pages that a transaction allocated and freed may be missing after the end of the file.
-        if var walk = PageWalk(descriptor, newest, PageWalk.Options()) {
-            walk.run(header: index)
-            if walk.isSound, walk.hasAllPages { return (versions, nil) }
-        }
+        var walk = try PageWalk(descriptor, newest, PageWalk.Options())
+        walk.run(header: index)
+        if walk.isSound, walk.hasAllPages { return (versions, nil) }
         return (versions, "shorter than its header declares")
     }
 
@@ -172,7 +178,7 @@ package enum PageVerifier {
     static func requireSoundAtOpening(
         _ descriptor: Int32, path: String
     ) throws(StorageError) -> Bool {
-        if let fault = HeaderFaults.ofVersion(descriptor) {
+        if let fault = try HeaderFaults.ofVersion(descriptor) {
             throw StorageError(.damaged, call: fault, file: path)
         }
         let isSmall = lseek(descriptor, 0, SEEK_END) <= largestAtOpening
@@ -185,15 +191,13 @@ package enum PageVerifier {
         _ descriptor: Int32, path: String, _ options: PageWalk.Options = PageWalk.Options()
     ) throws(StorageError) {
         for _ in 0..<attempts {
-            guard let (meta, index) = FileHeader.newest(descriptor) else {
+            guard let (meta, index) = try FileHeader.newest(descriptor) else {
                 throw StorageError(.damaged, call: "its header", file: path)
             }
-            guard var walk = PageWalk(descriptor, meta, options) else {
-                throw StorageError(rawCode: ENOMEM, call: "mmap", file: path)
-            }
+            var walk = try PageWalk(descriptor, meta, options)
             walk.run(header: index)
             if walk.isSound { return }
-            guard FileHeader.newest(descriptor)?.0.version != meta.version else {
+            guard try FileHeader.newest(descriptor)?.0.version != meta.version else {
                 let page = walk.faultyPage.map { "page \($0)" } ?? "its page counts"
                 throw StorageError(.damaged, call: page, file: path)
             }
@@ -222,14 +226,15 @@ private struct HeaderFaults {
     private static let largestMap: UInt64 = 1 << 47
 
     /// Reads the headers of an open file; nil if it has no two headers.
-    private init?(_ descriptor: Int32) {
-        guard let first = FileHeader.meta(descriptor, at: 0), first.hasPageSize else { return nil }
+    private init?(_ descriptor: Int32) throws(StorageError) {
+        guard let first = try FileHeader.meta(descriptor, at: 0), first.hasPageSize else {
+            return nil
+        }
         self.descriptor = descriptor
         pageSize = first.pageSize
         var pages: [[UInt8]] = []
         for index in 0..<2 {
-            var bytes = [UInt8](repeating: 0, count: pageSize)
-            guard pread(descriptor, &bytes, pageSize, off_t(index * pageSize)) == pageSize else {
+            guard let bytes = try Platform.read(descriptor, pageSize, at: index * pageSize) else {
                 return nil
             }
             pages.append(bytes)
@@ -242,27 +247,30 @@ private struct HeaderFaults {
     /// Returns the errors in the headers of an open file.
     ///
     /// Another process may commit in the meantime.
-    static func all(_ descriptor: Int32) -> [String] {
-        guard let constant = HeaderFaults(descriptor)?.constantFaults() else { return [] }
-        return constant + repeated(descriptor) { $0.newestFaults() + $0.olderFaults() }
+    static func all(_ descriptor: Int32) throws(StorageError) -> [String] {
+        guard let constant = try HeaderFaults(descriptor)?.constantFaults() else { return [] }
+        return try constant
+            + repeated(descriptor) { faults throws(StorageError) in
+                try faults.newestFaults() + faults.contentFaults()
+            }
     }
 
     /// Returns the error in the newest header's version; nil if it is valid.
     ///
     /// Takes a few reads. Another process may commit in the meantime.
-    static func ofVersion(_ descriptor: Int32) -> String? {
-        repeated(descriptor) { $0.newestFaults() }.first
+    static func ofVersion(_ descriptor: Int32) throws(StorageError) -> String? {
+        try repeated(descriptor) { faults throws(StorageError) in try faults.newestFaults() }.first
     }
 
     /// Returns the errors that a verification finds while no process commits and no header is half written.
     private static func repeated(
-        _ descriptor: Int32, _ faults: (HeaderFaults) -> [String]
-    ) -> [String] {
+        _ descriptor: Int32, _ faults: (HeaderFaults) throws(StorageError) -> [String]
+    ) throws(StorageError) -> [String] {
         for attempt in 1...10 {
-            guard let verifier = HeaderFaults(descriptor) else { return [] }
-            let found = faults(verifier)
+            guard let verifier = try HeaderFaults(descriptor) else { return [] }
+            let found = try faults(verifier)
             if found.isEmpty { return [] }
-            if attempt == 10, verifier.isCurrent { return found }
+            if attempt == 10, try verifier.isCurrent { return found }
             usleep(UInt32(attempt) * 1_000)
         }
         // If other processes commit this often without an error, the file is valid.
@@ -271,7 +279,9 @@ private struct HeaderFaults {
 
     /// Whether no version was committed since the headers were read.
     private var isCurrent: Bool {
-        HeaderFaults(descriptor)?.metas.map(\.version) == metas.map(\.version)
+        get throws(StorageError) {
+            try HeaderFaults(descriptor)?.metas.map(\.version) == metas.map(\.version)
+        }
     }
 
     /// Returns the errors in the parts that no commit changes.
@@ -282,7 +292,7 @@ private struct HeaderFaults {
     }
 
     /// Returns the errors in the version of the newest header.
-    private func newestFaults() -> [String] {
+    private func newestFaults() throws(StorageError) -> [String] {
         for (index, meta) in metas.enumerated() where Int(meta.version & 1) != index {
             return [
                 "header \(index) has version \(meta.version), which belongs to the other header"
@@ -292,7 +302,7 @@ private struct HeaderFaults {
         guard one == other + 1 else {
             return ["the versions of the headers, \(other) and \(one), do not follow one another"]
         }
-        switch lastFreed(newest) {
+        switch try lastFreed(newest) {
         case .version(let version) where isNumbered ? version > one : version != one:
             return ["header \(newest) has version \(one), but its content has version \(version)"]
         // The first version has freed no pages.
@@ -305,31 +315,20 @@ private struct HeaderFaults {
     /// Whether a copy or a recovery has written the same content with two versions.
     private var isNumbered: Bool { pages[0][Self.content] == pages[1][Self.content] }
 
-    /// Returns the errors in the header of the older version, and of the newest one compared with it.
+    /// Returns the errors in the content of the newest header.
     ///
-    /// A process that writes through the map writes the version of a header last. If the process is killed just before
-    /// this, the header has an error, but no commit is lost.
-    private func olderFaults() -> [String] {
+    /// The content of the older one does not matter: the next commit overwrites it, and a commit that failed, or a
+    /// process that was killed during one, may have left its own content there.
+    private func contentFaults() -> [String] {
         var faults: [String] = []
-        let (one, other) = (metas[newest], metas[1 - newest])
-        if one.mapSize < other.mapSize || one.mapSize > Self.largestMap {
-            faults.append("header \(newest) has the impossible map size \(one.mapSize)")
+        let meta = metas[newest]
+        if meta.mapSize > Self.largestMap {
+            faults.append("header \(newest) has the impossible map size \(meta.mapSize)")
         }
-        if one.lastPage < other.lastPage {
-            faults.append("header \(1 - newest) has the impossible last page \(other.lastPage)")
-        }
-        for index in 0..<2 {
-            for offset in [FileHeader.freeOffset, FileHeader.namesOffset] {
-                let head = pages[index].withUnsafeBytes { TreeHead(PageImage($0), at: offset) }
-                guard !head.isPlausible(lastPage: metas[index].lastPage) else { continue }
-                faults.append("header \(index) describes an impossible tree")
-            }
-        }
-        if !isNumbered, case .version(let version) = lastFreed(1 - newest), version > other.version
-        {
-            faults.append(
-                "header \(1 - newest) has version \(other.version), but its content has version "
-                    + "\(version)")
+        for offset in [FileHeader.freeOffset, FileHeader.namesOffset] {
+            let head = pages[newest].withUnsafeBytes { TreeHead(PageImage($0), at: offset) }
+            guard !head.isPlausible(lastPage: meta.lastPage) else { continue }
+            faults.append("header \(newest) describes an impossible tree")
         }
         return faults
     }
@@ -375,16 +374,15 @@ private struct HeaderFaults {
         case unknown
     }
 
-    private func lastFreed(_ index: Int) -> LastFreed {
+    private func lastFreed(_ index: Int) throws(StorageError) -> LastFreed {
         let head = pages[index].withUnsafeBytes {
             TreeHead(PageImage($0), at: FileHeader.freeOffset)
         }
         guard var number = head.root else { return .none }
         guard head.depth > 0, head.depth <= TreeHead.greatestDepth else { return .unknown }
-        var page = [UInt8](repeating: 0, count: pageSize)
         for depth in 1...head.depth {
             guard number < 1 << 47,
-                pread(descriptor, &page, pageSize, off_t(number) * off_t(pageSize)) == pageSize
+                let page = try Platform.read(descriptor, pageSize, at: Int(number) * pageSize)
             else { return .unknown }
             let isLeaf = depth == head.depth
             let last = page.withUnsafeBytes { bytes -> UInt64? in
@@ -490,7 +488,7 @@ final class PageGuard: @unchecked Sendable {
             throw StorageError(.damaged, call: "its tables", file: location.name)
         }
         let (count, isImpossible) = head.branchPages.addingReportingOverflow(head.leafPages)
-        guard !isImpossible, let (meta, _) = FileHeader.newest(descriptor) else {
+        guard !isImpossible, let (meta, _) = try FileHeader.newest(descriptor) else {
             throw StorageError(.damaged, call: "its page counts", file: location.name)
         }
         try searched.withLock { searched throws(StorageError) in
@@ -503,15 +501,11 @@ final class PageGuard: @unchecked Sendable {
                 return try verifyAll(index)
             }
             let options = PageWalk.Options(readsLongValues: false, countsPages: false)
-            guard
-                var walk = PageWalk(
-                    descriptor, meta, options,
-                    map: map.flatMap(UnsafeMutableRawPointer.init(bitPattern:)).map {
-                        UnsafeMutableRawBufferPointer(start: $0, count: Int(mapSize))
-                    })
-            else {
-                throw StorageError(rawCode: ENOMEM, call: "mmap", file: location.name)
-            }
+            var walk = try PageWalk(
+                descriptor, meta, options,
+                map: map.flatMap(UnsafeMutableRawPointer.init(bitPattern:)).map {
+                    UnsafeMutableRawBufferPointer(start: $0, count: Int(mapSize))
+                })
             // Moved and not copied, so that adding pages does not copy the set.
             walk.known = searched.pages
             searched.pages = KnownPages()
@@ -617,7 +611,8 @@ extension PageGuard {
         var key = MDB_val()
         var value = MDB_val()
         var opened: OpaquePointer?
-        guard let (meta, _) = FileHeader.newest(descriptor),
+        // because: without the address, pages are read from a map of their own.
+        guard let (meta, _) = try? FileHeader.newest(descriptor),
             meta.version == FileVersion.of(begun),
             mdb_cursor_open(begun, Table.names.dbi, &opened) == 0
         else { return nil }

@@ -66,24 +66,33 @@ struct PageWalk: ~Copyable {
     /// The pages that earlier walks to positions have verified, which are not verified again; nil for other walks.
     var known: KnownPages?
 
-    /// Prepares a walk over an open file, which `map` contains or which is mapped until the end of the walk; nil if the
-    /// system call fails.
-    init?(
+    /// Prepares a walk over an open file, which `map` contains or which is mapped until the end of the walk.
+    ///
+    /// Throws the system's error if the file cannot be mapped.
+    init(
         _ descriptor: Int32, _ meta: FileHeader.Meta, _ options: Options,
         map: UnsafeMutableRawBufferPointer? = nil
-    ) {
+    ) throws(StorageError) {
         self.options = options
         pageSize = meta.pageSize
         let present = UInt64(max(0, Int(lseek(descriptor, 0, SEEK_END)))) / UInt64(meta.pageSize)
         let pageCount = meta.lastPage < present ? meta.lastPage + 1 : present
         let length = Int(pageCount) * meta.pageSize
-        guard pageCount >= 2 else { return nil }
+        guard pageCount >= 2 else {
+            throw StorageError(
+                .damaged, call: "shorter than its header declares",
+                file: Platform.path(of: descriptor))
+        }
         if let map, map.count >= length, let start = map.baseAddress {
             (base, mappedLength) = (start, 0)
         } else {
             guard let mapped = mmap(nil, length, PROT_READ, MAP_SHARED, descriptor, 0),
                 mapped != MAP_FAILED
-            else { return nil }
+            else {
+                let code = errno
+                throw StorageError(
+                    rawCode: code, call: "mmap", file: Platform.path(of: descriptor))
+            }
             (base, mappedLength) = (mapped, length)
         }
         pages = PageSet(

@@ -74,6 +74,34 @@ enum Platform {
         return controlLock(descriptor, command, &range) == 0 ? 0 : errno
     }
 
+    /// Reads bytes of an open file; nil if the file ends before the last one.
+    ///
+    /// Throws the system's error with the path of the file.
+    static func read(
+        _ descriptor: Int32, _ count: Int, at offset: Int
+    ) throws(StorageError) -> [UInt8]? {
+        var bytes = [UInt8](repeating: 0, count: count)
+        var done = 0
+        while done < count {
+            let read = bytes.withUnsafeMutableBytes {
+                pread(descriptor, $0.baseAddress! + done, count - done, off_t(offset + done))
+            }
+            if read < 0 {
+                let code = errno
+                if code == EINTR { continue }
+                throw StorageError(rawCode: code, call: "pread", file: path(of: descriptor))
+            }
+            if read == 0 { return nil }
+            done += read
+        }
+        return bytes
+    }
+
+    /// Returns the path of an open file for an error.
+    static func path(of descriptor: Int32) -> String {
+        FileLocation.target(of: "/proc/self/fd/\(descriptor)") ?? "a file"
+    }
+
     /// Waits until all written data of a file is on the device.
     static func flush(_ descriptor: Int32) -> Bool {
         probed(descriptor) {

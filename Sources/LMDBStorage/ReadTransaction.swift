@@ -41,8 +41,6 @@ struct ReaderBook: Sendable {
     }
 
     var versions: [UInt64] { held.map(\.version) }
-
-    var oldest: UInt64? { held.lazy.map(\.version).min() }
 }
 
 /// A read transaction, which pins one version of the file.
@@ -51,7 +49,10 @@ struct ReaderBook: Sendable {
 ///
 /// A transaction may be created on one thread and released on another, and is used by one thread at a time.
 package final class ReadTransaction {
-    package let environment: Environment
+    // Not `package` itself, like `pinned`.
+    @exclusivity(unchecked) private var current: Environment
+    /// The environment that has the version.
+    package var environment: Environment { current }
     private let lease: EnvironmentLease
     @exclusivity(unchecked) private var pointer: OpaquePointer?
     /// The version that this transaction reads.
@@ -62,8 +63,8 @@ package final class ReadTransaction {
     /// Begins reading the newest version.
     package init(_ lease: EnvironmentLease) throws(StorageError) {
         self.lease = lease
-        environment = lease.environment
-        let begun = try Self.begin(environment)
+        let (begun, environment) = try Self.begin(lease)
+        current = environment
         pointer = begun
         let version = FileVersion.of(begun)
         pinned = version
@@ -73,18 +74,34 @@ package final class ReadTransaction {
     /// Reserves a reader slot without reading yet, so that ``renew()`` cannot fail for lack of a slot.
     package init(reserving lease: EnvironmentLease) throws(StorageError) {
         self.lease = lease
-        environment = lease.environment
         pinned = 0
+        let environment = lease.environment
         if let parked = environment.readers.withLock({ $0.spare.popLast() }) {
+            current = environment
             pointer = parked.pointer
         } else {
-            let begun = try Self.begin(environment)
-            mdb_txn_reset(begun)
-            pointer = begun
+            let begun = try Self.begin(lease)
+            mdb_txn_reset(begun.pointer)
+            (pointer, current) = begun
         }
     }
 
     deinit { end() }
+
+    /// Begins to read the newest version, in the environment that the file has at this time.
+    private static func begin(
+        _ lease: EnvironmentLease
+    ) throws(StorageError) -> (pointer: OpaquePointer, environment: Environment) {
+        while true {
+            let environment = lease.environment
+            do throws(StorageError) {
+                return (try begin(environment), environment)
+            } catch {
+                guard error.rawCode == MDB_PANIC else { throw error }
+                try lease.replace(environment)
+            }
+        }
+    }
 
     private static func begin(_ environment: Environment) throws(StorageError) -> OpaquePointer {
         if let parked = environment.readers.withLock({ $0.spare.popLast() }) {
@@ -166,17 +183,23 @@ package final class ReadTransaction {
         }
         let old = version
         if old != 0 { mdb_txn_reset(pointer) }
-        let code = Self.renew(pointer, environment)
+        let before = current
+        let code = lease.environment === before ? Self.renew(pointer, before) : MDB_PANIC
         if code != 0 {
             mdb_txn_abort(pointer)
             self.pointer = nil
-            if old != 0 { environment.readers.withLock { $0.letGo(old) } }
-            throw StorageError(rawCode: code, call: "mdb_txn_renew", file: environment.name)
+            if old != 0 { before.readers.withLock { $0.letGo(old) } }
+            guard code == MDB_PANIC else {
+                throw StorageError(rawCode: code, call: "mdb_txn_renew", file: before.name)
+            }
+            // Addresses in the map of the retired environment stay valid.
+            let (begun, environment) = try Self.begin(lease)
+            (self.pointer, current) = (begun, environment)
         }
-        let new = FileVersion.of(pointer)
+        let new = FileVersion.of(self.pointer)
         pinned = new
-        environment.readers.withLock { readers in
-            if old != 0 { readers.letGo(old) }
+        current.readers.withLock { readers in
+            if old != 0, code == 0 { readers.letGo(old) }
             readers.hold(new)
         }
     }

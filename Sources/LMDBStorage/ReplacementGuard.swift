@@ -13,17 +13,18 @@ final class ReplacementGuard: Sendable {
     private let slot: Int32
     private let isNoted = Atomic<Bool>(false)
     // because: the map stays at its address until the environment is closed.
-    nonisolated(unsafe) private let headers: MappedHeaders?
+    nonisolated(unsafe) let headers: MappedHeaders?
 
-    /// Protects the map of an open environment, which has a table of this name.
-    init(_ environment: OpaquePointer, table: String) {
+    /// Protects the map of an open environment, which has a table of this name; `isKnown` is true if its headers have the
+    /// layout of ``FileHeader``.
+    init(_ environment: OpaquePointer, table: String, isKnown: Bool) {
         var (info, statistics) = (MDB_envinfo(), MDB_stat())
         mdb_env_info(environment, &info)
         mdb_env_stat(environment, &statistics)
         let pageSize = Int(statistics.ms_psize)
         // A page of the file that is larger than a page of memory can begin in the middle of one.
         let base =
-            LMDBFormat.isKnown(environment) && pageSize <= sysconf(Int32(_SC_PAGESIZE))
+            isKnown && pageSize <= sysconf(Int32(_SC_PAGESIZE))
             ? Self.map(of: environment, table, pageSize: pageSize) : nil
         slot = base.map { shim_lost_pages_begin($0, info.me_mapsize) } ?? -1
         headers = base.map { MappedHeaders($0, pageSize: pageSize) }

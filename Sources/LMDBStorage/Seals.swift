@@ -254,9 +254,8 @@ struct FileSeal: Equatable {
     }
 
     /// Reads the seal of an open file.
-    static func read(_ descriptor: Int32) -> Found {
-        var bytes = [UInt8](repeating: 0, count: size)
-        guard pread(descriptor, &bytes, size, off_t(offset)) == size else { return .none }
+    static func read(_ descriptor: Int32) throws(StorageError) -> Found {
+        guard let bytes = try Platform.read(descriptor, size, at: offset) else { return .none }
         if bytes.allSatisfy({ $0 == 0 }) { return .none }
         let seal = try? bytes.withUnsafeBytes { try FileSeal(decoding: $0) }
         return seal.map(Found.seal) ?? .damaged
@@ -274,10 +273,10 @@ struct FileSeal: Equatable {
     }
 
     /// Returns the checksum of the pages with LMDB's headers, without the log's marker and the seal.
-    static func headers(_ descriptor: Int32, pageSize: Int) -> UInt64? {
-        var bytes = [UInt8](repeating: 0, count: 2 * pageSize)
-        // A header that could not be read may have any size of pages.
-        guard pageSize >= offset + size, pread(descriptor, &bytes, bytes.count, 0) == bytes.count
+    static func headers(_ descriptor: Int32, pageSize: Int) throws(StorageError) -> UInt64? {
+        // A damaged header may have any size of pages.
+        guard pageSize >= offset + size,
+            var bytes = try Platform.read(descriptor, 2 * pageSize, at: 0)
         else { return nil }
         for hole in [LogMarker.offset..<LogMarker.offset + LogMarker.size, offset..<offset + size] {
             for index in hole { bytes[index] = 0 }
@@ -290,13 +289,12 @@ struct FileSeal: Equatable {
     /// Returns nil if the pages of the file are damaged or, with `verifiesValues`, a value does not match its checksum.
     static func compute(
         _ descriptor: Int32, isFlushed: Bool, verifiesValues: Bool = false
-    ) -> FileSeal? {
-        guard let (meta, index) = FileHeader.newest(descriptor),
-            let headers = headers(descriptor, pageSize: meta.pageSize),
-            var walk = PageWalk(
-                descriptor, meta,
-                PageWalk.Options(verifiesValues: verifiesValues, isSummed: true))
+    ) throws(StorageError) -> FileSeal? {
+        guard let (meta, index) = try FileHeader.newest(descriptor),
+            let headers = try headers(descriptor, pageSize: meta.pageSize)
         else { return nil }
+        var walk = try PageWalk(
+            descriptor, meta, PageWalk.Options(verifiesValues: verifiesValues, isSummed: true))
         walk.run(header: index)
         guard walk.isSound else { return nil }
         return FileSeal(
@@ -313,15 +311,15 @@ struct FileSeal: Equatable {
     /// Returns the errors that the seal of an open file shows; `pages` is the checksum of the pages of a version.
     ///
     /// Also verifies that the first page has a valid marker of the log, or zeros.
-    static func faults(_ descriptor: Int32, version: UInt64, pages: UInt64) -> [String] {
+    static func faults(
+        _ descriptor: Int32, version: UInt64, pages: UInt64
+    ) throws(StorageError) -> [String] {
         var faults: [String] = []
-        var marker = [UInt8](repeating: 0, count: LogMarker.size)
-        if pread(descriptor, &marker, marker.count, off_t(LogMarker.offset)) == marker.count,
-            marker.contains(where: { $0 != 0 }), LogMarker.read(descriptor).id == 0
-        {
+        let marker = try Platform.read(descriptor, LogMarker.size, at: LogMarker.offset)
+        if marker?.contains(where: { $0 != 0 }) == true, try LogMarker.read(descriptor).id == 0 {
             faults.append("the marker of the log is damaged")
         }
-        switch read(descriptor) {
+        switch try read(descriptor) {
         case .none: break
         case .damaged: faults.append("the checksum of the file is damaged")
         case .seal(let seal) where seal.version > version:
@@ -333,8 +331,8 @@ struct FileSeal: Equatable {
             if pages != seal.pages {
                 faults.append("the unused part of a page has changed since it was written")
             }
-            let pageSize = FileHeader.meta(descriptor, at: 0)?.pageSize ?? 0
-            if headers(descriptor, pageSize: pageSize) != seal.headers {
+            let pageSize = try FileHeader.meta(descriptor, at: 0)?.pageSize ?? 0
+            if try headers(descriptor, pageSize: pageSize) != seal.headers {
                 faults.append("a header has changed since it was written")
             }
         case .seal: break

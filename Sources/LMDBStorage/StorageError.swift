@@ -33,6 +33,8 @@ package struct StorageError: Error, Equatable, Sendable {
         package static let damaged = Code(rawValue: "damaged")
         /// The file was not copied, because a page or a value of it is damaged.
         package static let notCopied = Code(rawValue: "not_copied")
+        /// The device has failed during a commit, and the file can be used again only after it was closed.
+        package static let needsReopening = Code(rawValue: "needs_reopening")
         /// The process may not open or change the file.
         package static let permission = Code(rawValue: "permission")
         /// The file was opened read-only.
@@ -124,6 +126,12 @@ package struct StorageError: Error, Equatable, Sendable {
     /// Whether the lock file is damaged, and not the store.
     package var isOfLockFile: Bool { code == .damaged && call == Self.lockContent }
 
+    /// Whether the device, or the server of a file, has failed.
+    package var isOfDevice: Bool {
+        code == .needsReopening
+            || code == .system && [EIO, ENXIO, ENODEV, ESTALE, ETIMEDOUT].contains(rawCode)
+    }
+
     /// Whether a file has reached the size limit that the system sets for this process.
     package var isOfSizeLimit: Bool { code == .diskFull && rawCode == EFBIG }
 
@@ -185,6 +193,8 @@ package struct StorageError: Error, Equatable, Sendable {
         case .readOnly: "'\(file)' is open for reading only"
         case .notFound: Self.absence(of: file)
         case .writeInProgress: "this thread is already writing to '\(file)'"
+        case .needsReopening:
+            "the device of '\(file)' failed during a commit, which may or may not be in the file (\(call))"
         case .mapResized: "another process has made '\(file)' larger than this process has mapped"
         case .closed: "'\(file)' is closed"
         case .exists where call == Self.original: "'\(file)' is the store itself"

@@ -20,8 +20,9 @@ import SystemCalls
 //     process sees the commit.
 //  7. The other processes are notified, and then the observers of this process.
 //
-// Until 6, a failure rolls back: no version contains the pages, and a record that was written is invalidated. After 6,
-// nothing can fail.
+// Until 6, a failure rolls back: no version contains the pages, and a record that was written is invalidated. If the
+// header was not written, LMDB ends the use of its environment, and the file is opened again (OpenFile). After 6, nothing
+// can fail.
 
 /// The way in which an open write reaches the device.
 enum CommitMode {
@@ -58,8 +59,7 @@ package final class WriteTransaction {
         by user: LockUser = .unnamed, isFirst: Bool = false, isUnchanged: () -> Bool = { true }
     ) throws(StorageError) {
         self.lease = lease
-        let environment = lease.environment
-        self.environment = environment
+        var environment = lease.environment
         guard !environment.isReadOnly else {
             throw StorageError(.readOnly, call: "begin write", file: environment.name)
         }
@@ -70,12 +70,20 @@ package final class WriteTransaction {
         }
         var begun = ticket?.take()
         self.ticket = begun == nil ? nil : ticket
-        if begun == nil {
+        // The environment does not change while its write lock is held.
+        environment = lease.environment
+        while begun == nil {
             environment.writeQueue.enter(user, isFirst: isFirst)
             let code = mdb_txn_begin(environment.pointer, nil, 0, &begun)
             if code != 0 { environment.writeQueue.leave() }
-            try check(code, "mdb_txn_begin", environment.name)
+            if code == MDB_PANIC {
+                try lease.replace(environment)
+                environment = lease.environment
+            } else {
+                try check(code, "mdb_txn_begin", environment.name)
+            }
         }
+        self.environment = environment
         let newest = FileVersion.of(begun) - 1
         do throws(StorageError) {
             var extent = FileExtent.unknown
@@ -150,6 +158,8 @@ package final class WriteTransaction {
         }
         // The next write may begin as soon as LMDB has released the lock.
         environment.openWrite.end(isCommitted: true)
+        environment.overwritten.keep(
+            environment.replacement.headers, before: FileVersion.of(ended))
         var code: Int32
         if let ticket {
             code = ticket.end(isCommit: true)
@@ -159,7 +169,9 @@ package final class WriteTransaction {
         }
         if code != 0 {
             code = Platform.cause(of: code, writing: environment.path)
-            environment.didNotCommit(mode, isOutOfSpace: [ENOSPC, EDQUOT, EFBIG].contains(code))
+            if environment.hasPanicked { try lease?.replace(environment) }
+            (lease?.environment ?? environment).didNotCommit(
+                mode, isOutOfSpace: [ENOSPC, EDQUOT, EFBIG].contains(code))
             try check(code, "mdb_txn_commit", environment.name)
         }
         // If this process dies before this call, closing the lock file notifies the other processes.
@@ -217,6 +229,14 @@ extension Environment {
         return mode
     }
 
+    /// Whether LMDB has ended the use of the environment.
+    fileprivate var hasPanicked: Bool {
+        var begun: OpaquePointer?
+        let code = mdb_txn_begin(pointer, nil, UInt32(MDB_RDONLY), &begun)
+        mdb_txn_abort(begun)
+        return code == MDB_PANIC
+    }
+
     /// Restores the log and the file after LMDB has refused a commit and released the write lock.
     fileprivate func didNotCommit(_ mode: CommitMode, isOutOfSpace: Bool) {
         if isOutOfSpace {
@@ -226,6 +246,9 @@ extension Environment {
                 mdb_txn_abort(begun)
             }
         }
-        if mode == .logged || mode == .checkpointed { log?.withdraw() }
+        if mode == .logged || mode == .checkpointed {
+            if mode == .logged, !isOutOfSpace { log?.isDoubtful = true }
+            log?.withdraw()
+        }
     }
 }

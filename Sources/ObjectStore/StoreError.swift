@@ -192,6 +192,8 @@ extension StoreError.Code {
     public static let fileFormatTooNew = Self(rawValue: "file_format_too_new")
     /// The disk, or the space reserved for the file, is full.
     public static let diskFull = Self(rawValue: "disk_full")
+    /// The device, or the server of the file, has reported an error.
+    public static let inputOutput = Self(rawValue: "io_error")
     /// More versions are pinned, or more readers are active, than the file allows.
     public static let tooManyVersions = Self(rawValue: "too_many_versions")
     /// The store was closed.

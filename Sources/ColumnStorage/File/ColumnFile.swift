@@ -89,7 +89,7 @@ package final class ColumnFile: Sendable {
         held = Mutex(lease)
         self.isInMemory = isInMemory
         isReadOnly = options.isReadOnly || lease.environment.isReadOnly
-        identity = ObjectIdentifier(lease.environment)
+        identity = lease.fileIdentity
         number = lease.environment.fileNumber
         tables = FileTables(lease.environment)
         try FileFormat.check(self)

@@ -43,6 +43,7 @@ extension RedoLog {
         else {
             return
         }
+        if isDoubtful { return try restart(newest) }
         if !hasSpareMap { disable() }
         if checkpointer.isBusy {
             if lag < greatestLag { return }
@@ -54,7 +55,7 @@ extension RedoLog {
             if lag >= greatestLag { try restart(newest) }
             return
         }
-        guard let sequence = file.header(id: id)?.sequence else {
+        guard let sequence = try file.header(id: id)?.sequence else {
             // Another program has overwritten the log.
             _ = Platform.lockFile(file.descriptor, LOCK_UN)
             return try replaceLog(newest)
@@ -82,7 +83,7 @@ extension RedoLog {
         if let error {
             done.pin.release()
             if let pin { file?.notePins((pin.version, 0)) }
-            if error.call == LogCheckpoint.flushing { fail(error) }
+            if error.call == LogCheckpoint.flushing { isDoubtful = true }
             return
         }
         pin?.release()
@@ -97,7 +98,8 @@ extension RedoLog {
         var stat = MDB_stat()
         mdb_env_stat(environment, &stat)
         let pageSize = Int(stat.ms_psize)
-        guard let metas = FileHeader.metas(data, pageSize: pageSize) else { return nil }
+        // because: without the headers there is no checkpoint, or the caller throws the system's error.
+        guard let metas = try? FileHeader.metas(data, pageSize: pageSize) else { return nil }
         return LogHeader(
             id: id, salt: salt, sequence: sequence, version: newest, start: start,
             pageSize: pageSize, metas: metas, tables: tables)
@@ -112,13 +114,13 @@ extension RedoLog {
             throw StorageError(rawCode: errno, call: "flock", file: file.path)
         }
         defer { _ = Platform.lockFile(file.descriptor, LOCK_UN) }
-        guard file.isInPlace, let sequence = file.header(id: id)?.sequence else {
+        guard file.isInPlace, let sequence = try file.header(id: id)?.sequence else {
             return try activate(newest, isLocked: true)
         }
         try flushData()
         let next = try LogPin.hold(environment, dataPath)
         salt = .random(in: 1 ... .max)
-        var marker = LogMarker.read(data)
+        var marker = try LogMarker.read(data)
         marker.salt = salt
         // A process that reads the salt before the header detects that records are missing.
         guard marker.write(data),
@@ -169,7 +171,7 @@ extension RedoLog {
         try log.prepare(upTo: LogFile.base + 1)
         try flushData()
         // The last header of a replaced log remains until the marker has the identity of the new one.
-        let sequence = (log.header(id: LogMarker.read(data).id)?.sequence ?? 0) + 1
+        let sequence = (try log.header(id: LogMarker.read(data).id)?.sequence ?? 0) + 1
         let next = try LogPin.hold(environment, dataPath)
         id = .random(in: 1 ... .max)
         salt = .random(in: 1 ... .max)
@@ -224,12 +226,35 @@ extension RedoLog {
         detach()
     }
 
+    /// Flushes the data file; the caller holds the write lock.
+    ///
+    /// After an error, the system counts pages as written that the device does not have, but keeps them in memory. They are
+    /// therefore all written and flushed again. If that fails too, no data can be written any more.
     private func flushData() throws(StorageError) {
-        guard Platform.flush(data) else {
-            // The system may drop data that it could not write, so the data must not be trusted afterward.
-            let error = StorageError(rawCode: errno, call: "fdatasync", file: dataPath)
+        if !isDoubtful, Platform.flush(data) { return }
+        isDoubtful = true
+        do throws(StorageError) {
+            try rewriteData()
+        } catch {
             fail(error)
             throw error
+        }
+        isDoubtful = false
+    }
+
+    private func rewriteData() throws(StorageError) {
+        let used = Environment.usedBytes(environment)
+        let step = 1 << 20
+        for offset in stride(from: 0, to: used, by: step) {
+            // Free pages may be missing at the end of the file.
+            let size = min(step, used - offset, Int(lseek(data, 0, SEEK_END)) - offset)
+            guard size > 0, let bytes = try Platform.read(data, size, at: offset) else { break }
+            guard pwrite(data, bytes, size, off_t(offset)) == size else {
+                throw StorageError(rawCode: errno, call: "pwrite", file: dataPath)
+            }
+        }
+        guard Platform.flush(data) else {
+            throw StorageError(rawCode: errno, call: "fdatasync", file: dataPath)
         }
     }
 
@@ -237,7 +262,7 @@ extension RedoLog {
 
     /// Returns the versions that processes pin only for the log, without reading them.
     func pinnedVersions() -> Set<ForeignReader> {
-        guard LogMarker.read(data).id != 0,
+        guard let marker = try? LogMarker.read(data), marker.id != 0,
             let log = try? LogFile(of: dataPath, isMade: false, isWritten: false)
         else { return [] }
         return log.notedPins()
@@ -263,12 +288,10 @@ extension RedoLog {
         let others = file?.notedPins().contains {
             $0.process != getpid() && (kill($0.process, 0) == 0 || errno != ESRCH)
         }
-        let marker = LogMarker.read(data)
-        guard marker.id == id, others != true else {
-            detach()
-            return true
-        }
-        do throws(StorageError) { try finish() } catch { detach() }
+        do throws(StorageError) {
+            let marker = try LogMarker.read(data)
+            if marker.id == id, others != true { try finish() } else { detach() }
+        } catch { detach() }
         return true
     }
 
@@ -278,6 +301,12 @@ extension RedoLog {
         // This process may have another file open that replaced the data file, and the locks of that file must not be
         // lost.
         if access(dataPath, F_OK) != 0 || isDataInPlace { LogRecovery.removeUnused(dataPath) }
+    }
+
+    /// Ends the participation of this object after LMDB has ended the use of the environment.
+    func retire() {
+        checkpointer.stop()
+        detach()
     }
 
     /// Ends the participation of this process before the environment is closed.

@@ -95,12 +95,12 @@ final class LogFile: Sendable {
     // MARK: Header
 
     /// Returns the valid header; nil if no header is complete, or none has the identity.
-    func header(id: UInt64) -> LogHeader? {
+    func header(id: UInt64) throws(StorageError) -> LogHeader? {
         var found: LogHeader?
         for slot in 0..<2 {
-            var bytes = [UInt8](repeating: 0, count: LogHeader.size)
             guard
-                pread(descriptor, &bytes, bytes.count, off_t(slot * LogHeader.size)) == bytes.count,
+                let bytes = try Platform.read(
+                    descriptor, LogHeader.size, at: slot * LogHeader.size),
                 let header = LogHeader(bytes), header.id == id,
                 header.start >= Self.base, header.start <= Self.end
             else { continue }
@@ -111,11 +111,15 @@ final class LogFile: Sendable {
 
     /// Whether a header position has an incomplete header: it was being written, or is damaged.
     var hasTornHeader: Bool {
-        (0..<2).contains { slot in
-            var bytes = [UInt8](repeating: 0, count: LogHeader.size)
-            let count = pread(descriptor, &bytes, bytes.count, off_t(slot * LogHeader.size))
-            return count != bytes.count
-                || LogHeader(bytes) == nil && bytes.contains { $0 != 0 }
+        get throws(StorageError) {
+            for slot in 0..<2 {
+                guard
+                    let bytes = try Platform.read(
+                        descriptor, LogHeader.size, at: slot * LogHeader.size),
+                    LogHeader(bytes) != nil || bytes.allSatisfy({ $0 == 0 })
+                else { return true }
+            }
+            return false
         }
     }
 
@@ -184,22 +188,22 @@ final class LogFile: Sendable {
     }
 
     /// Returns the header of the record at an offset; nil if there is no record with the salt.
-    func record(at offset: Int, salt: UInt64) -> LogRecord? {
-        withUnsafeTemporaryAllocation(byteCount: LogRecord.size, alignment: 8) { bytes in
-            guard offset >= Self.base, offset + LogRecord.size <= Self.end,
-                pread(descriptor, bytes.baseAddress, bytes.count, off_t(offset)) == bytes.count,
-                let record = LogRecord(UnsafeRawBufferPointer(bytes)), record.salt == salt,
-                offset + record.extent <= Self.end
-            else { return nil }
-            return record
-        }
+    func record(at offset: Int, salt: UInt64) throws(StorageError) -> LogRecord? {
+        guard offset >= Self.base, offset + LogRecord.size <= Self.end,
+            let bytes = try Platform.read(descriptor, LogRecord.size, at: offset),
+            let record = bytes.withUnsafeBytes({ LogRecord($0) }), record.salt == salt,
+            offset + record.extent <= Self.end
+        else { return nil }
+        return record
     }
 
     /// Returns the record of a version and its offset: after the record that ends at `offset`, or at the beginning of
     /// the ring.
-    func find(_ version: UInt64, after offset: Int, salt: UInt64) -> (Int, LogRecord)? {
+    func find(
+        _ version: UInt64, after offset: Int, salt: UInt64
+    ) throws(StorageError) -> (Int, LogRecord)? {
         for start in [offset, Self.base] {
-            if let record = record(at: start, salt: salt), record.version == version {
+            if let record = try record(at: start, salt: salt), record.version == version {
                 return (start, record)
             }
         }

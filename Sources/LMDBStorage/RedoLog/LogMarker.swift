@@ -28,13 +28,9 @@ struct LogMarker: Equatable {
     static let offset = 256
 
     /// Reads the marker of an open data file; the marker is empty if there is none.
-    static func read(_ descriptor: Int32) -> LogMarker {
-        withUnsafeTemporaryAllocation(byteCount: size, alignment: 8) { bytes in
-            guard pread(descriptor, bytes.baseAddress, size, off_t(offset)) == size else {
-                return LogMarker()
-            }
-            return LogMarker(UnsafeRawBufferPointer(bytes))
-        }
+    static func read(_ descriptor: Int32) throws(StorageError) -> LogMarker {
+        let bytes = try Platform.read(descriptor, size, at: offset)
+        return bytes?.withUnsafeBytes { LogMarker($0) } ?? LogMarker()
     }
 
     /// Writes the marker into an open data file, without waiting for the device.
@@ -63,7 +59,7 @@ struct LogMarker: Equatable {
     static func endIfPresent(_ environment: OpaquePointer, _ path: String) throws(StorageError) {
         var descriptor: mdb_filehandle_t = -1
         mdb_env_get_fd(environment, &descriptor)
-        if read(descriptor).id != 0 { try end(descriptor, path) }
+        if try read(descriptor).id != 0 { try end(descriptor, path) }
     }
 
     /// Returns whether the open data file is the one that was written since the machine started.
@@ -142,8 +138,10 @@ final class MarkerPage: @unchecked Sendable {
 
     /// The current marker on the page.
     var marker: LogMarker {
-        guard let page else { return LogMarker.read(descriptor) }
-        return LogMarker(
-            UnsafeRawBufferPointer(start: page + LogMarker.offset, count: LogMarker.size))
+        get throws(StorageError) {
+            guard let page else { return try LogMarker.read(descriptor) }
+            return LogMarker(
+                UnsafeRawBufferPointer(start: page + LogMarker.offset, count: LogMarker.size))
+        }
     }
 }

@@ -61,7 +61,8 @@ enum LogRecovery {
         let descriptor = Platform.openDescriptor(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return }
         defer { close(descriptor) }
-        if LogMarker.read(descriptor).id == 0 { unlink(log) }
+        // because: an unused log does no harm.
+        if let marker = try? LogMarker.read(descriptor), marker.id == 0 { unlink(log) }
     }
 
     private static func open(_ path: String, _ flags: Int32) throws(StorageError) -> Int32 {
@@ -73,7 +74,7 @@ enum LogRecovery {
     private static func isWhole(_ path: String) throws(StorageError) -> Bool {
         let descriptor = try open(path, O_RDONLY)
         defer { close(descriptor) }
-        let marker = LogMarker.read(descriptor)
+        let marker = try LogMarker.read(descriptor)
         return marker.id == 0 || marker.isOfThisRun(descriptor)
     }
 
@@ -81,14 +82,14 @@ enum LogRecovery {
     private static func look(_ path: String) throws(StorageError) {
         let descriptor = try open(path, O_RDONLY)
         defer { close(descriptor) }
-        let marker = LogMarker.read(descriptor)
+        let marker = try LogMarker.read(descriptor)
         var log: LogFile?
         do throws(StorageError) {
             log = try LogFile(of: path, isMade: false, isWritten: false)
         } catch {
             guard error.code == .notFound else { throw error }
         }
-        if log?.header(id: marker.id) != nil {
+        if try log?.header(id: marker.id) != nil {
             throw StorageError(.needsRecovery, call: LogFile.path(of: path), file: path)
         }
         try verify(path)
@@ -97,9 +98,9 @@ enum LogRecovery {
     private static func recover(_ path: String) throws(StorageError) {
         let descriptor = try open(path, O_RDWR)
         defer { close(descriptor) }
-        let marker = LogMarker.read(descriptor)
+        let marker = try LogMarker.read(descriptor)
         let log = try LogFile.ifPresent(of: path)
-        if let log, let header = log.header(id: marker.id) {
+        if let log, let header = try log.header(id: marker.id) {
             try LogReplay(path: path, data: descriptor, log: log, header: header).run()
         } else {
             try verify(path)
@@ -132,10 +133,10 @@ struct LogReplay {
     /// checkpoint are not overwritten, because all records are applied in one transaction. Throws `diskFull`,
     /// `damaged`.
     func run() throws(StorageError) {
-        let records = records()
+        let records = try records()
         if records.last?.record.kind != .direct {
             let last = records.last?.record.version ?? header.version
-            if let lost = newestVersion(after: last) {
+            if let lost = try newestVersion(after: last) {
                 throw StorageError(
                     .damaged,
                     call:
@@ -145,11 +146,11 @@ struct LogReplay {
         }
         if let last = records.last, last.record.kind == .direct {
             let parity = Int(last.record.version & 1)
-            let present = FileHeader.meta(data, at: parity * header.pageSize)
+            let present = try FileHeader.meta(data, at: parity * header.pageSize)
             // All data was on the device before the header was written.
             if present?.version == last.record.version { return }
         }
-        let present = FileHeader.metas(data, pageSize: header.pageSize)
+        let present = try FileHeader.metas(data, pageSize: header.pageSize)
         guard FileHeader.restore(header.metas, data, pageSize: header.pageSize) else {
             throw StorageError(rawCode: errno, call: "pwrite", file: path)
         }
@@ -176,7 +177,7 @@ struct LogReplay {
     private func verifyCheckpoint() throws(StorageError) {
         // The older header of the log is valid if the newer one was being written; if the newer one was damaged later,
         // the pages of the older one may have been overwritten.
-        let isOlder = log.hasTornHeader
+        let isOlder = try log.hasTornHeader
         do throws(StorageError) {
             try PageVerifier.requireWhole(data, path: path)
             try PageVerifier.requireSound(data, path: path)
@@ -195,12 +196,12 @@ struct LogReplay {
     private typealias Found = (record: LogRecord, content: Int)
 
     /// Returns the complete records, each of the version after that of the previous record.
-    private func records() -> [Found] {
+    private func records() throws(StorageError) -> [Found] {
         var found: [Found] = []
         var version = header.version
         var end = header.start
-        while let (offset, record) = log.find(version &+ 1, after: end, salt: header.salt),
-            isWhole(record, at: offset)
+        while let (offset, record) = try log.find(version &+ 1, after: end, salt: header.salt),
+            try isWhole(record, at: offset)
         {
             found.append((record, offset + LogRecord.size))
             // No record follows a version without changes in the log.
@@ -216,11 +217,12 @@ struct LogReplay {
     ///
     /// Each record is on the device before the next one is written, so after a power failure no record follows a
     /// missing one.
-    private func newestVersion(after last: UInt64) -> UInt64? {
+    private func newestVersion(after last: UInt64) throws(StorageError) -> UInt64? {
         // The file may be larger if another program has changed it.
         let count = min(Int(lseek(log.descriptor, 0, SEEK_END)), LogFile.end) - LogFile.base
         guard count > LogRecord.size else { return nil }
-        return withBytes(at: LogFile.base, count) { ring in
+        let bytes = try Platform.read(log.descriptor, count, at: LogFile.base)
+        return bytes?.withUnsafeBytes { ring in
             var newest: UInt64?
             var offset = 0
             // A ring of headers without records must not take longer than reading it several times.
@@ -242,23 +244,10 @@ struct LogReplay {
         } ?? nil
     }
 
-    private func isWhole(_ record: LogRecord, at offset: Int) -> Bool {
-        withBytes(at: offset, LogRecord.size + record.length) { bytes in
-            LogRecord.sum(UnsafeRawBufferPointer(bytes)) == record.checksum
-        } ?? false
-    }
-
-    /// Reads bytes of the log; nil if they are out of range.
-    private func withBytes<Result, Failure: Error>(
-        at offset: Int, _ count: Int,
-        _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
-    ) throws(Failure) -> Result? {
-        let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: max(count, 1), alignment: 8)
-        defer { bytes.deallocate() }
-        guard pread(log.descriptor, bytes.baseAddress, count, off_t(offset)) == count else {
-            return nil
-        }
-        return try body(UnsafeRawBufferPointer(rebasing: bytes[..<count]))
+    private func isWhole(_ record: LogRecord, at offset: Int) throws(StorageError) -> Bool {
+        let size = LogRecord.size + record.length
+        let bytes = try Platform.read(log.descriptor, size, at: offset)
+        return bytes?.withUnsafeBytes { LogRecord.sum($0) == record.checksum } ?? false
     }
 
     // MARK: Applying
@@ -274,13 +263,18 @@ struct LogReplay {
             }
             let tables = try tables(transaction)
             for (record, content) in records {
-                let applied: Void? = try withBytes(at: content, record.length) {
-                    bytes throws(StorageError) in
-                    try apply(bytes, transaction, tables)
-                }
-                guard applied != nil else {
+                guard let bytes = try Platform.read(log.descriptor, record.length, at: content)
+                else {
                     throw StorageError(.damaged, call: "reading the log", file: path)
                 }
+                let result = bytes.withUnsafeBytes { bytes -> Result<Void, StorageError> in
+                    do throws(StorageError) {
+                        return .success(try apply(bytes, transaction, tables))
+                    } catch {
+                        return .failure(error)
+                    }
+                }
+                try result.get()
             }
         } catch {
             mdb_txn_abort(transaction)

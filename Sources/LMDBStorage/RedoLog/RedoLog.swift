@@ -77,6 +77,8 @@ final class RedoLog: @unchecked Sendable {
     private let isMapWritten: Bool
     /// The number of bytes by which the data file is enlarged.
     private static let spareSize = 1 << 20
+    /// Whether the device has failed to write data that the system counts as written.
+    var isDoubtful = false
     /// The reason why data can no longer be written.
     private(set) var failure: StorageError?
     /// The number of commits of this process.
@@ -126,7 +128,7 @@ final class RedoLog: @unchecked Sendable {
     func begin(_ durability: Durability, newest: UInt64) throws(StorageError) -> CommitMode {
         if let failure { throw failure }
         if id != 0, durability != .memory, version == newest, pin != nil, !isTight,
-            isStill(page.marker)
+            isStill(try page.marker)
         {
             try moveOn(newest, isWaiting: durability == .full)
         } else if let mode = try beginUnpinned(durability, newest) {
@@ -178,7 +180,7 @@ final class RedoLog: @unchecked Sendable {
     private func beginUnpinned(
         _ durability: Durability, _ newest: UInt64
     ) throws(StorageError) -> CommitMode? {
-        let marker = page.marker
+        let marker = try page.marker
         if id != 0 && marker.id != id { detach() }
         guard durability != .memory, !isTight else {
             // A process that writes without a log must not reuse pages that the log of another process needs.
@@ -211,7 +213,7 @@ final class RedoLog: @unchecked Sendable {
         if id != marker.id, file?.isInPlace != true {
             file = try LogFile.ifPresent(of: dataPath)
         }
-        guard let file, file.isInPlace, let header = file.header(id: marker.id),
+        guard let file, file.isInPlace, let header = try file.header(id: marker.id),
             header.salt == marker.salt, header.version <= newest
         else {
             // The log was removed, or a process was killed while it created the log; all data exists until the machine
@@ -240,7 +242,7 @@ final class RedoLog: @unchecked Sendable {
     /// Reads the records up to that of the newest version; returns false if a version has none.
     private func findEnd(_ newest: UInt64, _ file: LogFile) throws(StorageError) -> Bool {
         while version < newest {
-            guard let (offset, record) = file.find(version &+ 1, after: end, salt: salt),
+            guard let (offset, record) = try file.find(version &+ 1, after: end, salt: salt),
                 record.kind == .changes
             else { return false }
             version += 1
@@ -248,7 +250,7 @@ final class RedoLog: @unchecked Sendable {
             last = offset
         }
         // A record after it belongs to a commit that did not happen.
-        while let (offset, _) = file.find(newest &+ 1, after: end, salt: salt) {
+        while let (offset, _) = try file.find(newest &+ 1, after: end, salt: salt) {
             try file.void(at: offset)
         }
         return true
@@ -313,12 +315,18 @@ final class RedoLog: @unchecked Sendable {
     /// calls.
     private func requireLog(_ newest: UInt64) throws(StorageError) {
         if let file, let size = file.sizeInPlace, size >= end,
-            last == 0 || file.record(at: last, salt: salt)?.version == version
+            try hasLast(file)
         {
             preparedEnd = size
         } else {
             try replaceLog(newest)
         }
+    }
+
+    /// Whether the log still has its last record.
+    private func hasLast(_ file: LogFile) throws(StorageError) -> Bool {
+        if last == 0 { return true }
+        return try file.record(at: last, salt: salt)?.version == version
     }
 
     /// Records that a version has no record.
@@ -378,9 +386,9 @@ final class RedoLog: @unchecked Sendable {
         guard mdb_txn_begin(environment, nil, 0, &begun) == 0 else { return }
         defer { mdb_txn_abort(begun) }
         version = 0
-        let marker = LogMarker.read(data)
-        guard id != 0, marker.id == id else { return }
         do throws(StorageError) {
+            let marker = try LogMarker.read(data)
+            guard marker.id != 0 else { return }
             try attach(marker, FileVersion.of(begun) - 1)
             try file?.flush()
         } catch { fail(error) }
@@ -420,7 +428,7 @@ final class RedoLog: @unchecked Sendable {
         }
     }
 
-    /// Records that the device failed to write data that the system already counts as written.
+    /// Records that the device failed to write data that cannot be written again.
     func fail(_ error: StorageError) { failure = error }
 }
 

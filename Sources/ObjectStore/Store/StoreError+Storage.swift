@@ -121,6 +121,10 @@ extension StoreError {
             advice =
                 "; nothing was written to it: close it in all processes, put the file that you want to keep at its place, "
                 + "then open it again"
+        case .needsReopening:
+            code = .inputOutput
+            advice = "; reopen it: close it in this process, then open it again"
+        case .system where error.isOfDevice: code = .inputOutput
         default: code = .invalidArgument
         }
         self.init(code, error.message + advice)

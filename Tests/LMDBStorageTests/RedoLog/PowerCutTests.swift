@@ -27,7 +27,7 @@ extension LogTests {
                 return (state.promised, state.tried)
             }
             let descriptor = Glibc.open(path, O_RDONLY)
-            let isRecovered = LogMarker.read(descriptor).id != 0
+            let isRecovered = try LogMarker.read(descriptor).id != 0
             close(descriptor)
             if isRecovered {
                 world.state.withLock { $0.recovered += 1 }
@@ -36,7 +36,7 @@ extension LogTests {
                 }
             }
             if isRecovered && Bool.random(using: &random) { try cutAgain(path, &random) }
-            let dump = describe(path)
+            let dump = try describe(path)
             var lease: EnvironmentLease? = try world.open(path)
             guard let environment = lease?.environment else { return }
             let version = environment.latestVersion()
@@ -66,17 +66,19 @@ extension LogTests {
         }
 
         /// Describes a failure with the versions of the headers, and the records.
-        private func describe(_ path: String) -> String {
+        private func describe(_ path: String) throws -> String {
             let descriptor = Glibc.open(path, O_RDONLY)
             defer { close(descriptor) }
-            let versions = [0, 4096].map { FileHeader.meta(descriptor, at: $0)?.version ?? 0 }
+            let versions = try [0, 4096].map {
+                try FileHeader.meta(descriptor, at: $0)?.version ?? 0
+            }
             guard let log = try? LogFile(of: path, isMade: false),
-                let header = log.header(id: LogMarker.read(descriptor).id)
+                let header = try log.header(id: LogMarker.read(descriptor).id)
             else { return "no log; headers \(versions)" }
             var text = "headers \(versions), checkpoint \(header.version):"
             var version = header.version
             var end = header.start
-            while let (offset, record) = log.find(
+            while let (offset, record) = try log.find(
                 version + 1, after: end, salt: header.salt)
             {
                 text += " \(record.version) at \(offset) \(record.kind)"
