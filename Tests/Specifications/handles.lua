@@ -1,0 +1,63 @@
+-- Each method that makes sense for several handles exists on all of them.
+
+schema {
+  Dog = { id = "int primary", age = "int", owner = "Person" },
+  Person = { name = "string primary", list = "Dog[]", set = "Dog<>", map = "Dog{}", marks = "int[]",
+    dogs = "backlinks Dog.owner", extra = "mixed" },
+}
+
+local ann, dogs, cards
+
+before(function()
+  ann = store:write(function()
+    local ann = store:create("Person", { name = "Ann", marks = { 3, 1, 2 }, extra = { list = { 3, 1, 2 }, x = 1 } })
+    for id = 1, 3 do
+      local dog = store:create("Dog", { id = id, age = id, owner = ann })
+      ann.list:append(dog) ann.set:add(dog) ann.map["d" .. id] = dog
+    end
+    return ann
+  end)
+  dogs = store:objects "Dog"
+  cards = dogs:project { age = "age" }
+end)
+
+scenario("all live content can be validated, frozen and thawed", function()
+  local all = { dogs = dogs, cards = cards, card = cards[1], list = ann.list, set = ann.set, map = ann.map,
+    marks = ann.marks, values = ann.marks:where "SELF > 1", sections = dogs:group_by "age",
+    mixed = ann.extra, nested = ann.extra.list }
+  for name, live in pairs(all) do
+    assert(live:is_valid() and not live:is_frozen() and live:thaw() == live, name)
+    local frozen = live:freeze()
+    assert(frozen:is_valid() and frozen:is_frozen() and frozen:freeze() == frozen, name)
+    local thawed = frozen:thaw()
+    assert(thawed:is_valid() and not thawed:is_frozen() and tostring(thawed) == tostring(live), name)
+  end
+end)
+
+scenario("all collections of objects can be refined, summed, grouped and mapped", function()
+  for name, objects in pairs { dogs = dogs, cards = cards, list = ann.list, set = ann.set, backlinks = ann.dogs } do
+    assert(#objects:where("age > 1") == 2 and objects:sorted("age", "desc")[1].age == 3, name)
+    assert(#objects:distinct("owner") == 1 and #objects:limit(2) == 2, name)
+    assert(objects:sum "age" == 6 and objects:min "age" == 1 and objects:max "age" == 3, name)
+    assert(objects:average "age" == 2 and objects:count() == 3 and #objects:group_by "age" == 3, name)
+    assert(#objects:filter(function(o) return o.age ~= 2 end) == 2, name)
+    assert(objects:map(function(o) return o.age ~= 2 and o.age or nil end)[2] == moonpool.null, name)
+    assert(objects:first().age == 1 and objects:last().age == 3, name)
+    local seen
+    local token <close> = objects:observe_aggregate("sum", "age", function(new) seen = new end)
+    store:refresh()
+    assert(seen == 6, name)
+  end
+end)
+
+scenario("lists of properties and of mixed values have the same positions", function()
+  for _, list in ipairs { ann.marks, ann.extra.list } do
+    store:write(function()
+      list:append(4) list:insert(1, 5) list:move(1, 2) list:swap(1, 2) list:remove(3)
+    end)
+    equal(table.concat(list:to_table(), " "), "5 3 2 4")
+    assert(list:index_of(2) == 3 and list:contains(4) and not list:contains(1))
+    store:write(function() list:clear() end)
+    equal(#list, 0)
+  end
+end)

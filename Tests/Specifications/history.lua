@@ -1,0 +1,196 @@
+-- Earlier versions, undo and redo in scripts.
+
+scenario("a store shows its content at an earlier version", function()
+  local rex = dog { id = 1, age = 3, marks = { 1, 2 }, owner = { name = "Ann" } }
+  local v = store.version
+  store:write(function() rex.age = 4 rex.marks:append(3) rex.owner = nil end)
+  dog { id = 2 }
+  local past = store:at(v)
+  assert(past.version == v and past.is_frozen and past.is_read_only and past.path == store.path)
+  local old = past:object("Dog", 1)
+  assert(old.age == 3 and #old.marks == 2 and old.owner.name == "Ann" and old.owner.owned[1] == old)
+  assert(#past:objects "Dog" == 1 and past:objects("Dog"):where("age == 3")[1] == old)
+  assert(old:is_frozen() and old:thaw() == rex and old.store == past and store:at(v) == past)
+  assert(tostring(past):find("version " .. v, 1, true))
+  equal(store:at(store.version), store:freeze())
+  assert(code(function() old.age = 1 end) == "frozen" and code(past.undo, past) == "frozen")
+  fails("out_of_range", store.at, store, store.version + 1)
+  fails(": oldest version is", store.at, store, 0)
+  fails(": 0 or more", store.at, store, -1)
+  assert(not pcall(store.at, store, "x") and not pcall(store.at, store) and not pcall(store.at, store, 1.5))
+  past:close()
+  fails("closed", past.objects, past, "Dog")
+end)
+
+scenario("undo and redo change the data, and observers receive the changes", function()
+  local rex = dog { id = 1, age = 3 }
+  turn()
+  local observed = {}
+  local token = store:objects("Dog"):observe(function(c)
+    observed[#observed + 1] = #c.deletions .. #c.insertions .. #c.modifications
+  end)
+  turn()
+  store:write(function() rex.age = 4 end)
+  turn()
+  store:write(function() store:delete(rex) end)
+  turn()
+  equal(store:undo(), store.version - 1)
+  assert(rex:is_valid() and rex.age == 4)
+  turn()
+  assert(store:undo() < store.version - 1 and rex.age == 3)
+  turn()
+  equal(table.concat(observed, " "), "000 001 100 010 001")
+  store:redo()
+  equal(rex.age, 4)
+  store:redo()
+  assert(not rex:is_valid())
+  fails(": nothing to redo", store.redo, store)
+  store:undo()
+  store:write(function() rex.age = 5 end)
+  fails("invalid_argument", store.redo, store)
+  store:begin_write()
+  fails("already_in_write", store.undo, store)
+  store:cancel_write()
+  token:invalidate()
+end)
+
+scenario("undo with a version restores its state in one commit, and redo reverses that", function()
+  local rex = dog { id = 1, age = 3 }
+  local v = store.version
+  store:write(function() rex.age = 4 end)
+  dog { id = 2 }
+  store:write(function() rex.age = 5 end)
+  local last = store.version
+  assert(store:undo(v) == v and store.version == last + 1)
+  assert(rex.age == 3 and #store:objects "Dog" == 1)
+  local versions = store:versions()
+  local newest = versions[#versions]
+  assert(newest.version == last + 1 and newest.restored == v)
+  store:redo()
+  assert(rex.age == 5 and #store:objects "Dog" == 2)
+  fails("invalid_argument", store.undo, store, store.version)
+  fails("out_of_range", store.undo, store, store.version + 1)
+  fails(": 0 or more", store.undo, store, -1)
+end)
+
+scenario("all changes after the last schema change can be undone", function()
+  for i = 1, 5 do dog { id = i } end
+  for i = 5, 1, -1 do
+    store:undo()
+    equal(#store:objects "Dog", i - 1)
+  end
+  fails(": changed the schema", store.undo, store)
+  for i = 1, 5 do store:redo() end
+  equal(#store:objects "Dog", 5)
+end)
+
+scenario("diff returns added, removed and changed objects with values", function()
+  local rex, max = dog { id = 1, age = 3 }, dog { id = 2 }
+  local v = store.version
+  store:write(function() rex.age = 4 rex.marks:append(7) rex.owner = { name = "Ann" } end)
+  store:write(function() store:delete(max) end)
+  dog { id = 3, name = "New" }
+  local diff = store:diff(v, store.version)
+  assert(#diff.Dog.inserted == 1 and diff.Dog.inserted[1].name == "New")
+  assert(#diff.Dog.deleted == 1 and diff.Dog.deleted[1].id == 2)
+  local changed = diff.Dog.modified
+  assert(#changed == 1 and changed[1].object:thaw() == rex)
+  local byName = {}
+  for _, p in ipairs(changed[1].properties) do byName[p.name] = p end
+  assert(byName.age.old == 3 and byName.age.new == 4)
+  assert(#byName.marks.old == 0 and byName.marks.new[1] == 7)
+  assert(byName.owner.old == nil and byName.owner.new.name == "Ann")
+  assert(#diff.Person.inserted == 1 and diff.Toy == nil)
+  equal(store:diff(store.version, v).Dog.deleted[1].name, "New")
+  equal(next(store:diff(v, v)), nil)
+  fails("out_of_range", store.diff, store, v, store.version + 9)
+end)
+
+scenario("versions lists the changes of each", function()
+  local rex = dog { id = 1 }
+  store:write(function() rex.age = 1 end)
+  store:undo()
+  local versions = store:versions()
+  local last = versions[#versions]
+  assert(last.version == store.version and last.restored == store.version - 2 and last.is_kept)
+  assert(last.classes.Dog.modified == 1 and last.classes.Dog.inserted == 0)
+  equal(versions[#versions - 2].classes.Dog.inserted, 1)
+  local schema = 0
+  for _, version in ipairs(versions) do if version.changes_schema then schema = schema + 1 end end
+  assert(schema >= 1)
+end)
+
+scenario("history = 0 keeps no versions, and another number is an error while the store is open", function()
+  local s = moonpool.open { in_memory = unique "h0", history = 0, schema = { A = { x = "int" } } }
+  s:write(function() s:create("A", { x = 1 }) end)
+  fails(": history = 0", s.undo, s)
+  fails("invalid_argument", moonpool.open, { in_memory = unique "h0", history = 5 })
+  fails(": history", moonpool.open, { in_memory = unique "h1", history = -1 })
+end)
+
+-- Recording and replaying changes in scripts.
+
+scenario("replaying a recording notifies the observers of another store", function()
+  local path = folder .. "/recording"
+  local recording = store:record(path)
+  assert(recording.path == path and recording.is_active and recording.steps == 0)
+  local rex = dog { id = 1, age = 3, owner = { name = "Ann" }, toys = { { label = "ball", price = 1 } } }
+  store:write(function() rex.age = 4 end)
+  store:undo()
+  store:write(function() store:delete(rex) end)
+  equal(recording.steps, 4)
+  recording:stop()
+  recording:stop()
+  dog { id = 2 }
+  assert(not recording.is_active and recording.steps == 4 and tostring(recording):find("stopped"))
+
+  local copy = moonpool.open { in_memory = unique "copy" }
+  copy:define { Dog = store:schema "Dog", Person = store:schema "Person", Toy = store:schema "Toy" }
+  local observed = {}
+  local token = copy:objects("Dog"):observe(function(change)
+    if change.type == "initial" then return end
+    observed[#observed + 1] = "-" .. #change.deletions .. "+" .. #change.insertions .. "~" .. #change.modifications
+  end)
+  turn()
+  local steps, changes = moonpool.replay(path, copy)
+  turn()
+  assert(steps == 4 and changes == 6, changes)
+  equal(table.concat(observed, " "), "-0+1~0 -0+0~1 -0+0~1 -1+0~0")
+  assert(#copy:objects "Dog" == 0 and copy:object("Person", "Ann") and #copy:objects "Toy" == 1)
+  token:invalidate()
+end)
+
+except { confined = "io is not available" }
+
+scenario("a fault in a recording is reported with its line", function()
+  local path = folder .. "/recording"
+  local function replay(text)
+    local file <close> = assert(io.open(path, "w"))
+    file:write(text)
+    file:close()
+    return message(moonpool.replay, path, store)
+  end
+  assert(replay('{"id":1}\n'):find("line 1"))
+  assert(replay('{"$changes":1}\n{"change":"deleted","class":"Dog","key":5}\n'):find("line 2: the store has no 'Dog' with the key 5"))
+  assert(not store.is_in_write)
+  fails(": /nowhere/at/all", moonpool.replay, "/nowhere/at/all", store)
+  fails(": /nowhere/at/all", store.record, store, "/nowhere/at/all")
+  assert(not pcall(moonpool.replay, path) and not pcall(store.record, store))
+  store:begin_write()
+  fails("already_in_write", moonpool.replay, path, store)
+  fails("already_in_write", store.record, store, path)
+  store:cancel_write()
+end)
+
+scenario("closing the store ends its recordings", function()
+  local path = folder .. "/recording"
+  local other = moonpool.open { in_memory = unique "other", schema = { A = { x = "int" } } }
+  local recording = other:record(path)
+  other:write(function() other:create("A", { x = 1 }) end)
+  other:close()
+  assert(not recording.is_active and recording.steps == 1)
+  local lines = 0
+  for _ in io.lines(path) do lines = lines + 1 end
+  equal(lines, 3)
+  do local scoped <close> = store:record(path) end
+end)

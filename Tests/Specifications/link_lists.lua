@@ -1,0 +1,64 @@
+schema {
+  Dog = { id = "int primary", friends = "Dog[]", houses = "House[]", liked = "backlinks Dog.friends" },
+  House = { id = "int primary" },
+}
+
+local dogs, rex
+
+local function write(f) return store:write(f) end
+
+before(function()
+  dogs = {}
+  write(function() for i = 1, 2000 do dogs[i] = store:create("Dog", { id = i }) end end)
+  rex = dogs[1]
+end)
+
+scenario("arrays of objects of any length become lists of links, in order and with repetitions", function()
+  for _, length in ipairs { 1, 15, 16, 17, 0, 300, 2000, 2 } do
+    local given = {}
+    for i = 1, length do given[i] = dogs[i % 7 == 0 and 7 or i] end
+    write(function()
+      rex.friends = given
+      equal(#rex.friends, length)
+      rex.friends = given
+    end)
+    equal(#rex.friends, length)
+    local liked = {}
+    for i = 1, length do
+      equal(rex.friends[i], given[i])
+      liked[given[i].id] = (liked[given[i].id] or 0) + 1
+    end
+    for i = 1, 2000 do equal(#dogs[i].liked, (liked[i] or 0)) end
+  end
+  -- Elements outside the array part of a table, and in any order.
+  local given = { [3] = dogs[3], [1] = dogs[1], [2] = dogs[2] }
+  write(function() rex.friends = given end)
+  assert(rex.friends[1].id == 1 and rex.friends[2].id == 2 and rex.friends[3].id == 3)
+end)
+
+scenario("a value that is not an array of such objects is refused, and the list is unchanged", function()
+  local gone, house
+  write(function()
+    rex.friends = { dogs[2], dogs[3] }
+    house = store:create("House", { id = 1 })
+    gone = store:create("Dog", { id = 3000 })
+  end)
+  write(function() store:delete(gone) end)
+  fails("not_in_write", function() rex.friends = { dogs[2] } end)
+  local other = moonpool.open { in_memory = unique "other", schema = { Dog = { id = "int primary" } } }
+  local stranger = other:write(function() return other:create("Dog", { id = 1 }) end)
+  write(function()
+    fails("type_mismatch", function() rex.friends = { house } end)
+    fails("type_mismatch", function() rex.friends = { dogs[2], house } end)
+    fails("type_mismatch", function() rex.houses = { dogs[2] } end)
+    fails("invalid_object", function() rex.friends = { dogs[2], gone } end)
+    fails("invalid_object", function() rex.friends = { stranger } end)
+    fails("type_mismatch", function() rex.friends = { dogs[2], 3 } end)
+    fails("type_mismatch", function() rex.friends = { dogs[2], name = dogs[3] } end)
+    fails("type_mismatch", function() rex.friends = { dogs[2], [4] = dogs[3] } end)
+    fails("type_mismatch", function() rex.liked = { dogs[2] } end)
+    assert(#rex.friends == 2 and rex.friends[2] == dogs[3] and #rex.houses == 0)
+    store:delete(rex)
+    fails("invalid_object", function() rex.friends = { dogs[2] } end)
+  end)
+end)

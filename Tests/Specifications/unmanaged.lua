@@ -1,0 +1,169 @@
+-- `moonpool.new`, `store:add`, and copies between stores.
+
+schema {
+  Person = {
+    name = "string primary", age = "int?", friend = "Person", pets = "Pet[]",
+    home = "Home", places = "Home[]", rank = { type = "int", default = 5 },
+  },
+  Pet = { kind = "string", owner = "Person" },
+  Home = { embedded = true, street = "string", landlord = "Person", inner = "Home" },
+}
+
+scenario("an added object becomes the stored object", function()
+  local ann = moonpool.new("Person", { name = "Ann" })
+  ann.age = 4
+  assert(ann.name == "Ann" and ann.age == 4 and ann.class == "Person")
+  assert(tostring(ann):find("unmanaged"))
+  local same = ann
+  local added = store:write(function() return store:add(ann) end)
+  assert(added == ann and rawequal(added, ann))
+  assert(same == store:object("Person", "Ann") and store:object("Person", "Ann") == same)
+  assert(ann:is_valid() and ann.rank == 5 and ann.store == store)
+  store:write(function() same.age = 5 end)
+  equal(ann.age, 5)
+  store:write(function() equal(store:add(ann), ann) end)
+  collectgarbage() collectgarbage()
+  equal(ann.age, 5)
+end)
+
+scenario("an object is added with all linked objects, also in cycles", function()
+  local ann = moonpool.new("Person", { name = "Ann" })
+  local bob = moonpool.new("Person", { name = "Bob", friend = ann })
+  ann.friend = bob
+  ann.pets = { moonpool.new("Pet", { kind = "cat", owner = bob }), { kind = "dog", owner = ann } }
+  ann.home = { street = "Main", landlord = bob }
+  ann.places = { moonpool.new("Home", { street = "A", inner = { street = "B", landlord = ann } }) }
+  store:write(function() store:add(ann) end)
+  assert(ann.friend == bob and bob.friend == ann)
+  assert(ann.pets[1].owner == bob and ann.pets[2].owner == ann)
+  assert(ann.home.landlord == bob and ann.places[1].inner.landlord == ann)
+  assert(#store:objects "Person" == 2 and #store:objects "Pet" == 2 and #store:objects "Home" == 3)
+end)
+
+except(sweep)
+
+scenario("a long chain and a deep nesting succeed or throw an error", function()
+  local first = moonpool.new("Person", { name = "0" })
+  local last = first
+  for i = 1, 5000 do
+    local next = moonpool.new("Person", { name = tostring(i) })
+    if i % 2 == 0 then last.friend = next else last.pets = { { kind = "x", owner = next } } end
+    last = next
+  end
+  last.friend = first
+  store:write(function() store:add(first) end)
+  assert(#store:objects "Person" == 5001 and last.friend == first)
+
+  local loop = {} loop.inner = loop loop.street = "x"
+  local me = moonpool.new("Home", { street = "y" }) me.inner = me
+  store:write(function()
+    fails("invalid_argument", function() first.home = loop end)
+    fails("invalid_argument", function() first.home = me end)
+    fails("invalid_argument", store.add, store, moonpool.new("Person", { name = "z", home = me }))
+  end)
+  assert(#store:objects "Home" == 0 and #store:objects "Person" == 5001)
+end)
+
+except {}
+
+scenario("assigning an unmanaged object stores it, and a rollback removes it", function()
+  local ann, bob = store:write(function()
+    return store:create("Person", { name = "Ann" }), store:create("Person", { name = "Bob" })
+  end)
+  local cleo = moonpool.new("Person", { name = "Cleo" })
+  store:begin_write()
+  ann.friend = cleo
+  assert(ann.friend == cleo and cleo:is_valid())
+  store:cancel_write()
+  assert(ann.friend == nil and #store:objects "Person" == 2 and not cleo:is_valid())
+
+  store:write(function()
+    ann.pets:append(moonpool.new("Pet", { kind = "cat" }), { kind = "dog" })
+    ann.pets:insert(1, moonpool.new("Pet", { kind = "rat" }))
+    ann:update { friend = moonpool.new("Person", { name = "Dora" }) }
+    store:create("Person", { name = "Eve", friend = moonpool.new("Person", { name = "Finn" }) })
+    ann.home = moonpool.new("Home", { street = "Main" })
+    ann.places = { moonpool.new("Home", { street = "Side" }) }
+  end)
+  assert(ann.pets[1].kind == "rat" and #ann.pets == 3)
+  assert(ann.friend.name == "Dora" and store:object("Person", "Eve").friend.name == "Finn")
+  assert(ann.home.street == "Main" and ann.places[1].street == "Side")
+end)
+
+scenario("an update with an unmanaged object writes all of its values", function()
+  store:write(function()
+    store:create("Person", {
+      name = "Ann", age = 4, rank = 9, friend = { name = "Bob" }, pets = { { kind = "cat" } },
+      home = { street = "Main" },
+    })
+    fails("duplicate_key", store.add, store, moonpool.new("Person", { name = "Ann" }))
+  end)
+  local ann = moonpool.new("Person", { name = "Ann" })
+  store:write(function() store:add(ann, "all") end)
+  equal(#store:objects "Person", 2)
+  assert(ann.age == nil and ann.rank == 5 and ann.friend == nil and #ann.pets == 0 and ann.home == nil)
+end)
+
+scenario("an object that cannot be stored stays unmanaged and leaves no objects", function()
+  local pet = moonpool.new("Pet", {})
+  local ann = moonpool.new("Person", { name = "Ann", pets = { pet } })
+  store:write(function()
+    fails("missing_value", store.add, store, ann)
+    assert(#store:objects "Person" == 0 and #store:objects "Pet" == 0)
+    pet.kind = "cat"
+    store:add(ann)
+  end)
+  equal(ann.pets[1], pet)
+  store:write(function()
+    fails("unknown_class", store.add, store, moonpool.new("Missing", {}))
+    fails("unknown_property", store.add, store, moonpool.new("Person", { nam = "x" }))
+    fails("invalid_argument", store.add, store, moonpool.new("Home", { street = "x" }))
+    fails("type_mismatch", function() ann.friend = moonpool.new("Pet", { kind = "x" }) end)
+    fails("invalid_object", store.delete, store, moonpool.new("Pet", {}))
+  end)
+  fails("not_in_write", store.add, store, moonpool.new("Pet", { kind = "x" }))
+  local unmanaged = moonpool.new("Pet", { kind = "x" })
+  fails("invalid_argument", function() unmanaged:observe(print) end)
+  fails("invalid_argument", function() unmanaged:freeze() end)
+  fails("invalid_argument", function() unmanaged[1] = 2 end)
+end)
+
+scenario("an unmanaged object does not equal a stored object", function()
+  store:write(function() store:create("Person", { name = "Ann", friend = { name = "Bob" } }) end)
+  local bob = moonpool.new("Person", { name = "Bob" })
+  equal(#store:objects("Person"):where("friend == $1", bob), 0)
+  equal(#store:objects("Person"):where("friend != $1", bob), 2)
+end)
+
+scenario("an object of another store is copied by create and refused by add", function()
+  local other = moonpool.open { in_memory = unique "other", schema = store:schema() }
+  local ann = store:write(function()
+    local ann = store:create("Person", { name = "Ann", friend = { name = "Bob" }, home = { street = "Main" } })
+    ann.friend.friend = ann
+    return ann
+  end)
+  other:write(function()
+    fails(": store:create", other.add, other, ann)
+    fails("invalid_object", other.add, other, moonpool.new("Person", { name = "x", friend = ann }))
+    local copy = other:create("Person", ann)
+    assert(copy ~= ann and copy.store == other and copy.friend.friend == copy)
+    equal(copy.home.street, "Main")
+    fails("duplicate_key", other.create, other, "Person", ann)
+    equal(other:create("Person", ann, "all"), copy)
+  end)
+  equal(#other:objects "Person", 2)
+  store:write(function() equal(store:create("Person", ann, "modified"), ann) end)
+  other:close()
+end)
+
+scenario("a deleted object cannot be assigned", function()
+  local ann, bob = store:write(function()
+    return store:create("Person", { name = "Ann" }), store:create("Person", { name = "Bob" })
+  end)
+  store:write(function() store:delete(bob) end)
+  store:write(function()
+    fails("invalid_object", function() ann.friend = bob end)
+    fails("invalid_object", store.add, store, bob)
+    fails("invalid_object", store.create, store, "Person", bob)
+  end)
+end)
