@@ -180,7 +180,8 @@ struct Specification: Sendable, CustomTestStringConvertible {
         }
     }
 
-    /// `elsewhere(class, key, values)` changes an object in another store of the same file; without values, deletes it.
+    /// `elsewhere(class, key, values)` creates or changes an object in another store of the same file; without values,
+    /// deletes it.
     private func change(_ context: ScriptContext, _ call: borrowing LuaCall) throws {
         let configuration = StoreConfiguration(
             context.openStores[0].configuration.location)
@@ -189,8 +190,9 @@ struct Specification: Sendable, CustomTestStringConvertible {
         let (className, key) = (try call.text(1), try call.integer(2))
         let values = call.isNil(3) ? nil : try call.table(3)
         try store.write {
-            let object = try #require(try store.object(className, primaryKey: .int(key)))
-            guard let values else { return try store.delete(object) }
+            let found = try store.object(className, primaryKey: .int(key))
+            guard let values else { return try store.delete(#require(found)) }
+            let object = try found ?? store.create(className, .dictionary(["id": .int(key)]))
             for (name, value) in values.pairs {
                 try object.set(name.text ?? "", value.integer.map { .int($0) } ?? .null)
             }

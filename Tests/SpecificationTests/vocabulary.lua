@@ -4,7 +4,8 @@
 -- `store`, a new store in memory that has the last schema declared above the scenario. The runner sets `environment`
 -- (engine, confined or typed), `folder` (an empty folder that the scenario may write to), `store_name`,
 -- `reports()` (the errors and hints since its last call: `source` and `message`) and
--- `elsewhere(class, key, values)` (changes an object in another store of the same file; without values, deletes it).
+-- `elsewhere(class, key, values)` (creates or changes an object in another store of the same file, or without values
+-- deletes it).
 
 local scenarios = {}
 local current = { before = {}, except = {} }
@@ -27,6 +28,36 @@ function dog(values)
   return store:write(function() return store:create("Dog", all) end)
 end
 
+-- Objects with links of every kind. `fill_linked` creates ten targets and ten objects, with the ids 0 to 9. Object n
+-- has the value 2 * n and a link to target n, which has the value n.
+local id, number = { "id", "int primary" }, { "value", { type = "int", default = 0 } }
+linked = {
+  Obj = {
+    id, number, { "text", "string?" }, { "link", "Target" }, { "second", "Target" }, { "targets", "Target[]" },
+    { "linkings", "backlinks Linking.link" },
+  },
+  Target = {
+    id, number, { "value2", { type = "int", default = 0 } }, { "link", "Other" }, { "origin", "backlinks Obj.link" },
+    { "holders", "backlinks Obj.targets" },
+  },
+  Other = { number, { "next", "Other" } },
+  Linking = { number, { "link", "Obj" } },
+  Holder = { id, { "ints", "int[]" }, { "targets", "Target[]" }, { "others", "Other[]" } },
+  Bag = { { "ints", "int<>" }, { "links", "Target<>" }, { "names", "int{}" }, { "things", "Target{}" } },
+  Keyed = { id, number },
+}
+
+function fill_linked()
+  store:write(function()
+    for n = 0, 9 do
+      store:create("Obj", { id = n, value = 2 * n, link = { id = n, value = n } })
+    end
+  end)
+end
+
+function obj(n) return store:object("Obj", n) end
+function target(n) return store:object("Target", n) end
+
 -- Declares the schema of the scenarios that follow, and removes what `before` has added.
 function schema(classes) current = { schema = classes, before = {}, except = current.except } end
 
@@ -45,15 +76,23 @@ sweep = { confined = "the engine compares the same values", typed = "the engine 
 -- Declares a scenario. One with a schema of its own, `scenario(title, classes, body)`, runs without `before`.
 function scenario(title, classes, body)
   local _, position = pcall(error, "", 3)
+  for _, other in ipairs(scenarios) do
+    if other.title == title then error("two scenarios have the title '" .. title .. "'", 2) end
+  end
   table.insert(scenarios, {
     title = title, body = body or classes, line = tonumber(position:match ":(%d+):"), except = current.except,
     schema = body and classes or current.schema or kennel, before = body and {} or current.before,
   })
+  -- Each scenario runs in another engine, and the order of `pairs` differs between them.
+  table.sort(scenarios, function(one, other)
+    if one.line ~= other.line then return one.line < other.line end
+    return one.title < other.title
+  end)
 end
 
 -- Runs a scenario. The engine of a typed store has opened it before.
-local function run(number)
-  local chosen = scenarios[number]
+local function run(index)
+  local chosen = scenarios[index]
   if store then
     store:define(chosen.schema)
   else
@@ -124,6 +163,60 @@ function fails(expected, f, ...)
   if type(raised) == "userdata" then found, message = raised.code, raised.message end
   if (code == "" or code == found) and tostring(message):find(part, 1, true) then return message end
   error(("expected the error '%s', got '%s: %s'"):format(expected, found, tostring(message)), 2)
+end
+
+-- Returns a change as text: "initial", "del[1] ins[2, 3] mod[4] new[3]", or for an object "value 1>2, list nil>#2".
+-- `new` lists the positions of modified rows after the change, if they differ. "gone" means that the owner was deleted.
+function describe(change)
+  if change.error then return "error " .. change.error.code end
+  local parts = {}
+  if change.deletions then
+    local modified = table.concat(change.modifications, ", ")
+    for key, list in pairs {
+      del = change.deletions, ins = change.insertions, mod = change.modifications, new = change.modifications_new,
+    } do
+      local positions = table.concat(list, ", ")
+      if positions ~= "" and (key ~= "new" or positions ~= modified) then
+        table.insert(parts, ("%s[%s]"):format(key, positions))
+      end
+    end
+    table.sort(parts)
+    if change.type == "initial" then parts = { "initial" } end
+    if not change.collection:is_valid() then table.insert(parts, "gone") end
+    return table.concat(parts, " ")
+  end
+  if change.type ~= "change" then return change.type end
+  local function text(v)
+    if type(v) ~= "userdata" then return v end
+    local isObject, key = pcall(function() return v.id end)
+    if isObject and key then return key end
+    local isCollection, count = pcall(function() return "#" .. #v end)
+    return isCollection and count or "deleted"
+  end
+  for _, property in ipairs(change.properties) do
+    table.insert(parts, ("%s %s>%s"):format(property.name, text(property.old), text(property.new)))
+  end
+  return table.concat(parts, ", ")
+end
+
+local tokens = {}
+
+-- Observes something until the end of the scenario. Returns a function and the token. The function performs a write, if
+-- it has an argument, then turns, and returns the changes since its last call, separated by "; ".
+function changes(observed, options)
+  local calls = {}
+  local token = observed:observe(function(change) table.insert(calls, describe(change)) end, options)
+  local function news(body)
+    if body then store:write(body) end
+    turn()
+    local text = table.concat(calls, "; ")
+    calls = {}
+    return text
+  end
+  table.insert(tokens, token)
+  local first = news()
+  if first ~= "initial" and first ~= "" then error("the first call is '" .. first .. "'", 2) end
+  return news, token
 end
 
 -- Returns the code of the error that a call raises, or "no error".

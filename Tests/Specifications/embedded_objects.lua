@@ -1,0 +1,223 @@
+-- Objects that belong to one parent.
+
+schema {
+  Person = { { "name", "string primary" }, { "home", "Address" }, { "places", "Address[]" }, { "friend", "Person" } },
+  Address = {
+    embedded = true, { "street", "string" }, { "number", "int?" }, { "inner", "Address" }, { "owner", "Person" },
+    { "resident", "backlinks Person.home" },
+  },
+}
+
+local function street(name, inner) return { street = name, inner = inner } end
+local function ann(home, places) return store:create("Person", { name = "Ann", home = home, places = places }) end
+local function addresses() return #store:objects "Address" end
+local function streets(person) return person.places:map(function(place) return place.street end) end
+
+scenario("an embedded object cannot be created alone", function()
+  store:write(function()
+    fails("invalid_argument: embedded", store.create, store, "Address", street "Main")
+    fails("invalid_argument", store.create, store, "Address", { "Main" })
+  end)
+  equal(addresses(), 0)
+end)
+
+scenario("an embedded class has no primary key", function()
+  fails("invalid_schema: 'Part' is embedded", store.define, store, { Part = { embedded = true, id = "int primary" } })
+end)
+
+scenario("an embedded object with a parent cannot get another parent", function()
+  store:write(function()
+    local one, bob = ann(street "Main", { street "Side" }), store:create("Person", { name = "Bob" })
+    local home = one.home
+    for _, assign in ipairs {
+      function() bob.home = home end, function() bob.places:append(home) end, function() one.places:append(home) end,
+      function() one.places[1] = home end, function() bob.places = { home } end,
+      function() store:create("Person", { name = "Cy", home = home }) end,
+    } do
+      fails("invalid_argument", assign)
+    end
+    assert(addresses() == 2 and bob.home == nil)
+  end)
+end)
+
+scenario("a failed creation leaves no embedded object without a parent", function()
+  store:write(function()
+    fails("type_mismatch", ann, street "Main", { street "A", { street = 1 } })
+    equal(addresses(), 0)
+    local one = ann()
+    fails("missing_value", function() one.home = street("Main", {}) end)
+    fails("missing_value", function() one.places:append(street "A", {}) end)
+    equal(addresses(), 0)
+  end)
+end)
+
+scenario("assigning values creates a new object and deletes the old one", function()
+  local one = store:write(function() return ann(street("Main", street "Back")) end)
+  local first = one.home
+  equal(addresses(), 2)
+  store:write(function() one.home = street "Side" end)
+  assert(not first:is_valid() and addresses() == 1 and one.home.street == "Side")
+  store:write(function() one.home = nil end)
+  equal(addresses(), 0)
+end)
+
+scenario("assigning the current object keeps it", function()
+  store:write(function()
+    local one = ann(street "Main", { street "A", street "B", street "C" })
+    local home = one.home
+    one.home = home
+    assert(home:is_valid() and one.home == home)
+    one.places = one.places
+    equal(streets(one), { "A", "B", "C" })
+    -- Some of the elements in another order, and a new one.
+    local places = one.places:map(function(place) return place end)
+    one.places = { places[3], street "D", places[1] }
+    equal(streets(one), { "C", "D", "A" })
+    equal(addresses(), 4)
+    fails("invalid_argument", function() one.places = { places[1], places[1] } end)
+  end)
+end)
+
+scenario("deleting an owner deletes embedded objects at any depth", function()
+  local one = store:write(function()
+    local one = ann(street("Main", street("Back", street "Cellar")), { street("A", street "A1"), street "B" })
+    one.home.owner = one
+    return one
+  end)
+  equal(addresses(), 6)
+  store:write(function() store:delete(one) end)
+  equal(addresses(), 0)
+end)
+
+scenario("the longest chain of embedded objects is deleted completely", function()
+  store:write(function()
+    local one = ann(street "0")
+    local last = one.home
+    for number = 1, 99 do
+      last.inner = street(tostring(number))
+      last = last.inner
+    end
+    equal(addresses(), 100)
+    fails(": ", function() last.inner = street "100" end)
+    equal(addresses(), 100)
+    one.home = nil
+    equal(addresses(), 0)
+  end)
+end)
+
+scenario("deleting by query, by class and all objects deletes embedded objects too", function()
+  for _, delete in ipairs {
+    function() store:delete(store:objects "Person") end, function() store:delete_all "Person" end,
+    function() store:delete_all() end,
+  } do
+    store:write(function()
+      ann(street "Main", { street "A" })
+      delete()
+    end)
+    equal(addresses(), 0)
+  end
+end)
+
+scenario("deleting an embedded object clears its parent's property", function()
+  store:write(function()
+    local one = ann(street("Main", street "Back"), { street "A" })
+    store:delete(one.home)
+    equal(one.home, nil)
+    store:delete_all "Address"
+    assert(#one.places == 0 and addresses() == 0)
+  end)
+end)
+
+scenario("deleting an owner does not delete linked top-level objects", function()
+  store:write(function()
+    local bob = store:create("Person", { name = "Bob" })
+    local one = ann { street = "Main", owner = bob }
+    one.friend = bob
+    store:delete(one)
+    assert(bob:is_valid())
+  end)
+end)
+
+scenario("lists of embedded objects delete removed objects", function()
+  store:write(function()
+    local one = ann(nil, { street "A", street("B", street "B1"), street "C" })
+    local list = one.places
+    list:remove(2)
+    equal(addresses(), 2)
+    list[1] = street "D"
+    list:insert(2, street "E")
+    list:move(1, 3)
+    list:swap(1, 2)
+    equal(streets(one), { "C", "E", "D" })
+    equal(addresses(), 3)
+    list:clear()
+    equal(addresses(), 0)
+    list:append(street "F", street "G")
+    one.places = {}
+    equal(addresses(), 0)
+  end)
+end)
+
+scenario("rolling back a write restores replaced objects", function()
+  local one = store:write(function() return ann(street "Main", { street "A" }) end)
+  local first = one.home
+  store:begin_write()
+  one.home = street "Side"
+  one.places:clear()
+  assert(not first:is_valid())
+  store:cancel_write()
+  assert(first:is_valid() and addresses() == 2)
+  equal(streets(one), { "A" })
+end)
+
+scenario("update modified changes an embedded object in place, update all replaces it", function()
+  store:write(function()
+    local one = ann(street "Main", { street "A", street "B" })
+    local first = one.home
+    store:create("Person", { name = "Ann", home = { number = 5 }, places = { { number = 6 } } }, "modified")
+    assert(first:is_valid() and first.street == "Main" and first.number == 5)
+    equal(streets(one), { "A" })
+    store:create("Person", { name = "Ann", home = street "Side" }, "all")
+    assert(not first:is_valid() and addresses() == 2)
+  end)
+end)
+
+scenario("equal values change nothing; others change the child, not the parent", function()
+  local one = store:write(function() return ann(street "Main") end)
+  local parent, child, path = changes(one), changes(one.home), changes(one, { keypaths = "home.street" })
+  equal(parent(function() store:create("Person", { name = "Ann", home = street "Main" }, "modified") end), "")
+  equal({ child(), path() }, { "", "" })
+  equal(parent(function() store:create("Person", { name = "Ann", home = street "Side" }, "modified") end), "")
+  equal(child(), "street Main>Side")
+  assert(path():find "^home ")
+end)
+
+scenario("embedded objects are found by queries, through paths and backlinks", function()
+  local one = store:write(function() return ann(street "Main", { street "Side", street "Main" }) end)
+  local main, people = store:objects("Address"):where "street == 'Main'", store:objects "Person"
+  assert(#main == 2 and #people:where "home.street == 'Main'" == 1 and #people:where "any places.street == 'Side'" == 1)
+  local living = main:where "resident.@count == 1"
+  equal(#living, 1)
+  equal(living:first().resident, { one })
+end)
+
+scenario("the observer of an embedded object receives the deletion of its parent", function()
+  local one = store:write(function() return ann(street "Main") end)
+  local news = changes(one.home)
+  equal(news(function() store:delete(one) end), "deleted")
+end)
+
+scenario("a class becomes embedded only with a new schema version", function()
+  local function open(embedded, version)
+    return moonpool.open {
+      path = folder .. "/a.moonpool", durability = "memory", schema_version = version,
+      schema = { Part = { embedded = embedded, name = "string" }, Whole = { part = "Part" } },
+    }
+  end
+  open(false, 0):close()
+  fails("migration_needed: 'Part' would become embedded", open, true, 0)
+  for version, embedded in ipairs { true, false } do
+    local changed <close> = open(embedded, version)
+    equal(changed:schema("Part").embedded or false, embedded)
+  end
+end)

@@ -1,0 +1,178 @@
+-- Orders, duplicates, limits and aggregates of results, and what they contain during a write.
+
+schema {
+  Person = {
+    { "id", "int primary" }, { "rank", "int indexed" }, { "nick", "string indexed" }, { "age", "int?" }, { "name", "string?" },
+    { "height", "double?" }, { "weight", "float?" }, { "active", "bool?" }, { "born", "date?" }, { "photo", "data?" },
+    { "buddy", "Person" }, { "items", "Item[]" },
+  },
+  Item = { price = "double" },
+}
+
+local all
+
+before(function() all = store:objects "Person" end)
+
+-- Creates people whose id, rank and nick are their number, counted from 0.
+local function people(rows)
+  store:write(function()
+    for n, row in ipairs(rows) do
+      row.id, row.rank, row.nick = n - 1, n - 1, "n" .. n - 1
+      store:create("Person", row)
+    end
+  end)
+end
+
+local function ages(...)
+  local rows = {}
+  for n, age in ipairs { ... } do rows[n] = { age = age } end
+  people(rows)
+end
+
+local function ids(rows)
+  local found = {}
+  for n, row in ipairs(rows) do found[n] = row.id end
+  return table.concat(found, " ")
+end
+
+scenario("nil comes first ascending and last descending", function()
+  people {
+    { age = 2, name = "b", height = 2, active = true, weight = 2 }, {},
+    { age = -1, name = "a", height = -1, active = false, weight = -1 },
+  }
+  for _, path in ipairs { "age", "name", "height", "active", "weight" } do
+    equal({ path, ids(all:sorted(path)), ids(all:sorted(path, "desc")) }, { path, "1 2 0", "0 2 1" })
+  end
+end)
+
+scenario("a nil link in the path counts as nil, first when ascending", function()
+  ages(3, 1, 2)
+  store:write(function() all[1].buddy, all[3].buddy = all[1], all[2] end)
+  equal(ids(all:sorted "buddy.age"), "1 2 0")
+  equal(ids(all:sorted("buddy.age", "desc")), "0 2 1")
+end)
+
+scenario("equal values keep the previous order", function()
+  ages(2, 3, 0, 1, 2, 3, 0, 1)
+  equal(ids(all:sorted "age"), "2 6 3 7 0 4 1 5")
+  equal(ids(all:sorted("age", "desc")), "1 5 0 4 3 7 2 6")
+end)
+
+scenario("the first key decides, and a later sort precedes an earlier one", function()
+  people { { age = 1, name = "b" }, { age = 2, name = "a" }, { age = 1, name = "a" }, { age = 2, name = "b" } }
+  equal(ids(all:sorted { "age", "name" }), "2 0 1 3")
+  equal(ids(all:sorted { { "age", "desc" }, "name" }), "1 3 2 0")
+  equal(ids(all:sorted("name"):sorted "age"), "2 0 1 3")
+end)
+
+scenario("sorting refuses paths without an order", function()
+  for path, expected in pairs {
+    [""] = "invalid_query: empty component", ["buddy."] = "invalid_query: empty component",
+    agee = "unknown_property: did you mean 'age'?", buddy = "invalid_query: ends in the link",
+    ["items.price"] = "invalid_query: goes through the list", photo = "invalid_query: which is data",
+    ["age.name"] = "invalid_query: not a link",
+  } do
+    fails(expected, all.sorted, all, path)
+  end
+end)
+
+scenario("distinct keeps the first row in the current order", function()
+  local rows = {}
+  for n = 0, 9 do rows[n + 1] = { age = n % 3, height = 10 - n } end
+  people(rows)
+  local by_age = all:distinct "age"
+  equal(ids(by_age), "0 1 2")
+  equal(ids(all:sorted("height"):distinct "age"), "9 8 7")
+  equal(ids(by_age:sorted "height"), "2 1 0")
+  assert(#by_age:where "age < 2" == 2 and #all:distinct("age", "height") == 10 and #by_age:distinct "height" == 3)
+end)
+
+scenario("limits apply at their position", function()
+  ages(2, 3, 0, 1, 2, 3, 0, 1)
+  assert(#all:limit(0) == 0 and #all:limit(100) == 8)
+  equal(ids(all:sorted("age"):limit(2)), "2 6")
+  local limited = all:limit(3)
+  equal(ids(limited:sorted "age"), "2 0 1")
+  assert(#limited:limit(5) == 3 and ids(limited:where "age > 1") == "0 1")
+  fails("invalid_query", all.limit, all, -1)
+end)
+
+scenario("sort, distinct and limit can follow a predicate", function()
+  ages(2, 3, 0, 1, 2, 3, 0, 1)
+  equal(ids(all:where "truepredicate sort(age asc, rank desc) limit(3)"), "6 2 7")
+  equal(ids(all:where "age > 0 SORT(age DESC) DISTINCT(age) LIMIT(2)"), "1 0")
+  equal(ids(all:where "truepredicate distinct(age) sort(age)"), "2 3 0 1")
+end)
+
+scenario("filters compose and keep the order", function()
+  ages(5, 1, 4, 2, 3)
+  equal(ids(all:sorted("age", "desc"):where("age > 1"):where "age < 5"), "2 4 3")
+end)
+
+scenario("results include the changes of the open write", function()
+  local active = all:where "active == true"
+  local function person(id, is_active)
+    return store:create("Person", { id = id, rank = id, nick = "n", active = is_active })
+  end
+  equal(#active, 0)
+  store:begin_write()
+  local first = person(1, true)
+  equal(#active, 1)
+  store:delete(first)
+  equal(#active, 0)
+  local second = person(2, false)
+  equal(#active, 0)
+  second.active = true
+  equal(#active, 1)
+  person(3, true)
+  equal(#active, 2)
+  store:cancel_write()
+  equal(#active, 0)
+end)
+
+scenario("a loop visits the initial members", function()
+  local zeros = {}
+  for n = 1, 40 do zeros[n] = 0 end
+  ages(table.unpack(zeros))
+  local rows, visited = all:where "age == 0", 0
+  store:write(function()
+    for row in rows:each() do
+      row.age = 1
+      visited = visited + 1
+    end
+  end)
+  assert(visited == 40 and #rows == 0)
+end)
+
+scenario("aggregates skip nil", function()
+  people { {}, { age = 0, height = 0 }, { age = 2, height = 2 } }
+  assert(all:min "age" == 0 and all:max "age" == 2 and all:average "age" == 1 and all:sum "age" == 2)
+  assert(math.type(all:sum "age") == "integer" and math.type(all:average "age") == "float")
+  assert(all:sum "height" == 2 and all:average "height" == 1 and all:max "height" == 2)
+  assert(all:min "weight" == nil and all:count "age" == 2)
+  local none = all:where "falsepredicate"
+  assert(none:sum "age" == 0 and none:sum "height" == 0 and none:average "height" == nil)
+  for _, path in ipairs { "name", "items.price", "nothing", "buddy" } do fails(": ", all.sum, all, path) end
+  fails(": ", all.average, all, "born")
+end)
+
+scenario("first and last of empty results are nil, an index past the end has no object", function()
+  assert(all:first() == nil and all:last() == nil)
+  ages(1, 2)
+  assert(all:first().age == 1 and all:last().age == 2 and all[3] == nil)
+end)
+
+scenario("results return the index of an object", function()
+  ages(3, 1, 2)
+  local sorted, object = all:sorted "age", all[1]
+  assert(sorted:index_of(object) == 3 and all:index_of(object) == 1)
+  equal(all:where("age < 3"):index_of(object), nil)
+  store:write(function() store:delete(object) end)
+  fails("invalid_object", sorted.index_of, sorted, object)
+end)
+
+scenario("the equality shorthand takes values by name", function()
+  people { { name = "Rex", age = 3 }, { name = "Rex" } }
+  equal(ids(all:where { name = "Rex", age = 3 }), "0")
+  fails("unknown_property", all.where, all, { nmae = "Rex" })
+end)
