@@ -17,112 +17,6 @@ import Testing
         world.stores.settle()
     }
 
-    private func observe(_ values: CollectionValues) throws -> NotificationToken {
-        let token = try values.observe(received.receive)
-        world.stores.settle()
-        #expect(received.news() == ["initial"])
-        return token
-    }
-
-    private func news(_ body: () throws -> Void) throws -> [String] {
-        try world.received(received) { _ in try body() }
-    }
-
-    @Test func `values that match a condition are inserted, deleted and modified`() throws {
-        let values = try CollectionValues(list).filtered("SELF > 3")
-        let token = try observe(values)
-        #expect(try news { try list.append([.int(2)]) } == [])
-        #expect(try news { try list.append([.int(20)]) } == ["ins[6]"])
-        #expect(try news { try list.set(.int(1), at: 4) } == ["del[0]"])
-        #expect(try news { try list.set(.int(50), at: 5) } == ["mod[0]"])
-        #expect(try news { try list.set(.int(50), at: 5) } == ["mod[0]"])
-        #expect(try news { try list.set(.int(8), at: 0) } == ["ins[0]"])
-        #expect(try news { try list.move(from: 0, to: 11) } == ["del[0] ins[6]"])
-        #expect(try news { try list.move(from: 0, to: 2) } == [])
-        #expect(try news { try list.removeAll() } == ["del[0, 1, 2, 3, 4, 5, 6]"])
-        token.invalidate()
-        #expect(try news { try list.append([.int(9)]) } == [])
-    }
-
-    @Test
-    func `in a sorted view, a value that keeps its position is modified, others move`()
-        throws
-    {
-        let token = try observe(CollectionValues(list).sorted(ascending: false))
-        // The result is 9, 8, 7 … 0.
-        #expect(try news { try list.set(.int(-7), at: 0) } == ["mod[9]"])
-        #expect(try news { try list.set(.int(100), at: 0) } == ["del[9] ins[0]"])
-        #expect(try news { try list.insert(.int(5), at: 0) } == ["ins[5]"])
-        #expect(try news { try list.move(from: 6, to: 0) } == ["del[6] ins[5]"])
-        #expect(try news { try list.move(from: 3, to: 9) } == [])
-        token.invalidate()
-    }
-
-    @Test func `distinct values are observed`() throws {
-        let token = try observe(CollectionValues(list).distinct())
-        #expect(try news { try list.append([.int(3), .int(4)]) } == [])
-        #expect(try news { try list.remove(at: 3) } == ["del[3] ins[9]"])
-        #expect(try news { try list.set(.int(5), at: 0) } == ["del[4] mod[0]"])
-        token.invalidate()
-    }
-
-    @Test func `limits and later operations are observed`() throws {
-        let values = try CollectionValues(list).sorted(ascending: false).limited(to: 4)
-            .filtered("SELF != 7").sorted().limited(to: 2)
-        let token = try observe(values)
-        // The first four are 9, 8, 7 and 6, of which 6 and 8 remain.
-        #expect(try news { try list.append([.int(20)]) } == ["del[0] ins[1]"])
-        #expect(try news { try list.append([.int(1)]) } == [])
-        #expect(try news { try list.set(.int(2), at: 8) } == ["del[0] ins[0]"])
-        #expect(try values.values() == [.int(6), .int(9)])
-        token.invalidate()
-    }
-
-    @Test func `a change contains inserted, deleted and modified values`() throws {
-        let values = try CollectionValues(list).filtered("SELF < 3").sorted(ascending: false)
-        var observed: [[Value]] = []
-        let token = try values.observe { change in
-            observed += try [change.deletedValues, change.insertedValues, change.modifiedValues]
-            #expect(change.isOfValues && !change.isOfMap)
-            for index in change.modifications.indices {
-                let properties = try change.properties(ofModification: index)
-                #expect(properties.isEmpty)
-            }
-        }
-        world.stores.settle()
-        observed = []
-        try store.write {
-            try list.set(.int(-5), at: 0)
-            try list.set(.int(7), at: 1)
-            try list.append([.int(-1)])
-        }
-        world.stores.settle()
-        #expect(observed == [[.int(1)], [.int(-1)], [.int(-5)]])
-        token.invalidate()
-    }
-
-    @Test func `a map reports positions, and its last call lists all values`() throws {
-        let bag = try store.write {
-            try store.create(
-                "Bag",
-                .dictionary(["names": .dictionary(["a": .int(1), "b": .int(5), "c": .int(9)])]))
-        }
-        let map = try bag.map("names")
-        let token = try observe(try CollectionValues(map).filtered("SELF > 3"))
-        #expect(try news { try map.set(.int(8), forKey: "a") } == ["ins[0]"])
-        #expect(try news { try map.set(.int(6), forKey: "b") } == ["mod[1]"])
-        #expect(try news { try map.removeValue(forKey: "b") } == ["del[1]"])
-        var last: [Value] = []
-        let other = try CollectionValues(map).sorted(ascending: false).observe {
-            last = try $0.deletedValues
-            #expect(try $0.deletedKeys == [])
-        }
-        world.stores.settle()
-        #expect(try news { try store.delete(bag) } == ["del[0, 1] gone"])
-        #expect(last == [.int(9), .int(8)])
-        #expect(!token.isValid && !other.isValid)
-    }
-
     @Test func `silent writes are not reported, and positions include them`() throws {
         let values = try CollectionValues(list).filtered("SELF > 3")
         var gone: [Value] = []
@@ -141,38 +35,6 @@ import Testing
         world.stores.scheduler.pass(.seconds(11))
         #expect(received.news() == ["initial", "del[0] ins[4]"])
         #expect(gone == [.int(5)])
-        token.invalidate()
-    }
-
-    @Test func `plain values have no key paths, and frozen ones cannot be observed`() throws {
-        let values = try CollectionValues(list).sorted()
-        let error = storeError(.invalidQuery) {
-            _ = try values.observe(keyPaths: ["value"]) { _ in }
-        }
-        #expect(error?.message.contains("'Holder.ints' contains plain values") == true)
-        let frozen = try values.moved(to: .frozen(store.frozenView()))
-        try store.write { try list.removeAll() }
-        #expect(try frozen.values().count == 10)
-        #expect(try values.values().isEmpty)
-        _ = storeError(.frozen) { _ = try frozen.observe { _ in } }
-        #expect(try frozen.moved(to: .store(store)).values() == [])
-    }
-
-    @Test func `explain lists the steps, and the cost of an observer`() throws {
-        let values = try CollectionValues(list).filtered("SELF > 3").sorted(ascending: false)
-            .distinct().limited(to: 2)
-        #expect(
-            try values.explain() == """
-                reads 10 values of 'Holder.ints'
-                keeps matches of: SELF > 3
-                sorts by value, descending
-                keeps the first of each value
-                stops after 2
-                an observer follows the edits of the collection, and searches for the positions of values that a commit changes
-                """)
-        let token = try observe(values)
-        #expect(try values.explain().hasSuffix("an observer \(token.cost)"))
-        #expect(token.dependencies == ["a Holder"])
         token.invalidate()
     }
 }
@@ -353,35 +215,5 @@ import Testing
                 #expect("\(old[before])" == "\(new[after])", "\(steps)")
             }
         }
-    }
-
-    @Test func `labels between elements are reassigned when none is left`() throws {
-        let pair = try StorePair(Self.classes)
-        let store = pair.store
-        let row = try store.write {
-            try store.create("Row", .dictionary(["ints": .list((0..<20).map(Value.int))]))
-        }
-        let list = try row.list("ints")
-        let values = try CollectionValues(list).filtered("SELF > 3")
-        var shadow: [Value] = []
-        let token = try values.observe { change in
-            let now = try values.values()
-            if case .update = change.kind {
-                #expect(change.insertions.count == 1 && change.deletions.isEmpty)
-                try Self.check(change, from: shadow, to: now, "")
-            }
-            shadow = now
-        }
-        pair.settle()
-        // Each insertion is between the two latest values, so it halves the gap.
-        var index = 10
-        for round in 0..<80 {
-            index += round % 2
-            try store.write { try list.insert(.int(Int64(100 + round)), at: index) }
-            pair.settle()
-        }
-        #expect(try values.values() == shadow)
-        #expect(shadow.count == 96)
-        token.invalidate()
     }
 }
