@@ -5,9 +5,17 @@
 
 #if defined(__linux__)
 #include <fcntl.h>
+#include <malloc.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/vfs.h>
+
+/* Returns the free memory of the process's heap to the system, if the library can do so. */
+static inline void shim_return_memory(void) {
+#ifdef __GLIBC__
+    malloc_trim(0);
+#endif
+}
 
 /* Allocates space on the device and returns the system's error code. Existing data is kept. */
 static inline int shim_allocate(int file, int keeps_size, off_t start, off_t count) {
@@ -110,6 +118,8 @@ static inline int shim_rename_exclusively(const char *from, const char *to) { re
 static inline int shim_memory_file(const char *name) { return -1; }
 
 static inline int shim_unnamed_file(const char *folder) { return -1; }
+
+static inline void shim_return_memory(void) {}
 
 static inline int shim_allocate(int file, int keeps_size, off_t start, off_t count) {
     return ENOTSUP;

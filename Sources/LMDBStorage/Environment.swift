@@ -638,6 +638,10 @@ package final class Environment: Sendable {
         if !isReadOnly, !isReplaced, lockRegion != nil, let pathVerifier { seal(pathVerifier) }
         markedRegion?.closeFile()
         closeMap()
+        // LMDB keeps the memory of all changed pages until here.
+        if writtenBytes.load(ordering: .relaxed) >= Platform.largeWriteBytes {
+            Platform.returnFreedMemory()
+        }
         if claim >= 0 { Glibc.close(claim) }
         log?.removeFile()
     }

@@ -146,6 +146,12 @@ enum Platform {
         return shim_allocate(descriptor, keepsSize ? 1 : 0, off_t(start), off_t(end - start))
     }
 
+    /// The bytes from which on the memory of an ended write is returned to the system.
+    static let largeWriteBytes = 16 << 20
+
+    /// Returns the free memory of the process's heap to the system.
+    static func returnFreedMemory() { shim_return_memory() }
+
     /// Acquires the system's lock on a whole open file; returns false if that fails.
     static func lockFile(_ descriptor: Int32, _ operation: Int32) -> Bool {
         while flock(descriptor, operation) != 0 { if errno != EINTR { return false } }

@@ -49,6 +49,8 @@ package final class WriteTransaction {
     @exclusivity(unchecked) private var pointer: OpaquePointer?
     private let ticket: WriteLockTicket?
     private let mode: CommitMode
+    /// The bytes that the write had put when it ended.
+    @exclusivity(unchecked) private var endedBytes = 0
 
     /// Begins a write of `user`; waits for the file's write lock, unless `ticket` is ready.
     ///
@@ -140,6 +142,7 @@ package final class WriteTransaction {
         pointer = nil
         environment.undo.end()
         environment.countWrittenBytes()
+        endedBytes = environment.openWrite.bytes
         let lease = lease.take()
         defer { withExtendedLifetime(lease) {} }
         environment.writerThread.store(0, ordering: .relaxed)
@@ -186,6 +189,7 @@ package final class WriteTransaction {
         guard let ended = pointer else { return }
         pointer = nil
         environment.undo.end()
+        endedBytes = environment.openWrite.bytes
         environment.openWrite.end(isCommitted: false)
         environment.seals.forget()
         environment.writerThread.store(0, ordering: .relaxed)
@@ -194,6 +198,13 @@ package final class WriteTransaction {
         if hasFailed { environment.removeUnusedPages() }
         Self.abort(ended, ticket, environment)
         lease = nil
+    }
+
+    /// Returns the memory of an ended large write to the system, after its buffers were freed.
+    ///
+    /// The heap would keep it for other blocks. Takes some milliseconds after a large write, otherwise nothing.
+    package func returnMemory() {
+        if endedBytes >= Platform.largeWriteBytes { Platform.returnFreedMemory() }
     }
 
     /// Aborts LMDB's transaction on the thread that holds the lock.

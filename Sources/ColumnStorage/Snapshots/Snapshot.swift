@@ -274,6 +274,7 @@ package final class Snapshot {
         for overlay in session.overlays.values { overlay.didCommit() }
         session.end()
         source.endWrite()
+        session.transaction.returnMemory()
         let left = keepingLeft ? Snapshot(leaving: old, of: source, before, spares) : nil
         if next.version == committed {
             source.move(to: next)
@@ -307,6 +308,7 @@ package final class Snapshot {
         let touched = session.overlays.values.map(\.reader)
         session.end()
         session.transaction.abort()
+        session.transaction.returnMemory()
         source.restore(session.definitionsBefore)
         source.forgetPages()
         for reader in touched {
