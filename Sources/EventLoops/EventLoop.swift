@@ -167,8 +167,8 @@ package final class EventLoop: @unchecked Sendable {
     /// Runs turns inside a handler until the condition holds, the time has passed, or `stop` is called.
     ///
     /// Returns whether the condition holds. The condition is checked before the first turn, after each turn, and at
-    /// least every `recheck`, because it can depend on state that does not wake the loop. Errors of the condition are
-    /// rethrown; the loop remains usable.
+    /// least every `recheck`, because it can depend on state that does not wake the loop. Unless it holds at the start,
+    /// at least one turn runs, also without time. Errors of the condition are rethrown; the loop remains usable.
     package func wait<Failure: Error>(
         for timeout: Duration? = nil, recheck: Duration? = nil,
         until condition: () throws(Failure) -> Bool
@@ -177,12 +177,14 @@ package final class EventLoop: @unchecked Sendable {
         let deadline = timeout.map { clock.now() + $0 }
         depth += 1
         defer { depth -= 1 }
+        var hasTurned = false
         while true {
             if try condition() { return true }
             if isStopped { return false }
             let now = clock.now()
-            if let deadline, now >= deadline { return false }
+            if hasTurned, let deadline, now >= deadline { return false }
             turn()
+            hasTurned = true
             if isStopped { return try condition() }
             if try condition() { return true }
             var limit = deadline

@@ -154,7 +154,8 @@ package final class LoopStrand: @unchecked Sendable {
     /// Waits inside of a job until the condition holds or the time has passed; returns whether the condition holds.
     ///
     /// The condition is checked at once, after each job of the strand, and after the interval that `recheck` returns
-    /// before each pause. Errors of the condition are rethrown.
+    /// before each pause. Unless it holds at the start, the loop runs at least once, also without time. Errors of the
+    /// condition are rethrown.
     package func wait<Failure: Error>(
         for timeout: Duration? = nil, recheck: () -> Duration? = { nil },
         until condition: () throws(Failure) -> Bool
@@ -163,11 +164,13 @@ package final class LoopStrand: @unchecked Sendable {
             return try loop.wait(for: timeout, recheck: recheck(), until: condition)
         }
         let deadline = timeout.map { loop.clock.now() + $0 }
+        var hasParked = false
         while true {
             if try condition() { return true }
-            let rest = deadline.map { $0 - loop.clock.now() }
-            if let rest, rest <= .zero { return false }
+            let rest = deadline.map { max($0 - loop.clock.now(), .zero) }
+            if hasParked, rest == .zero { return false }
             park(fiber, atMost: [rest, recheck()].compactMap { $0 }.min())
+            hasParked = true
             next.take()?()
         }
     }

@@ -225,3 +225,13 @@ scenario("queued writes run on the loop", function()
   local reported = reports()
   assert(#reported == 1 and reported[1].message:find "^observing.lua:%d+: lost$")
 end)
+
+scenario("sleeping without time runs the observers", function()
+  local seen = {}
+  local token <close> = store:objects("Dog"):observe(function(change) seen[#seen + 1] = change.type end)
+  moonpool.sleep(0)
+  equal(seen, { "initial" })
+  dog()
+  moonpool.sleep(0)
+  equal(seen, { "initial", "update" })
+end)
