@@ -251,7 +251,7 @@ private struct HeaderFaults {
         guard let constant = try HeaderFaults(descriptor)?.constantFaults() else { return [] }
         return try constant
             + repeated(descriptor) { faults throws(StorageError) in
-                try faults.newestFaults() + faults.contentFaults()
+                try faults.newestFaults() + faults.contentFaults() + faults.hiddenFaults()
             }
     }
 
@@ -315,10 +315,22 @@ private struct HeaderFaults {
     /// Whether a copy or a recovery has written the same content with two versions.
     private var isNumbered: Bool { pages[0][Self.content] == pages[1][Self.content] }
 
+    /// Returns an error if the older header describes a newer version than it states: the newest commit is then hidden.
+    ///
+    /// So is a commit whose header the device did not write, if the process was killed before it wrote the previous
+    /// header back (OpenFile). Then the file is sound, but nothing in it says so.
+    private func hiddenFaults() throws(StorageError) -> [String] {
+        let older = metas[1 - newest].version
+        guard !isNumbered, case .version(let version) = try lastFreed(1 - newest), version > older
+        else { return [] }
+        return [
+            "header \(1 - newest) has version \(older), but its content has version \(version)"
+        ]
+    }
+
     /// Returns the errors in the content of the newest header.
     ///
-    /// The content of the older one does not matter: the next commit overwrites it, and a commit that failed, or a
-    /// process that was killed during one, may have left its own content there.
+    /// Otherwise, the content of the older one does not matter: the next commit overwrites it.
     private func contentFaults() -> [String] {
         var faults: [String] = []
         let meta = metas[newest]

@@ -11,10 +11,8 @@
 local Migration = {}
 
 ---Calls a function with the old and the new form of each object; the old one is nil for a new class, the new one is nil
----for a removed class.
----
----The loop is part of the transaction of the migration. The options have no effect: a migration that declares functions
----in `each` runs in batches, and continues after an interruption.
+---for a removed class. The loop is part of the transaction of the migration. The options have no effect: a migration that
+---declares functions in `each` runs in batches, and continues after an interruption.
 ---
 ---Errors: unknown_class, invalid_argument, closed
 ---
