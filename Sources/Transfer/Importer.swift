@@ -294,7 +294,7 @@ package final class Importer {
         case none
         /// The values of an object to store.
         case values(DecodedRow)
-        /// A row that was already stored through ``directInserter(of:)``.
+        /// A row that was already stored by the inserter of its class.
         case stored
         /// A row whose values were already written to the existing object with the same primary key.
         case updated

@@ -31,9 +31,11 @@ import Testing
         for block in blocks { #expect(compiled.contains(block), "\(block)") }
     }
 
-    @Test func `the test suites that the article about Realm's behavior names exist`() throws {
+    @Test func `the tests that the article about Realm's behavior names exist`() throws {
         let article = try lines(of: "Sources/Moonpool/Moonpool.docc/RealmBehavior.md")
-        let rows = article.split(separator: "\n").filter { $0.hasSuffix("Tests` |") }
+        let rows = article.split(separator: "\n").filter {
+            $0.hasSuffix("Tests` |") || $0.hasSuffix(".lua` |")
+        }
         #expect(rows.count > 50)
         let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         let files = FileManager.default.enumerator(at: root, includingPropertiesForKeys: nil)
@@ -46,6 +48,13 @@ import Testing
             #expect(
                 sources.contains("struct \(suite) ") || sources.contains("class \(suite) "),
                 "\(suite)")
+        }
+        let specifications = rows.flatMap {
+            $0.matches(of: /`(\w+\.lua)`/).map { String($0.output.1) }
+        }
+        for file in Set(specifications) {
+            let url = root.appending(path: "Specifications/\(file)")
+            #expect(FileManager.default.fileExists(atPath: url.path), "\(file)")
         }
     }
 

@@ -152,8 +152,8 @@ public final class Store {
         let file = try FileOpening.open(configuration, shouldCompact)
         let snapshot = try StoreError.wrapping(Snapshot(file))
         var schemas = try SchemaCatalog.read(snapshot)
-        try snapshot.configure(schemas.tableDefinitions)
         try schemas.choose(for: configuration, snapshot)
+        try snapshot.configure(schemas.tableDefinitions)
         fileSchema = schemas
         conversions = ClassConversion.all(of: schemas, toNew: !schemas.isNewVersion)
         view = StoreView(schema: schemas.schema, snapshot: snapshot, isFrozen: false)
@@ -373,7 +373,8 @@ extension Store {
             var schema = view.schema
             if let bytes = try SchemaCatalog.bytes(next), bytes != catalog {
                 let schemas = try SchemaCatalog.decodeFile(bytes, of: next.file)
-                schema = schemas.following(fileSchema).schema
+                    .following(fileSchema)
+                schema = schemas.schema
                 try next.configure(schemas.tableDefinitions)
             }
             try notifications.willMove(
