@@ -9,7 +9,7 @@ import Synchronization
 
 // If the device does not write the header of a commit, LMDB refuses every further transaction of its environment, and
 // leaves the older header with the content of the failed commit or, written through the map, with its version. The file
-// is sound, because the newer header is. So the process opens the file a second time and goes on:
+// is sound, because the newer header is. So the process opens the file a second time and continues:
 //
 // * The first environment is retired: its readers continue, no transaction begins in it, and it is closed only after the
 //   newer one, with the last lease. Closing it earlier would free the reader slots of the whole process, and the locks of

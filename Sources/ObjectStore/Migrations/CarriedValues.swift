@@ -2,9 +2,10 @@ import ColumnStorage
 
 /// The values that a schema change sets in existing objects without a migration function.
 ///
-/// A new property with a default gets the default if it is required or if the migration is declared without functions. A property that becomes required gets its default, if it
-/// has one, in objects without a value. A property with another type gets its old value if the value converts exactly.
-/// The other values are recorded, and the migration has to set them.
+/// A new property with a default gets the default if it is required or if the migration is declared without functions. A
+/// property that becomes required gets its default, if it has one, in objects without a value. A property with another
+/// type gets its old value if the value converts exactly. The other values are recorded, and the migration has to set
+/// them.
 final class CarriedValues {
     private unowned let migration: SchemaMigration
     /// The objects whose value does not convert, by class and property of the new schema.

@@ -143,8 +143,9 @@ package final class MigrationHandle {
         }
     }
 
-    /// Checks the options `{ batch = n, resumable = true }`, which earlier builds needed for batches. The started
-    /// migration of a file with `each` has them without options; a function runs in one transaction.
+    /// Checks the options `{ batch = n, resumable = true }`, which earlier builds needed for batches.
+    ///
+    /// The started migration of a file with `each` has batches without options; a function runs in one transaction.
     private static func checkOptions(_ call: borrowing LuaCall) throws {
         guard let options = try call.options(4) else { return }
         guard options["resumable"].isNil || options["resumable"].boolean != nil else {
