@@ -73,9 +73,13 @@ final class EditingSession {
 
     /// Leaves the editor, so that its thread ends.
     func end() throws {
-        // An entry may have been interrupted before, so that the last answer alone says nothing.
+        try waitForPrompt()
+        // Entries may have been interrupted before, and earlier keys may still give answers.
         let count = record.answers.withLock { $0.count }
-        _ = try answer(PseudoTerminal.Key.interrupt, number: count + 1)
+        terminal.type(PseudoTerminal.Key.interrupt)
+        try terminal.wait(for: "the interrupt") { _ in
+            record.answers.withLock { $0.dropFirst(count).contains(.interrupted) }
+        }
         try waitForPrompt()
         terminal.type(PseudoTerminal.Key.end)
         try terminal.wait(for: "the end") { _ in

@@ -168,7 +168,7 @@ private typealias Key = PseudoTerminal.Key
         try next.terminal.wait(for: "the prompt") { $0.lines.last == ">" }
         next.terminal.type(Key.search + "secon")
         try next.terminal.wait(for: "the search") { $0.text.contains("second") }
-        #expect(try next.answer("\r\r", number: 2) == .line("second"))
+        #expect(try next.answer("\r", number: 2) == .line("second"))
         try next.end()
     }
 
