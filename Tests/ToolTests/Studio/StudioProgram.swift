@@ -89,10 +89,8 @@ final class RawConnection {
                 Glibc.connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
             }
         }
-        guard status == 0 else {
-            close(descriptor)
-            throw SystemFailure("connect")
-        }
+        // The deinitializer also runs after this error, and closes the descriptor.
+        guard status == 0 else { throw SystemFailure("connect") }
         var limit = timeval(tv_sec: patience, tv_usec: 0)
         setsockopt(
             descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
