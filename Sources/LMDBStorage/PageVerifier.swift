@@ -9,15 +9,17 @@ import Synchronization
 
 /// Verifies a data file: its headers, the pages and values of its newest version, and its seal.
 ///
-/// The same checks serve three purposes, which differ in their extent. A file is verified before LMDB opens it, because
-/// LMDB trusts what it maps; a small file completely, a large one table by table (PageGuard). A file is verified before
-/// it is copied or recovered. And ``faults(path:atMost:tables:)`` lists everything that is wrong with a file.
+/// The same checks serve three purposes, which differ in their extent. A file is verified before LMDB reads it, because
+/// LMDB trusts what it maps; a small file completely when it is opened, others as they are used (PageGuard). A file is
+/// verified before it is copied or recovered. And ``faults(path:atMost:tables:)`` lists everything that is wrong with a file.
 ///
 /// Other processes may write in the meantime. They do not overwrite the pages of the newest version, so an error counts
 /// only if the version that was verified is still the newest one.
 package enum PageVerifier {
-    /// The maximum size of files whose pages are all verified on opening; larger files would take too long.
-    static let largestAtOpening = 32 << 20
+    /// The maximum size of files whose pages are all verified on opening, which takes at most a tenth of a millisecond.
+    static let largestAtOpening = 1 << 20
+    /// The maximum size of files whose pages are all verified before the first change, which takes a few milliseconds.
+    static let largestAtChange = 32 << 20
     /// The number of attempts to verify a file to which other processes write.
     private static let attempts = 20
 
@@ -174,7 +176,7 @@ package enum PageVerifier {
     /// Throws `damaged` unless LMDB can safely open the file.
     ///
     /// All pages are verified if the file has at most ``largestAtOpening`` bytes, otherwise only the pages with the
-    /// names of tables and the list of free pages. Takes a few milliseconds. Returns whether all pages were verified.
+    /// names of tables and the list of free pages. Returns whether all pages were verified.
     static func requireSoundAtOpening(
         _ descriptor: Int32, path: String
     ) throws(StorageError) -> Bool {
@@ -417,16 +419,23 @@ private struct HeaderFaults {
 
 /// Verifies the pages of a table before LMDB reads them.
 ///
-/// Small files are verified completely when they are opened. In a large file, each search verifies the pages on its
-/// path, so that opening a file, reading a value and storing one take the same time for any size. All pages of a table
-/// are verified before an entry is removed, because LMDB then reads other pages to join them, after some steps and stored
-/// values, and when searches have verified as many pages as it has. The page header of a long value is verified before
-/// the value is replaced or removed. Pages written since the file was opened are valid.
+/// Small files are verified completely when they are opened. In others, each search verifies the pages on its path, so
+/// that opening a file and reading a value take the same time for any size.
+///
+/// All pages of a table are verified after some steps, and when searches have verified as many pages as it has. A file of
+/// medium size is verified completely before its first change. In a large file, storing a value takes the same time for
+/// any size too: all pages of a table are verified before an entry is removed, because LMDB then reads other pages to join
+/// them, and the page header of a long value before the value is replaced or removed. Pages written since the file was
+/// opened are valid.
 final class PageGuard: @unchecked Sendable {
     // Unchecked because: the lock guards the verification, and the results are atomic.
 
     /// Whether all pages were verified.
-    let isComplete: Bool
+    @inline(__always)
+    var isComplete: Bool { complete.load(ordering: .acquiring) }
+    private let complete: Atomic<Bool>
+    /// Whether the first change verifies all pages.
+    private let isMedium: Bool
     private let descriptor: Int32
     private let location: FileLocation
     private let names: [String]
@@ -451,7 +460,8 @@ final class PageGuard: @unchecked Sendable {
     init(
         _ environment: OpaquePointer, _ location: FileLocation, _ names: [String], isVerified: Bool
     ) {
-        isComplete = isVerified
+        complete = Atomic(isVerified)
+        isMedium = Platform.size(of: location.path) <= PageVerifier.largestAtChange
         self.location = location
         self.names = names
         var file: mdb_filehandle_t = -1
@@ -560,21 +570,30 @@ final class PageGuard: @unchecked Sendable {
 
     private func verifyAll(_ index: Int) throws(StorageError) {
         // Without the address of the map, the page header of a long value cannot be verified later.
-        do throws(StorageError) {
-            try PageVerifier.requireSound(
-                descriptor, path: location.path,
-                PageWalk.Options(scope: .table(names[index]), readsLongValues: map == nil))
-        } catch { throw error.named(location) }
+        try verify(PageWalk.Options(scope: .table(names[index]), readsLongValues: map == nil))
         verified[index].store(true, ordering: .releasing)
+    }
+
+    private func verify(_ options: PageWalk.Options) throws(StorageError) {
+        do throws(StorageError) {
+            try PageVerifier.requireSound(descriptor, path: location.path, options)
+        } catch { throw error.named(location) }
     }
 
     /// Verifies that LMDB can store, replace or remove the value of a key.
     ///
-    /// Throws `damaged`. In large files this takes a lookup of the key.
+    /// Throws `damaged`. In a large file this takes a lookup of the key.
     @inline(never)
     func admitChange(
         _ transaction: OpaquePointer?, _ table: UInt32, _ key: MDB_val, isRemoval: Bool
     ) throws(StorageError) {
+        if isMedium {
+            return try searched.withLock { _ throws(StorageError) in
+                if isComplete { return }
+                try verify(PageWalk.Options(scope: .all))
+                complete.store(true, ordering: .releasing)
+            }
+        }
         if isRemoval {
             try admit(table)
         } else {

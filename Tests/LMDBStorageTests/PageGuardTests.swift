@@ -15,17 +15,17 @@ import Testing
 
     private func remove() { for suffix in ["", "-lock", "-log"] { unlink(path + suffix) } }
 
-    /// Short values with names as keys and long values with numbers as keys, in a file of about 40 MiB.
+    /// Short values with names as keys and long values with numbers as keys, in a file of about 40 MiB or less.
     ///
     /// Returns the first page that the write has added; pages before it may be free.
     @discardableResult  // because: not every test damages a page
-    private func fill() throws -> Int {
+    private func fill(_ count: UInt64 = 1_700) throws -> Int {
         let lease = try open()
         let first = Platform.size(of: path) / 4096
         let tables = lease.environment.tables
         let write = try WriteTransaction(lease, durability: .memory)
         let long = [UInt8](repeating: 7, count: 20_000)
-        for number in UInt64(0)..<1_700 {
+        for number in 0..<count {
             try long.withUnsafeBytes { try write.handle.put(tables[0], number, $0) }
             try Array("name \(number)".utf8).withUnsafeBytes { key in
                 try write.handle.put(tables[1], key, key)
@@ -99,10 +99,45 @@ import Testing
         return errors
     }
 
+    @Test func `a file of medium size is verified when it is changed, not when it is read`() throws
+    {
+        defer { remove() }
+        try fill(300)
+        #expect(Platform.size(of: path) < PageVerifier.largestAtChange)
+        do {
+            let lease = try open()
+            let (pages, tables) = (lease.environment.pages, lease.environment.tables)
+            let read = try ReadTransaction(lease)
+            #expect(try read.handle.get(tables[0], 7)?.count == 20_000)
+            #expect(!pages.isComplete)
+            let write = try WriteTransaction(lease, durability: .memory)
+            try [1, 2, 3].withUnsafeBytes { try write.handle.put(tables[0], 7, $0) }
+            #expect(pages.isComplete)
+            try write.commit()
+        }
+        #expect(use() == [])
+        remove()
+        try fill(300)
+        // The page header of a value that the next write does not touch.
+        let damaged = try #require(heads(from: 2).last { $0.flags == 4 })
+        change(Int(damaged.number) * 4096 + 10, [0x77, 0x10])
+        let lease = try open()
+        let tables = lease.environment.tables
+        let read = try ReadTransaction(lease)
+        let found = try Array("name 9".utf8).withUnsafeBytes {
+            try read.handle.get(tables[1], $0)?.count
+        }
+        #expect(found == 6)
+        let write = try WriteTransaction(lease, durability: .memory)
+        #expect(throws: StorageError.self) {
+            try [1, 2, 3].withUnsafeBytes { try write.handle.put(tables[0], 9, $0) }
+        }
+    }
+
     @Test func `a valid large file is used without errors`() throws {
         defer { remove() }
         try fill()
-        #expect(Platform.size(of: path) > PageVerifier.largestAtOpening)
+        #expect(Platform.size(of: path) > PageVerifier.largestAtChange)
         #expect(try !open().environment.pages.isComplete)
         #expect(use() == [])
         #expect(try PageVerifier.faults(path: path, atMost: 3) == [])
