@@ -393,6 +393,9 @@ package final class Environment: Sendable {
         writeQueue.isTaken || lockRegion?.isTaken ?? false
     }
 
+    /// Whether a writer of any process waits for the write lock that the caller holds.
+    var isAwaitedByWriters: Bool { writeQueue.isAwaited || lockRegion?.isAwaited ?? false }
+
     /// Whether the write lock is probably held by a write of this process that began within a time in nanoseconds.
     package func isLocked(lessThan nanoseconds: Int) -> Bool {
         writeQueue.isTaken && writeQueue.isHeld(lessThan: nanoseconds)

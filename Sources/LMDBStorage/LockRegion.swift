@@ -38,6 +38,8 @@ final class LockRegion: @unchecked Sendable {
     private static let format: UInt32 = 0x0001_0001
     /// The bits of the write lock with the thread that holds it.
     private static let owner: UInt32 = 0x3FFF_FFFF
+    /// The bit of the write lock that is set while a thread waits for it, or has waited since it was last free.
+    private static let waiters: UInt32 = 1 << 31
     private static let cacheLine = 64
 
     private static let lockSize = MemoryLayout<pthread_mutex_t>.size
@@ -189,6 +191,12 @@ final class LockRegion: @unchecked Sendable {
     var isTaken: Bool {
         guard let region else { return false }
         return region.load(fromByteOffset: Self.writeLock, as: UInt32.self) & Self.owner != 0
+    }
+
+    /// Whether a thread of any process waits for the write lock.
+    var isAwaited: Bool {
+        guard let region else { return false }
+        return region.load(fromByteOffset: Self.writeLock, as: UInt32.self) & Self.waiters != 0
     }
 
     /// The process that holds the write lock; nil if it is free, or if the process is not known.

@@ -70,6 +70,9 @@ final class WriteLockQueue: @unchecked Sendable {
     /// Whether a writer of this process probably has the lock.
     var isTaken: Bool { hasHolder.load(ordering: .relaxed) }
 
+    /// Whether a writer of this process waits for its turn.
+    var isAwaited: Bool { monitor.withLock { !waiting.isEmpty } }
+
     private func describeHolder() -> String? {
         holder.map {
             "\($0.user.name), for \(Double(MonotonicClock.nanoseconds - $0.since) / 1e9) s"

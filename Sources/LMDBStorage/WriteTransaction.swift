@@ -15,14 +15,15 @@ import SystemCalls
 //     version that the writer reads must still be in the file.
 //  3. The redo log decides how the commit will reach the device (CommitMode), and may begin a checkpoint.
 //  4. The changes are made in copies of pages that only LMDB knows, and recorded for the log (TransactionHandle, Cursor).
-//  5. `commit` writes the record of the changes to the log and waits until it is on the device.
+//  5. `commit` writes the record of the changes to the log and waits until it is on the device. If other writers wait for
+//     the write lock, it waits after 6 instead, and shares a flush with them (FlushGroup).
 //  6. LMDB writes the changed pages and then the header of the new version, and releases the lock. From then on every
 //     process sees the commit.
 //  7. The other processes are notified, and then the observers of this process.
 //
 // Until 6, a failure rolls back: no version contains the pages, and a record that was written is invalidated. If the
-// header was not written, LMDB ends the use of its environment, and the file is opened again (OpenFile). After 6, nothing
-// can fail.
+// header was not written, LMDB ends the use of its environment, and the file is opened again (OpenFile). After 6, only the
+// shared flush can fail.
 
 /// The way in which an open write reaches the device.
 enum CommitMode {
@@ -125,10 +126,11 @@ package final class WriteTransaction {
         TransactionHandle(pointer: pointer!, environment: Unmanaged.passUnretained(environment))
     }
 
-    /// Commits the changes as the newest version, and then calls `whenVisible`.
+    /// Commits the changes as the newest version.
     ///
-    /// Cursors must be closed. After an error the file is unchanged.
-    package func commit(whenVisible: () -> Void = {}) throws(StorageError) {
+    /// Cursors must be closed. After an error the file is unchanged, unless the device has failed to write a flush that
+    /// several writers share, and the data file after it.
+    package func commit() throws(StorageError) {
         guard let ended = pointer else {
             throw StorageError(.closed, call: "commit", file: environment.name)
         }
@@ -147,10 +149,13 @@ package final class WriteTransaction {
         defer { withExtendedLifetime(lease) {} }
         environment.writerThread.store(0, ordering: .relaxed)
         let log = environment.log
+        var unflushed: UnflushedCommit?
         do throws(StorageError) {
-            // The record is flushed before the commit becomes visible, so no reader sees a commit that may still be lost.
+            // Without other writers, the record is flushed before a reader sees the commit.
             switch mode {
-            case .logged: try log?.write(FileVersion.of(ended))
+            case .logged:
+                unflushed = try log?.write(
+                    FileVersion.of(ended), isAwaited: environment.isAwaitedByWriters)
             case .checkpointed: log?.skip(FileVersion.of(ended))
             case .direct, .unflushed: break
             }
@@ -178,8 +183,11 @@ package final class WriteTransaction {
             try check(code, "mdb_txn_commit", environment.name)
         }
         // If this process dies before this call, closing the lock file notifies the other processes.
-        environment.callOthers()
-        whenVisible()
+        defer { environment.callOthers() }
+        guard let unflushed else { return }
+        do throws(StorageError) { try log?.flush(unflushed) } catch {
+            throw error.named(environment.location)
+        }
     }
 
     /// Rolls back the changes.

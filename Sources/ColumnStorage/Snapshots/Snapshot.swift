@@ -235,8 +235,8 @@ package final class Snapshot {
     /// Returns the previous version as a frozen snapshot if `keepingLeft` is true, and nil otherwise, which costs less.
     ///
     /// A write without changes also creates a version. After an error (`mapFull`, `diskFull`, …) the write is rolled
-    /// back and the snapshot has not moved. `whenVisible` is called as soon as other snapshots can see the version,
-    /// which is before this snapshot has moved, so that they need not wait for it.
+    /// back and the snapshot has not moved. `whenVisible` is called when other snapshots can see the version, which is
+    /// before this snapshot has moved, so that they need not wait for it.
     @discardableResult  // because: the previous version is returned only on request
     package func commit(
         keepingLeft: Bool = false, whenVisible: () -> Void = {}
@@ -256,7 +256,8 @@ package final class Snapshot {
                 keepingLeft || source.isReaderShared
                 ? try ReadTransaction(reserving: file.lease()) : old
             committed = session.transaction.handle.version
-            try session.transaction.commit(whenVisible: whenVisible)
+            try session.transaction.commit()
+            whenVisible()
         } catch {
             cancelWrite()
             throw error

@@ -210,6 +210,7 @@ extension RedoLog {
         end = LogFile.base
         last = 0
         preparedEnd = 0
+        file?.flushes.reset()
         file?.notePins((next.version, 0))
     }
 

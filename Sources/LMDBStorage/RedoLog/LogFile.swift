@@ -18,6 +18,7 @@ final class LogFile: Sendable {
     /// The device and the inode of the file, which identify the file independently of its path.
     private let device: UInt64
     private let inode: UInt64
+    let flushes = FlushGroup()
 
     static let pinsOffset = 2 * LogHeader.size
     /// The offset of the ring.
@@ -180,6 +181,15 @@ final class LogFile: Sendable {
             done += count
         }
         return 0
+    }
+
+    /// Waits until a record is on the device, together with the other writers of this process.
+    ///
+    /// Returns the system's error if a flush has failed, or 0.
+    func flush(_ record: FlushGroup.Record, isCommitted: Bool) -> Int32 {
+        flushes.wait(for: record, isCommitted: isCommitted) {
+            Platform.flush(descriptor) ? 0 : errno
+        }
     }
 
     /// Waits until all written data is on the device.

@@ -9,7 +9,9 @@ import SystemCalls
 #endif
 
 // A durable commit appends one record to the log and waits until it is on the device. LMDB then writes the pages of the
-// data file, and the system writes them to the device at any time and in any order. This is safe for these reasons:
+// data file, and the system writes them to the device at any time and in any order. While other writers wait for the
+// write lock, the order differs: LMDB commits, the lock is released, and then the writer waits for a flush that it shares
+// with the others (FlushGroup). This is safe for these reasons:
 //
 // * The log's header names a version, the checkpoint, that was complete on the device when the header was written, and
 //   contains LMDB's own headers of that time. Before the first commit after the checkpoint, every process that writes
@@ -274,23 +276,30 @@ final class RedoLog: @unchecked Sendable {
 
     /// Writes the record of the version that is about to be committed, and waits until it is on the device.
     ///
-    /// Throws `diskFull` and the errors of the device; the log then has no record.
-    func write(_ new: UInt64) throws(StorageError) {
+    /// If another writer waits, the record is not flushed; the caller then calls ``flush(_:)`` with the result after the
+    /// commit. Throws `diskFull` and the errors of the device; the log then has no record.
+    func write(_ new: UInt64, isAwaited: Bool) throws(StorageError) -> UnflushedCommit? {
         defer { recorder.end() }
         if recorder.isLent { recorder.finishLent() }
         commits.wrappingAdd(1, ordering: .relaxed)
-        guard !recorder.isEmpty else { return }
+        guard !recorder.isEmpty else { return nil }
         try requireLog(new - 1)
-        guard id != 0, let file else { return flushDirectly() }
+        guard id != 0, let file else {
+            flushDirectly()
+            return nil
+        }
         if !recorder.isIncomplete {
             let record = recorder.record
             let extent = LogRecord.extent(record.count - LogRecord.size)
             if let offset = try offset(for: extent, before: new) {
-                try append(record, .changes, version: new, at: offset, to: file)
+                let isShared = isAwaited || file.flushes.isInUse
+                let appended = try append(
+                    record, .changes, version: new, at: offset, to: file, isFlushed: !isShared)
                 version = new
                 end = offset + extent
                 last = offset
-                return
+                return isShared
+                    ? UnflushedCommit(record: appended, file: file, id: id, salt: salt) : nil
             }
         }
         // The write is too large for a record, so it is flushed directly. Records cannot follow this version, and more
@@ -301,8 +310,26 @@ final class RedoLog: @unchecked Sendable {
             throw StorageError(rawCode: ENOSPC, call: "pwrite", file: dataPath)
         }
         version = 0
-        try append(recorder.head, .direct, version: new, at: offset, to: file)
+        _ = try append(
+            recorder.head, .direct, version: new, at: offset, to: file, isFlushed: true)
         flushDirectly()
+        return nil
+    }
+
+    /// Waits until the record of a commit is on the device; the caller no longer holds the write lock.
+    ///
+    /// If a flush of the log fails, the data file is flushed instead. Throws the error of the device if that fails too: the
+    /// commit is then in the file, but a power failure may remove it.
+    func flush(_ commit: UnflushedCommit) throws(StorageError) {
+        if commit.file.flush(commit.record, isCommitted: true) == 0 { return }
+        var begun: OpaquePointer?
+        try check(mdb_txn_begin(environment, nil, 0, &begun), "fdatasync", commit.file.path)
+        defer { mdb_txn_abort(begun) }
+        let marker = try LogMarker.read(data)
+        // Otherwise, the data file has been flushed for another log, or for none.
+        guard marker.id == commit.id, marker.salt == commit.salt else { return }
+        if let failure { throw failure }
+        try restart(FileVersion.of(begun) - 1)
     }
 
     /// Makes LMDB flush the open write when it commits it.
@@ -318,6 +345,7 @@ final class RedoLog: @unchecked Sendable {
             try hasLast(file)
         {
             preparedEnd = size
+            if file.flushes.isBroken { try restart(newest) }
         } else {
             try replaceLog(newest)
         }
@@ -339,12 +367,16 @@ final class RedoLog: @unchecked Sendable {
 
     private func append(
         _ record: UnsafeMutableRawBufferPointer, _ kind: LogRecord.Kind, version new: UInt64,
-        at offset: Int, to file: LogFile
-    ) throws(StorageError) {
+        at offset: Int, to file: LogFile, isFlushed: Bool
+    ) throws(StorageError) -> FlushGroup.Record {
         LogRecord.seal(record, kind, version: new, salt: salt)
         do throws(StorageError) {
             try file.write(UnsafeRawBufferPointer(record), at: offset)
-            try file.flush()
+            let appended = file.flushes.append()
+            if isFlushed {
+                try check(file.flush(appended, isCommitted: false), "fdatasync", file.path)
+            }
+            return appended
         } catch {
             void(offset)
             throw error
@@ -430,6 +462,14 @@ final class RedoLog: @unchecked Sendable {
 
     /// Records that the device failed to write data that cannot be written again.
     func fail(_ error: StorageError) { failure = error }
+}
+
+/// A visible commit whose record may not be on the device yet, and the log that contains it.
+struct UnflushedCommit {
+    let record: FlushGroup.Record
+    let file: LogFile
+    let id: UInt64
+    let salt: UInt64
 }
 
 /// Detects whether commits follow one another so closely that a redo log is worthwhile: beginning and ending a log

@@ -161,5 +161,56 @@ extension LogTests {
             let (images, recovered) = world.state.withLock { ($0.images, $0.recovered) }
             #expect(images > 10 && recovered > 0, "\(images) images, \(recovered) recovered")
         }
+
+        @Test(arguments: [false, true])
+        func `a power failure loses no confirmed commit of several threads`(fails: Bool) throws {
+            mkdir(folder, 0o755)
+            let world = PowerCutWorld("\(folder)/store")
+            defer {
+                PowerCutWorld.removeProbe()
+                for name in ["store", "store-lock", "store-log"] { unlink("\(folder)/\(name)") }
+                rmdir(folder)
+            }
+            world.state.withLock { $0.contents[1] = Content() }
+            let lease = try world.open()
+            world.state.withLock {
+                ($0.promised, $0.tried) = (1, 1)
+                $0.device.flushData(FileImage(world.path), $0.device.tick())
+            }
+            // The first commits begin the log.
+            var random = SeededGenerator(seed: .random(in: 0 ... .max))
+            world.installProbe()
+            for _ in 0..<4 { #expect(try world.commitBesideOthers(lease, &random)) }
+            let flushes = Atomic<Int>(0)
+            world.installProbe {
+                let number = flushes.add(1, ordering: .relaxed).newValue
+                return fails && number % 5 == 0
+            }
+            let ended = Mutex((commits: 0, refusals: 0))
+            let threads = (0..<Self.writers).map { number in
+                RunningThread {
+                    var random = SeededGenerator(seed: UInt64(number))
+                    for _ in 0..<Self.commitsOfEach {
+                        do {
+                            let isDone = try world.commitBesideOthers(lease, &random)
+                            ended.withLock {
+                                if isDone { $0.commits += 1 } else { $0.refusals += 1 }
+                            }
+                        } catch { Issue.record(error) }
+                    }
+                }
+            }
+            let all = Self.writers * Self.commitsOfEach
+            while ended.withLock({ $0.commits + $0.refusals }) < all {
+                try check(world, &random)
+            }
+            for thread in threads { thread.wait() }
+            try check(world, &random)
+            #expect(fails || ended.withLock { $0.refusals } == 0)
+            #expect(flushes.load(ordering: .relaxed) < all)
+        }
+
+        private static let writers = 4
+        private static let commitsOfEach = 60
     }
 }

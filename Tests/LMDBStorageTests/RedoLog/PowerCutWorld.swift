@@ -64,12 +64,13 @@ final class PowerCutWorld: Sendable {
         return lease
     }
 
-    /// Records the writes that reach the device.
-    func installProbe() {
+    /// Records the writes that reach the device; `failsLog` decides whether the next flush of the log fails.
+    func installProbe(failsLog: @escaping @Sendable () -> Bool = { false }) {
         FlushProbe.installed.withLock {
             $0 = FlushProbe(
                 before: { [self] descriptor in
                     guard let isLog = isLog(descriptor) else { return true }
+                    if isLog, failsLog() { return false }
                     state.withLock {
                         $0.device.look(path)
                         $0.pending[ThreadIdentity.current.number] = (
@@ -138,6 +139,29 @@ final class PowerCutWorld: Sendable {
             }
             $0.device.look(path)
         }
+    }
+
+    /// One durable commit of a small change, beside other threads.
+    ///
+    /// Returns false if the device has refused it.
+    func commitBesideOthers(
+        _ lease: EnvironmentLease, _ random: inout some RandomNumberGenerator
+    ) throws -> Bool {
+        let write = try WriteTransaction(lease, durability: .full)
+        let version = write.handle.version
+        var content = state.withLock { $0.contents[version - 1] } ?? Content()
+        let number = UInt64.random(in: 0..<60, using: &random)
+        let value = withUnsafeBytes(of: UInt64.random(in: 0 ... .max, using: &random)) { Array($0) }
+        try value.withUnsafeBytes { try write.handle.put(lease.environment.tables[0], number, $0) }
+        content.numbers[number] = value
+        state.withLock {
+            $0.contents[version] = content
+            $0.tried = max($0.tried, version)
+            $0.device.look(path)
+        }
+        do { try write.commit() } catch { return false }
+        state.withLock { $0.promised = max($0.promised, version) }
+        return true
     }
 
     private static func change(

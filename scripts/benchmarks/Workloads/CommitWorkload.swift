@@ -1,8 +1,14 @@
+import Glibc
+
 /// W2: many small transactions.
 enum CommitWorkload {
     private static let durable = Row(
         title: "W2 one property per commit, durable", unit: .perSecond, swift: .ofSQLite(1),
         lua: .ofSQLite(0.9))
+    private static let together = Row(
+        title: "W2 one property per commit, durable, 8 threads", unit: .perSecond,
+        swift: .ofSQLite(2))
+    private static let writers = 8
     private static let soonAfter = Row(
         title: "W2 one property per commit, async", unit: .perSecond, swift: .atLeast(60_000),
         lua: .atLeast(50_000))
@@ -17,6 +23,7 @@ enum CommitWorkload {
         let many = bench.options.isQuick ? 10_000 : 50_000
         let durableOnes = bench.options.isQuick ? 500 : 2000
         try onCopies(bench, durable) { try update(bench, $0, .full, commits: durableOnes) }
+        try onCopies(bench, together) { try updateTogether(bench, $0, commits: durableOnes * 4) }
         try onCopies(bench, soonAfter) { try update(bench, $0, .soonAfter, commits: many) }
         try onCopies(bench, unflushed) { try update(bench, $0, .never, commits: many) }
         try onCopies(bench, insertion) { try insert(bench, $0, commits: many) }
@@ -53,6 +60,34 @@ enum CommitWorkload {
             let sum = try contestant.sumOfScores(of: keys)
             try contestant.close()
             return (row.unit.value(seconds, count: commits), [sum - Double(base * commits)])
+        }
+    }
+
+    /// The same updates by several threads, each of which opens the file itself.
+    private static func updateTogether(_ bench: Bench, _ row: Row, commits: Int) throws {
+        let keys = bench.people.randomKeys(commits, seed: 3)
+        let share = commits / writers
+        let able = bench.contestants.filter { [Report.swift, "SQLite"].contains($0.name) }
+        try bench.repeatEach(row, among: able) { contestant in
+            let (name, folder) = (contestant.name, bench.folder(contestant, "commits"))
+            let begin = nanoseconds()
+            let threads = (0..<writers).map { number in
+                Thread {
+                    do {
+                        let writer = makeContestants().first { $0.name == name }
+                        try writer?.open(folder: folder, .full)
+                        let own = Array(keys[number * share..<(number + 1) * share])
+                        _ = try writer?.updateScores(of: own, from: 0)
+                        try writer?.close()
+                    } catch {
+                        printError("\(name): \(error)")
+                        exit(1)
+                    }
+                }
+            }
+            for thread in threads { thread.join() }
+            let seconds = Double(nanoseconds() - begin) / 1e9
+            return (row.unit.value(seconds, count: share * writers), [])
         }
     }
 
