@@ -418,7 +418,7 @@ package final class Environment: Sendable {
     /// Whether the path still leads to the file.
     package var isInPlace: Bool { pathVerifier?.isAtPath ?? true }
 
-    /// Whether another program has changed the file, as far as this process has noticed.
+    /// Whether another program has changed the file, as far as this process has noticed, or it has no headers.
     package var isReplaced: Bool { replacement.isReplaced }
 
     /// Whether a reader keeps the pages of its version; not for a file on a device that cannot be written.
@@ -518,6 +518,7 @@ package final class Environment: Sendable {
     package func copyCompacted(
         to file: borrowing AnonymousFile, versions: VersionLocation
     ) throws(StorageError) {
+        guard !isReplaced else { throw replaced() }
         try FileCopy(original: name, destination: name, versions: versions)
             .write(pointer, to: file.descriptor, path: file.handle.path)
     }
@@ -525,6 +526,7 @@ package final class Environment: Sendable {
     private func copyCompacted(
         to path: String, _ versions: VersionLocation, isReplacing: Bool
     ) throws(StorageError) {
+        guard !isReplaced else { throw replaced() }
         let copy = FileCopy(original: name, destination: path, versions: versions)
         var descriptor: mdb_filehandle_t = -1
         try check(mdb_env_get_fd(pointer, &descriptor), "mdb_env_get_fd", name)
@@ -581,6 +583,13 @@ package final class Environment: Sendable {
     func damage(_ table: UInt32) -> StorageError {
         if replacement.isReplaced { return replaced() }
         return StorageError(.damaged, call: "a value has changed since it was written", file: name)
+    }
+
+    /// Throws unless `code`, the result of beginning a transaction, is 0.
+    func checkBegin(_ code: Int32) throws(StorageError) {
+        guard code != 0 else { return }
+        if isReplaced { throw replaced() }
+        throw StorageError(rawCode: code, call: "mdb_txn_begin", file: name)
     }
 
     /// Returns the error for a code of a call within a transaction.

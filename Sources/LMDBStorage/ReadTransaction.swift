@@ -115,7 +115,7 @@ package final class ReadTransaction {
             try environment.clearStaleReaders()
             code = mdb_txn_begin(environment.pointer, nil, UInt32(MDB_RDONLY), &begun)
         }
-        try check(code, "mdb_txn_begin", environment.name)
+        try environment.checkBegin(code)
         // because: mdb_txn_begin succeeded.
         let pointer = begun!
         code = renewUntilNewest(pointer, environment)
@@ -150,7 +150,7 @@ package final class ReadTransaction {
             atomicMemoryFence(ordering: .acquiring)
             let newest = environment.latestVersion()
             if newest == version {
-                return environment.replacement.isReplaced ? StorageError.replacedCode : 0
+                return environment.isReplaced ? StorageError.replacedCode : 0
             }
             // A writer that was killed at the end of its commit leaves a version that LMDB does not read until the next
             // write; until then the version does not change. Any other difference is that of another file's header.

@@ -65,9 +65,12 @@ final class ReplacementGuard: Sendable {
     /// Records that the file was replaced.
     func note() { isNoted.store(true, ordering: .relaxed) }
 
-    /// Whether the file was replaced, as far as this process has noticed.
+    /// Whether the file was replaced, as far as this process has noticed, or has no headers.
+    ///
+    /// LMDB reads the headers without verifying them when a transaction begins.
     var isReplaced: Bool {
         isNoted.load(ordering: .relaxed) || slot >= 0 && shim_lost_pages_has_lost(slot) != 0
+            || headers?.arePresent == false
     }
 
     /// Ends the protection, before the file is unmapped.

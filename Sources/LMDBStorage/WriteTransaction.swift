@@ -83,17 +83,15 @@ package final class WriteTransaction {
                 try lease.replace(environment)
                 environment = lease.environment
             } else {
-                try check(code, "mdb_txn_begin", environment.name)
+                try environment.checkBegin(code)
             }
         }
         self.environment = environment
         let newest = FileVersion.of(begun) - 1
         do throws(StorageError) {
+            guard isUnchanged(), !environment.isReplaced else { throw environment.replaced() }
             var extent = FileExtent.unknown
             if let verifier = environment.pathVerifier { extent = try verifier.verify(newest) }
-            guard isUnchanged(), !environment.replacement.isReplaced else {
-                throw environment.replaced()
-            }
             try environment.openWrite.begin(environment.path, extent)
             mode = try environment.commitMode(durability, newest: newest)
         } catch {

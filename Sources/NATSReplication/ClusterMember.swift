@@ -183,8 +183,19 @@ package final class ClusterMember: ReplicationWork {
     /// A store that was the writer, and one that has never been replicated, first compares its commits with the stream.
     private func follow() throws {
         let role = try record()?.role
-        if role == .follower { return try follow { _ in } }
-        progress.setRole(role ?? .follower)
+        if role != .follower {
+            progress.setRole(role ?? .follower)
+            guard try mustFollow() else { return }
+        }
+        try follow { _ in }
+    }
+
+    /// Compares the store with the end of the stream, again and again.
+    ///
+    /// While the stream continues the store's commits, the store waits for the lease. Otherwise it becomes a follower,
+    /// and the function returns true. It returns false when the status requests a stop. The store of this function is
+    /// closed then, because it would keep its version in the file.
+    private func mustFollow() throws -> Bool {
         let limit = lease.requestLimit
         let stream = JetStream(
             try NatsConnection(servers, within: limit), streamName, limit: limit)
@@ -197,16 +208,14 @@ package final class ClusterMember: ReplicationWork {
             try store.refresh()
             if try mustFollow(store, stream) {
                 lease.setPosition(nil)
-                return
+                return true
             }
             status.rest(atMost: limit)
         }
+        return false
     }
 
-    /// Compares the store with the end of the stream.
-    ///
-    /// If the stream continues the store's commits, the store waits for the lease. Otherwise it becomes a follower, and
-    /// the function returns true.
+    /// Compares the store with the end of the stream; returns true if it must follow, or now does.
     private func mustFollow(_ store: Store, _ stream: JetStream) throws -> Bool {
         let state = try stream.state()
         let end = state?.last ?? 0
@@ -218,10 +227,7 @@ package final class ClusterMember: ReplicationWork {
                     ? nil : WriterLease.Position(sequence: 0, version: store.version))
             return false
         }
-        guard let record else {
-            try follow { _ in }
-            return true
-        }
+        guard let record else { return true }
         guard let last = try state.flatMap({ try stream.lastOwnMessage($0) })?.message else {
             return false
         }

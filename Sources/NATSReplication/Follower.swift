@@ -27,6 +27,8 @@ package final class Follower: ReplicationWork {
     private var nextPart: UInt64 = 1
     /// Whether to load the newest snapshot, because the stream does not continue the store's history.
     private var needsSnapshot = false
+    /// The sequence number of the commit that did not continue the store's history.
+    private var gap: UInt64 = 0
     /// The number of times that the commits after the newest snapshot did not continue it.
     private var snapshotAttempts = 0
     private static let snapshotLimit = 8
@@ -289,7 +291,7 @@ package final class Follower: ReplicationWork {
             {
                 return try skip(position, "the store has its commit")
             }
-            try checkOrder(since, sinceCommit)
+            try checkOrder(since, sinceCommit, position)
             try store.beginWrite()
             reader = ReplicationReader(store)
         } else if part != nextPart || reader == nil {
@@ -321,7 +323,7 @@ package final class Follower: ReplicationWork {
         try store.setCommitIdentity(next.commit)
         try store.commitWrite()
         record = next
-        if since != nil {
+        if since != nil, position.sequence >= gap {
             needsSnapshot = false
             snapshotAttempts = 0
         }
@@ -364,9 +366,12 @@ package final class Follower: ReplicationWork {
 
     /// Throws if a commit does not directly follow the last applied one: `MissingCommits` the first time, because the
     /// commits after the newest snapshot of the same store continue it.
-    private func checkOrder(_ since: UInt64?, _ commit: String?) throws {
+    private func checkOrder(
+        _ since: UInt64?, _ commit: String?, _ position: StreamPosition
+    ) throws {
         guard let since else { return }
         guard let record, record.isAt(since, commit) else {
+            gap = position.sequence
             guard !needsSnapshot else {
                 let reason =
                     "a commit of the stream '\(streamName)' follows version \(since) of another history than the "

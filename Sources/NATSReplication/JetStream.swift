@@ -53,6 +53,7 @@ final class JetStream {
         private let perSubject: UInt64
         private let retention: String
         private let discard: String
+        private let hidesOutcomes: Bool
 
         init(_ answer: JSONAnswer) {
             messages = answer.number("config", "max_msgs")
@@ -62,6 +63,7 @@ final class JetStream {
             perSubject = answer.number("config", "max_msgs_per_subject")
             retention = answer.text("config", "retention")
             discard = answer.text("config", "discard")
+            hidesOutcomes = answer.flag("config", "no_ack")
         }
 
         /// The limits at which the stream drops its oldest messages, for reports; nil if it keeps all.
@@ -82,6 +84,8 @@ final class JetStream {
                     "max_msgs_per_subject = \(perSubject), but all commits have one subject; set -1"
             } else if discard == "new", let description {
                 fault = "discard = new with \(description), and would refuse commits; set old"
+            } else if hidesOutcomes {
+                fault = "no_ack = true, with which the server does not confirm commits; set false"
             } else if messageSize > 0, messageSize < Self.leastMessageSize {
                 fault =
                     "max_msg_size = \(messageSize); the least possible size is \(Self.leastMessageSize)"

@@ -60,6 +60,22 @@ struct ClusterTests {
         try add(3, "a")
     }
 
+    @Test func `a member that joins with an empty store holds no old version`() throws {
+        let server = try NatsServer()
+        try make("a")
+        let writer = try member("a", server)
+        try wait(writer) { $0.isWriter }
+        let second = try member("b", server)
+        try wait(second) { $0.version > 0 && $0.lag == 0 }
+        for id in 1...3 { try add(id, "a") }
+        try wait(second) { $0.commits >= 4 && $0.lag == 0 }
+        let store = try world.open("b")
+        #expect(try store.objects("Dog").count() == 3)
+        #expect(try store.pins().map(\.summary) == [])
+        store.close()
+        for task in [second, writer] { task.stop() }
+    }
+
     @Test func `commits after a change of the schema are kept as a copy of the store`() throws {
         let server = try NatsServer()
         try make("a")

@@ -202,6 +202,7 @@ struct StreamContentTests {
         ("\"max_msgs_per_subject\":5", "max_msgs_per_subject = 5"),
         ("\"discard\":\"new\",\"max_msgs\":50", "discard = new with max_msgs = 50"),
         ("\"max_msg_size\":1000", "max_msg_size = 1000"),
+        ("\"no_ack\":true", "no_ack = true"),
     ])
     func `a stream that cannot keep the commits is refused with its setting`(
         settings: String, expected: String
@@ -286,6 +287,23 @@ struct StreamContentTests {
         try publish { $0.takeover = .adoption }
         try world.follow("b", server.address)
         try expectCopy()
+    }
+
+    @Test func `two commits after the same one are an error, not loaded again and again`() throws {
+        try make(2)
+        try publish()
+        try world.follow("b", server.address)
+        var headers: [String: String] = [:]
+        for id in 50...51 {
+            let line = "{\"inserted\":\"Dog\",\"object\":2,\"values\":{\"id\":\(id)}}\n"
+            try send(Self.begin + line, copying: headers.isEmpty) {
+                if headers.isEmpty { following(&$0) } else { $0 = headers }
+                $0["Moonpool-Commit"] = String(repeating: "\(id)", count: 16)
+                headers = $0
+            }
+        }
+        let reason = message { try world.follow("b", server.address) }
+        #expect(reason.contains("of another history"), "\(reason)")
     }
 
     @Test func `stray and repeated messages are skipped by publisher and follower`() throws {

@@ -106,6 +106,18 @@ struct ClusterCommandTests {
         }
     }
 
+    @Test func `a function that no member has is unavailable`() throws {
+        let cluster = try Cluster()
+        let outcome = try Tool.run(
+            script: """
+                local store = moonpool.open { path = arg[1], schema = { Dog = { id = "int primary" } } }
+                store:cluster { url = arg[2], stream = "zoo", name = "a" }
+                local ok, err = pcall(store.remote_write, store, "missing", nil, { timeout = 5 })
+                print(ok, err.code)
+                """, arguments: [cluster.path("a"), cluster.server.address])
+        #expect(outcome.output == "false\tunavailable\n", "\(outcome.error)")
+    }
+
     @Test func `a killed writer is replaced, keeps its unpublished commits, and follows`() throws {
         let cluster = try Cluster()
         #expect(try cluster.add(1, to: "a") == nil)

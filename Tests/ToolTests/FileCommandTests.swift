@@ -228,7 +228,17 @@ import Testing
         let other = folder.path + "/other.moonpool"
         #expect(try Tool.run(["backup", store, other]).exitCode == 0)
         let reserved = "is reserved: the store without '-log' in its name uses this name"
+        let key = ["--key-file", try folder.write(String(repeating: "ab", count: 32), to: "key")]
+        let encrypted = folder.path + "/copy.enc"
+        #expect(try Tool.run(["backup", store, encrypted] + key).exitCode == 0)
+        let projections =
+            "moonpool.open(arg[1]):objects('Entry'):project({ id = 'id' }):export(arg[2], 'json')"
         let cases = [
+            (["decrypt", "--force", encrypted, other] + key, "is a store"),
+            (["decrypt", "--force", encrypted, other + "-log"] + key, reserved),
+            (["backup", "--force", store, other] + key, "is a store"),
+            (["-e", "moonpool.csv.write(arg[1], {})", "-", other], "is a store"),
+            (["-e", projections, "-", store, other], "is a store"),
             (["export", store, other, "--format", "json"], "is a store"),
             (["export", store, other, "--format", "sqlite"], "is a store"),
             (["export", store, other + "-log", "--format", "json"], reserved),

@@ -82,8 +82,16 @@ enum RunCommand {
     }
 
     /// Runs `LUA_INIT`, the `-e` and `-l` options, and the script.
+    ///
+    /// A file with data is never run, because its content can come from anyone.
     static func runProgram(_ line: LuaCommandLine, in context: ScriptContext) throws -> Int32 {
-        try LuaProgram(line, in: context).run() ? 0 : 1
+        if case .file(let path) = line.source,
+            RealmCopy.isRealm(path) || StoreFile.isStore(path) || DataFile(path) != nil
+        {
+            ProcessServices.writeError("moonpool: '\(path)' contains data, not a script\n")
+            return 1
+        }
+        return try LuaProgram(line, in: context).run() ? 0 : 1
     }
 
     /// Opens the store of the command line as the global `store`.

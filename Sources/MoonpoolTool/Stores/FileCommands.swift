@@ -53,7 +53,6 @@ struct BackupCommand: ParsableCommand {
             guard let key = try encryption.key else {
                 return try StoreFiles.backup(store, to: file, isReplacing: force)
             }
-            try StoreFiles.requireNoStore(file)
             try KeyFileOptionGroup.requireNew(file, force)
             // The copy that is not encrypted stays on the device of the store.
             try StoreFiles.withWorkFolder(beside: store) { folder in
@@ -75,7 +74,8 @@ struct DecryptCommand: ParsableCommand {
         discussion: """
             Writes what moonpool backup or moonpool export has written with --key-file. A file that was changed, cut off, or \
             put together from others is an error, and nothing is written; with - as the output, content that was not \
-            changed can come before the error. An existing file is replaced only with --force.
+            changed can come before the error. An existing file is replaced only with --force, and a store only by \
+            moonpool backup --force with the decrypted copy.
             """)
 
     @Argument(help: "The encrypted file, or - for standard input.", completion: .file())
@@ -84,7 +84,7 @@ struct DecryptCommand: ParsableCommand {
     @Argument(help: "The decrypted file, or - for standard output.", completion: .file())
     var output: String
 
-    @Flag(help: "Replace an existing file. No process may have it open.")
+    @Flag(help: "Replace an existing file.")
     var force = false
 
     @OptionGroup var encryption: KeyFileOptionGroup
@@ -113,8 +113,9 @@ struct KeyFileOptionGroup: ParsableArguments {
     /// The key; nil without the option.
     var key: CopyKey? { get throws { try keyFile.map { try CopyKey(file: $0) } } }
 
-    /// Throws `invalid_argument` for an existing file that must not be replaced.
+    /// Throws `invalid_argument` for an existing file that must not be replaced, and for a store, its lock file or its log.
     static func requireNew(_ file: String, _ isReplacing: Bool) throws {
+        try StoreFiles.requireNoStore(file)
         guard isReplacing || ProcessServices.size(of: file) == nil else {
             throw StoreError(
                 .invalidArgument,

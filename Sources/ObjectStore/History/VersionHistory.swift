@@ -105,12 +105,13 @@ extension Store {
     /// and reverts the copy to the version. It reads and writes the file's used pages once. While a view of the version
     /// is in use, another request for that version returns the same view at no cost.
     ///
-    /// Throws `out_of_range` for a version outside of the history, `disk_full`, `closed`,
-    /// `wrong_thread`.
+    /// Throws `out_of_range` for a version outside of the history, `disk_full`, `file_replaced`,
+    /// `closed`, `wrong_thread`.
     package func at(_ version: UInt64, for holder: VersionHolder = VersionHolder()) throws
         -> StoreView
     {
         try check()
+        try view.requireUnchanged()
         guard version <= self.version else {
             throw StoreError(
                 .outOfRange,
@@ -145,9 +146,10 @@ extension Store {
 
     /// Returns a summary of each version in the history, the oldest first.
     ///
-    /// Reads the changes of all these versions. Throws `closed`, `wrong_thread`, `file_corrupt`.
+    /// Reads the changes of all these versions. Throws `file_replaced`, `closed`, `wrong_thread`, `file_corrupt`.
     package func versions() throws -> [VersionSummary] {
         try check()
+        try view.requireUnchanged()
         let history = VersionHistory(snapshot: view.snapshot)
         let reachable = try history.oldestVersion()
         var found: [VersionSummary] = []
@@ -166,9 +168,10 @@ extension Store {
 extension Store {
     /// Returns the history's summary of one version; nil if the history does not contain it.
     ///
-    /// Reads the changes of the version. Throws `closed`, `wrong_thread`, `file_corrupt`.
+    /// Reads the changes of the version. Throws `file_replaced`, `closed`, `wrong_thread`, `file_corrupt`.
     package func summary(of version: UInt64) throws -> VersionSummary? {
         try check()
+        try view.requireUnchanged()
         return try VersionHistory(snapshot: view.snapshot).entry(version).map {
             VersionSummary(version, $0, schema, isKept: true)
         }

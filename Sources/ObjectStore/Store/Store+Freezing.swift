@@ -14,9 +14,10 @@ extension Store {
     /// version's pages in the file. Inside a write transaction, it shows the version before the write. ``pins()`` names
     /// the holder.
     ///
-    /// Throws `closed`, `wrong_thread`.
+    /// Throws `file_replaced`, `closed`, `wrong_thread`.
     package func frozenView(for holder: VersionHolder = VersionHolder()) throws -> StoreView {
         try check()
+        try view.requireUnchanged()
         if let known = latestFrozen, known.version == view.version, !known.isClosed { return known }
         let snapshot = try StoreError.wrapping(view.snapshot.frozen())
         let pin = coordinator.pins.add(.frozen, holder, version: snapshot.version)

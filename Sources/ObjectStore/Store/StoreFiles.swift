@@ -109,9 +109,11 @@ package enum StoreFiles {
 extension Store {
     /// Writes a compact copy of the newest version to a file, also while others write.
     ///
-    /// Reads the file once and the copy once, and verifies every page and value. Throws the errors of ``StoreFiles/backup(_:to:isReplacing:)``, `closed`, `wrong_thread`.
+    /// Reads the file once and the copy once, and verifies every page and value. Throws the errors of
+    /// ``StoreFiles/backup(_:to:isReplacing:)``, `file_replaced`, `closed`, `wrong_thread`.
     public func backup(to destination: String, isReplacing: Bool = false) throws {
         try check()
+        try view.requireUnchanged()
         try StoreError.wrapping(
             view.snapshot.file.copyCompacted(to: destination, isReplacing: isReplacing))
     }

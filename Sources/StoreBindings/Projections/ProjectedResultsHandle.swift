@@ -247,6 +247,7 @@ struct ProjectionExport {
             )
         }
         let count = try TransferError.wrapping {
+            try StoreFiles.requireNoStore(path)
             let file = try FileWriter(path)
             let count = try write(format, to: file)
             try file.finish()

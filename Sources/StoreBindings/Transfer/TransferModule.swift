@@ -97,6 +97,7 @@ struct TransferModule {
         }
         let format = try TransferOptions(call.options(4)).csv(path)
         try TransferError.wrapping {
+            try StoreFiles.requireNoStore(path)
             let file = try FileWriter(path)
             var csv = CSVWriter(separator: format.separator ?? ",")
             for name in names { csv.field(name) }

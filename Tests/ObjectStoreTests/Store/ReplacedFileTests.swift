@@ -1,4 +1,5 @@
 import Glibc
+import TestThreads
 import Testing
 
 @testable import ObjectStore
@@ -20,6 +21,8 @@ import Testing
         /// A compact copy of the same version.
         case compacted
         case zeros, nothing
+        /// Random bytes instead of the headers.
+        case garbage
     }
 
     enum Way: CaseIterable {
@@ -73,6 +76,11 @@ import Testing
             var bytes = DamagedStore.bytes(path)
             bytes.replaceSubrange(..<4096, with: repeatElement(0, count: 4096))
             return bytes
+        case .garbage:
+            var bytes = DamagedStore.bytes(path)
+            var random = SeededGenerator(seed: 7)
+            for index in 0..<8192 { bytes[index] = UInt8(truncatingIfNeeded: random.next()) }
+            return bytes
         case .nothing: return []
         }
         return DamagedStore.bytes(copy)
@@ -120,11 +128,39 @@ import Testing
             store.close()
             other.close()
             #expect(DamagedStore.bytes(path) == bytes, "\(durability)")
-            guard content != .zeros, content != .nothing else { continue }
+            guard content != .zeros, content != .nothing, content != .garbage else { continue }
             #expect(try StoreFiles.verifyPages(path).isEmpty)
             let again = try open(path)
             #expect(try again.verify().isEmpty)
             again.close()
+        }
+    }
+
+    @Test(arguments: [Content.other, .older, .zeros, .nothing, .garbage])
+    func `copies, past versions and later openings get the error`(content: Content) throws {
+        let new = folder.file("new.moonpool")
+        var uses: [(Store) throws -> Void] = [
+            { try $0.backup(to: new) },
+            { _ = try $0.frozenView() },
+            { _ = try $0.at($0.version - 1) },
+            { _ = try $0.versions() },
+            { _ = try $0.summary(of: $0.version) },
+        ]
+        // Only the open store can notice a file of the same version.
+        if content != .other { uses.append { _ in _ = try open(path) } }
+        for use in uses {
+            for suffix in ["", "-lock", "-log"] { unlink(path + suffix) }
+            unlink(folder.file("copy.moonpool"))
+            let store = try open(path)
+            let bytes = try bytes(of: content, store)
+            let frozen = try store.frozenView()
+            replace(bytes, .inPlace)
+            _ = storeError(.fileReplaced) { try use(store) }
+            _ = storeError(.fileReplaced) { try store.beginWrite() }
+            _ = storeError(.fileReplaced) { try frozen.requireUnchanged() }
+            store.close()
+            #expect(DamagedStore.bytes(path) == bytes)
+            #expect(access(new, F_OK) != 0)
         }
     }
 
