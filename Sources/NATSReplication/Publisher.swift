@@ -41,6 +41,11 @@ package final class Publisher: ReplicationWork {
     private var position: UInt64?
     /// The identity of the commit of the last message that was sent.
     private var sentCommit = ""
+    /// The last version before the lease, and the lease of the stream's messages before it.
+    ///
+    /// A member whose request is addressed to one lease looks for its commit before the first message of the next lease.
+    /// So a commit from before the lease is published with the number of the stream's last message.
+    private var earlier: (version: UInt64, lease: UInt64)?
     /// The commit with which the store becomes the publisher, and the version before it.
     private var takeover: (commit: String, after: UInt64)?
     /// The store at that version.
@@ -178,6 +183,14 @@ package final class Publisher: ReplicationWork {
             throw ReplicationError.fatal(
                 "the stream '\(streamName)' contains the commits of another store; use another stream"
             )
+        }
+        if options.lease != nil, earlier == nil {
+            let lease = message.headers[MessageHeader.lease].flatMap { UInt64($0) }
+            // A write that has begun before the lease ends before the lock is free.
+            let waits = !store.isInWrite
+            if waits { try store.beginWrite() }
+            earlier = (store.version, lease ?? 0)
+            if waits { try store.cancelWrite() }
         }
         // If the publisher ended between two parts, followers drop the incomplete commit.
         let isComplete = message.isComplete
@@ -491,7 +504,8 @@ package final class Publisher: ReplicationWork {
             if let since { headers.append((MessageHeader.since, String(since))) }
             if isLast { headers.append((MessageHeader.last, "1")) }
             if let lease = publisher.options.lease {
-                headers.append((MessageHeader.lease, String(lease)))
+                let earlier = publisher.earlier.flatMap { version <= $0.version ? $0.lease : nil }
+                headers.append((MessageHeader.lease, String(earlier ?? lease)))
             }
             // A confirmation of one message also confirms the messages before it, because the server refuses a message
             // that does not follow the last one.

@@ -60,6 +60,40 @@ struct ClusterTests {
         try add(3, "a")
     }
 
+    @Test func `commits from before a lease have the number of the lease before`() throws {
+        let server = try NatsServer()
+        try make("a")
+        try world.publish("a", server.address) { $0.lease = 5 }
+        try add(1, "a", isReplicating: true)
+        let status = ReplicationStatus()
+        var options = Publisher.Options()
+        options.lease = 9
+        let (path, address) = (world.path("a"), server.address)
+        let thread = RunningThread { [options] in
+            // The test checks what has been published.
+            try? Publisher(
+                path, NatsOptions(address), stream: "zoo", options: options, status: status
+            ).run()
+        }
+        func wait(forVersionOf id: Int) throws {
+            let store = try world.open("a")
+            defer { store.close() }
+            let version = store.version
+            #expect(try store.objects("Dog").count() == id)
+            try #require(status.wait(atMost: .seconds(60)) { $0.version >= version })
+        }
+        try wait(forVersionOf: 1)
+        try add(2, "a", isReplicating: true)
+        try wait(forVersionOf: 2)
+        status.stop()
+        thread.wait()
+        let stream = JetStream(try NatsConnection(NatsOptions(server.address)), "zoo")
+        let leases = try (1...3).map {
+            try #require(try stream.message($0)).headers[MessageHeader.lease]
+        }
+        #expect(leases == ["5", "5", "9"])
+    }
+
     @Test func `a member that joins with an empty store holds no old version`() throws {
         let server = try NatsServer()
         try make("a")

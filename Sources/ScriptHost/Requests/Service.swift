@@ -67,9 +67,7 @@ final class Service {
         do {
             server = nil
             guard isListening, let writing else { return }
-            server = try listen?(
-                writing.membership.subject(
-                    subject, lease: writing.membership.task.status.snapshot.lease?.number ?? 0))
+            server = try listen?(writing.membership.subject(subject))
         } catch {
             context?.failed(error, in: "the service '\(subject)'", token: .nil)
         }
@@ -124,9 +122,14 @@ final class Service {
             let body =
                 writing == nil ? request.body : Array(request.body[identity.count...].dropFirst())
             table["body"] = try context.storeModule.value(ofJSON: body)
-            let run = { () throws in
+            let run = { [self] () throws in
                 let reply = try context.results(of: handler, [.table(table)], in: source).first
-                return try context.storeModule.json(of: reply ?? .nil)
+                let json = try context.storeModule.json(of: reply ?? .nil)
+                if let writing, request.subject != writing.membership.subject(subject) {
+                    throw StoreError(
+                        .notWriter, "the request is addressed to the writer of an earlier lease")
+                }
+                return json
             }
             guard let store = writing?.store else { return request.answer(try run()) }
             let (reply, version) = try store.write(

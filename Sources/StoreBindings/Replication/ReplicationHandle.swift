@@ -31,19 +31,22 @@ package final class ReplicationHandle {
 
     /// The role that the script knows.
     package private(set) var isWriter = false
+    /// The number of the lease that the listeners know.
+    private var lease: UInt64 = 0
     private var roleWakeup: (any Wakeup)?
     /// The functions of services that listen only at the writer.
     private var roleListeners: [Int: (_ isWriter: Bool) -> Void] = [:]
 
-    /// Calls a function now, and after each change of the role, until ``removeListener(_:)``.
+    /// Calls a function now, and after each change of the role or of the writer's lease, until ``removeListener(_:)``.
     package func addListener(_ number: Int, _ listener: @escaping (_ isWriter: Bool) -> Void) {
         roleListeners[number] = listener
         listener(isWriter)
     }
 
-    /// Returns the subject of the requests to the holder of a lease.
-    package func subject(_ name: String, lease: UInt64) -> String {
-        "moonpool.\(task.stream).write.\(lease).\(name)"
+    /// Returns the subject of the requests to the holder of a lease, by default the current one.
+    package func subject(_ name: String, lease: UInt64? = nil) -> String {
+        let lease = lease ?? task.status.snapshot.lease?.number ?? 0
+        return "moonpool.\(task.stream).write.\(lease).\(name)"
     }
 
     package func removeListener(_ number: Int) { roleListeners[number] = nil }
@@ -58,10 +61,15 @@ package final class ReplicationHandle {
 
     private func noteRole() {
         guard let store, !store.store.isClosed else { return }
-        let now = task.status.snapshot.isWriter
+        let status = task.status.snapshot
+        let (now, number) = (status.isWriter, status.lease?.number ?? 0)
+        // A member can have taken another lease since the last call.
+        let isOther = now && number != lease
+        guard now != isWriter || isOther else { return }
+        lease = number
+        for listener in roleListeners.values { listener(now) }
         guard now != isWriter else { return }
         isWriter = now
-        for listener in roleListeners.values { listener(now) }
         do {
             if !store.store.isInWrite { try store.store.refresh() }
             try store.roleHandler?.function.call([.text(now ? "writer" : "follower")])
