@@ -86,9 +86,7 @@ extension ScriptContext {
         let status = membership.task.status
         let body = arguments.isNil ? [] : try storeModule.json(of: arguments)
         let link = link
-        var refusal: RequestError?
         while true {
-            if let refusal, deadline <= .now { throw refusal }
             let commit = Store.newCommitIdentity()
             let (lease, combinations) =
                 (status.snapshot.lease?.number ?? 0, status.snapshot.combinations)
@@ -131,9 +129,8 @@ extension ScriptContext {
             if case .failure(let error)? = outcome.value {
                 let isRefused =
                     error.isUnhandled || error.code == StoreError.Code.notWriter.rawValue
-                guard isRefused else { throw error }
-                refusal = error
-                try wait(for: min(.milliseconds(50), max(deadline - .now, .zero)))
+                guard isRefused, deadline > .now else { throw error }
+                try wait(for: .milliseconds(50))
             } else if hasArrived || version.map(status.snapshot.isStored) == true {
                 guard let reply = try outcome.value?.get() else {
                     throw RequestError(
