@@ -58,13 +58,27 @@ struct ClassConversion {
     ) throws {
         let results = try run(key, view, engine)
         for (property, value) in unset where results[property.name] == nil {
-            try writer.write(value, to: property, of: key, in: target)
+            try set(property, of: key, to: value, writer)
         }
         for (first, second) in pairs where results[second.name] == nil {
             let value = try view.value(first, of: key, in: source)
-            try writer.set(second, of: key, in: target, to: exact(value, first, second))
+            try set(second, of: key, to: exact(value, first, second), writer)
         }
         try store(results, key, writer)
+    }
+
+    /// Sets a property of the target to a value as it is stored.
+    ///
+    /// Embedded objects are created from their values, and the present ones are deleted.
+    private func set(
+        _ property: Property, of key: ObjectKey, to value: Value, _ writer: ObjectWriter
+    ) throws {
+        guard property.type == .object, schemas.target.target(of: property)?.isEmbedded == true
+        else { return try writer.write(value, to: property, of: key, in: target) }
+        let writer = writer.using(schemas.target)
+        try writer.atomically {
+            try EmbeddedWriter(writer, property, target, of: key)?.set(value, of: key)
+        }
     }
 
     /// Sets the values of the target that a function has computed.
@@ -72,7 +86,7 @@ struct ClassConversion {
     {
         for property in own {
             guard let value = results[property.name] else { continue }
-            try writer.write(value, to: property, of: key, in: target)
+            try set(property, of: key, to: value, writer)
         }
     }
 
@@ -101,12 +115,12 @@ struct ClassConversion {
             guard let value = results[property.name], value != earlier[property.name] else {
                 continue
             }
-            try writer.write(value, to: property, of: key, in: target)
+            try set(property, of: key, to: value, writer)
         }
         // What the function has set before and does not set now.
         for (property, value) in unset
         where results[property.name] == nil && earlier[property.name] != nil {
-            try writer.write(value, to: property, of: key, in: target)
+            try set(property, of: key, to: value, writer)
         }
         for (first, second) in pairs where results[second.name] == nil {
             let wasSet = earlier[second.name] != nil
@@ -115,7 +129,7 @@ struct ClassConversion {
             let former = try ExactConversion.convert(
                 before.value(first, of: key, in: source), to: second)
             guard wasSet || value != former else { continue }
-            try writer.set(second, of: key, in: target, to: value)
+            try set(second, of: key, to: value, writer)
         }
     }
 
@@ -139,7 +153,10 @@ struct ClassConversion {
     }
 
     private func exact(_ value: Value, _ first: Property, _ second: Property) throws -> Value {
-        if let converted = ExactConversion.convert(value, to: second) { return converted }
+        if let converted = ExactConversion.convert(value, to: second) {
+            guard second.isSet, case .list(let elements) = converted else { return converted }
+            return .list(ElementOrder(second).normalized(elements))
+        }
         throw ConversionFailure(
             value == .null
                 ? "'\(second.name)' is required, and '\(first.name)' has no value"
@@ -150,7 +167,7 @@ struct ClassConversion {
 
 extension Property {
     /// The value of a property that no program has set.
-    fileprivate var unsetValue: Value {
+    var unsetValue: Value {
         switch collection {
         case .map?: .dictionary([:])
         case _?: .list([])

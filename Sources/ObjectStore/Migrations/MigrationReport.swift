@@ -189,6 +189,9 @@ struct MigrationProgress {
         return true
     }
 
+    /// The number of visited objects that are converted.
+    var convertedCount: Int { max(converted - failures.count, 0) }
+
     private static let blob = "migration progress"
     private static let format: UInt64 = 1
 

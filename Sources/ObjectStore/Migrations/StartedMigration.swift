@@ -22,7 +22,7 @@ package struct StartedMigration: Sendable {
     package let isReady: Bool
     /// The schema versions of the old and of the new programs.
     package let versions: (old: UInt64, new: UInt64)
-    /// The number of visited objects, and of all that had to be visited at the start.
+    /// The number of converted objects, and of all that had to be converted at the start.
     package let converted: Int
     package let total: Int
     /// The objects that cannot be converted.
@@ -53,7 +53,7 @@ extension Store {
             number: transition.number, name: transition.name, checksum: transition.checksum,
             startedAt: transition.startedAt, isReady: transition.isReady,
             versions: (fileSchema.old.version, transition.new.version),
-            converted: transition.isReady ? transition.total : progress.converted,
+            converted: transition.isReady ? transition.total : progress.convertedCount,
             total: max(transition.total, progress.converted),
             failures: progress.failures.map { failure in
                 StartedMigration.Failure(
@@ -98,7 +98,7 @@ extension Store {
             view.noteChange()
             inserterCache.didChangeObjects()
             var progress = try MigrationProgress.read(view.snapshot)
-            let run = conversionRun ?? (.now, progress.converted)
+            let run = conversionRun ?? (.now, progress.convertedCount)
             (conversionRun, progress.run, progress.isWhole) = (run, run, isWhole)
             let writer = ObjectWriter(self, session)
             let isFinished = try convertNext(&progress, writer, limit)
@@ -300,7 +300,9 @@ extension MigrationTransaction {
         transition.isReady = transition.total == 0
         let schemas = FileSchema(before.counting(planned.new), transition)
         try store.adopt(schemas, session)
-        if let engine { try test(schemas, engine, ObjectWriter(store, session)) }
+        if let engine {
+            try test(schemas, engine, title: transition.title, ObjectWriter(store, session))
+        }
         var progress = MigrationProgress()
         progress.isWhole = isWhole
         try progress.write(session)
@@ -309,27 +311,33 @@ extension MigrationTransaction {
         return planned.differences
     }
 
-    /// Converts the first object of each class, and back; throws if a function is wrong for every object.
+    /// Converts the first object of each class, and back; throws if a function is wrong for every object, or gives two
+    /// results for the same one.
     private func test(
-        _ schemas: FileSchema, _ engine: any ConversionEngine, _ writer: ObjectWriter
+        _ schemas: FileSchema, _ engine: any ConversionEngine, title: String, _ writer: ObjectWriter
     ) throws {
         for isUp in [true, false] {
             for conversion in ClassConversion.all(of: schemas, toNew: isUp)
             where conversion.functionName != nil {
                 let results = Results(.store(store), Query(all: conversion.source))
                 guard let first = try results.first() else { continue }
-                do {
-                    if isUp {
-                        try conversion.convert(first.key, store.view, writer, engine)
-                    } else {
-                        _ = try conversion.run(first.key, store.view, engine)
-                    }
-                } catch let failure as ConversionFailure {
-                    guard failure.isMisuse, let transition = schemas.transition else { continue }
-                    throw StoreError(
+                func refusal(_ reason: String) -> StoreError {
+                    StoreError(
                         .conversionFailed,
-                        "the function '\(isUp ? "up" : "down")' of '\(conversion.target.name)' in "
-                            + "\(transition.title) cannot be used: \(failure.text)")
+                        "the function '\(isUp ? "up" : "down")' of '\(conversion.target.name)' in \(title) cannot be "
+                            + "used: \(reason)")
+                }
+                do {
+                    let values = try conversion.run(first.key, store.view, engine)
+                    let again = try conversion.run(first.key, store.view, engine)
+                    if let name = values.keys.sorted().first(where: { values[$0] != again[$0] }) {
+                        throw refusal("it gives two values of '\(name)' for the same object")
+                    }
+                    if isUp { try conversion.convert(first.key, store.view, writer, engine) }
+                } catch let failure as ConversionFailure where failure.isMisuse {
+                    throw refusal(failure.text)
+                } catch is ConversionFailure {
+                    // because: only this object may be wrong, which the conversion records.
                 }
             }
         }
@@ -377,7 +385,9 @@ extension MigrationTransaction {
             }
             let view = StoreView(
                 schema: new, snapshot: try store.committedView().snapshot, isFrozen: true)
-            let found = try SchemaLoss.losses(lost, in: view).map {
+            // Before, no program has written by the new schema.
+            let losses = transition.isReady ? try SchemaLoss.losses(lost, in: view) : []
+            let found = losses.map {
                 AbandonedData(qualifiedName: $0.qualifiedName, count: $0.count)
             }
             let session = try store.writer(changing: "the schema").session

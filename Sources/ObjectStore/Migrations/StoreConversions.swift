@@ -144,16 +144,50 @@ package struct ConversionTarget {
     let schema: Schema
     let own: Set<ColumnID>
 
-    /// Returns a value as the property stores it.
+    /// Returns a value as the property stores it, and embedded objects with all of their properties.
     ///
     /// Throws `unknown_property`, `type_mismatch`, `missing_value`, and `invalid_argument` for a property that both
     /// versions share.
     package func stored(_ value: Value, for name: String) throws -> Value {
-        let property = try property(name)
-        let stored = try ValueConversion.stored(value, property, classSchema)
+        try stored(value, property(name), of: classSchema)
+    }
+
+    private func stored(
+        _ value: Value, _ property: Property, of owner: ClassSchema
+    ) throws -> Value {
+        let stored = try ValueConversion.stored(value, property, owner)
+        if let embedded = schema.target(of: property), embedded.isEmbedded {
+            return switch (property.collection, stored) {
+            case (nil, _): try values(stored, of: embedded, in: property, owner)
+            case (_, .list(let elements)):
+                .list(try elements.map { try values($0, of: embedded, in: property, owner) })
+            case (_, .dictionary(let entries)):
+                .dictionary(
+                    try entries.mapValues { try values($0, of: embedded, in: property, owner) })
+            default: stored
+            }
+        }
         try check(stored, property)
         guard property.isSet, case .list(let elements) = stored else { return stored }
         return .list(ElementOrder(property).normalized(elements))
+    }
+
+    /// Returns the values of all properties of an embedded object.
+    private func values(
+        _ value: Value, of embedded: ClassSchema, in property: Property, _ owner: ClassSchema
+    ) throws -> Value {
+        if value == .null { return .null }
+        guard case .dictionary(let given) = value else {
+            throw ValueConversion.mismatch(value, property, owner)
+        }
+        for name in given.keys { _ = try embedded.requireProperty(name) }
+        var values: ValueMap = [:]
+        for property in embedded.properties where !property.isBacklinks {
+            values[property.name] =
+                try given[property.name].map { try stored($0, property, of: embedded) }
+                ?? property.unsetValue
+        }
+        return .dictionary(values)
     }
 
     /// Returns the property with a name.

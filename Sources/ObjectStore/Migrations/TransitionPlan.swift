@@ -37,7 +37,11 @@ struct TransitionPlan {
         }) where old.uniqueColumns != new.uniqueColumns {
             throw Self.refusal("a unique index of '\(new.name)' would change")
         }
-        let embedded = Set((before.classes + wanted).filter(\.isEmbedded).map(\.name))
+        // Embedded objects of a class of one version are in tables of their own, which the other version does not show.
+        let embedded = Set(
+            before.classes.filter(\.isEmbedded).flatMap { old in
+                change.schema.find(table: old.table).map { [old.name, $0.name] } ?? []
+            })
         for difference in change.differences {
             if let obstacle = Self.obstacle(difference, embedded) {
                 throw Self.refusal(obstacle)
@@ -85,9 +89,7 @@ struct TransitionPlan {
             return obstacle(property, of: name, embedded)
         case .propertyChanged(let name, .type, let old, let new):
             if old.isBacklinks && new.isBacklinks { return nil }
-            if old.leadsToObjects || new.leadsToObjects || old.isPrimary {
-                return "\(difference)"
-            }
+            if old.isBacklinks || new.isBacklinks || old.isPrimary { return "\(difference)" }
             return obstacle(old, of: name, embedded) ?? obstacle(new, of: name, embedded)
         default: return nil
         }
@@ -99,7 +101,8 @@ struct TransitionPlan {
     ) -> String? {
         if property.isBacklinks { return nil }
         if property.target.map(embedded.contains) == true {
-            return "'\(className).\(property.name)' contains embedded objects"
+            return
+                "'\(className).\(property.name)' contains embedded objects of a class of both versions"
         }
         return property.rules.isEmpty
             ? nil : "'\(className).\(property.name)' has rules (\(property.rules.summary))"

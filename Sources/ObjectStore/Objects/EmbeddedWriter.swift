@@ -21,7 +21,7 @@ struct EmbeddedWriter {
         _ writer: ObjectWriter, _ property: Property, _ classSchema: ClassSchema,
         of owner: ObjectKey? = nil, mode: UpdateMode = .error, depth: Int = 0
     ) throws {
-        guard writer.owns(property), let target = writer.store.view.schema.target(of: property)
+        guard writer.owns(property), let target = writer.view.schema.target(of: property)
         else { return nil }
         self.writer = writer
         self.property = property
@@ -29,7 +29,7 @@ struct EmbeddedWriter {
         self.target = target
         self.mode = mode
         let around =
-            try owner.map { try writer.store.view.embeddingDepth(of: $0, in: classSchema) } ?? 0
+            try owner.map { try writer.view.embeddingDepth(of: $0, in: classSchema) } ?? 0
         creation = ObjectCreation(writer, mode: mode, depth: max(depth, around) + 1)
     }
 

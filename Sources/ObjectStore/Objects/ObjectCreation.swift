@@ -82,7 +82,7 @@ struct ObjectCreation {
     /// Creates or updates an object from values in schema order, nil for missing ones.
     func create(_ classSchema: ClassSchema, positional given: [Value?]) throws -> ObjectKey {
         try checkDepth()
-        if mode == .error || classSchema.primaryKeyPosition != nil,
+        if writer.usesStoreSchema, mode == .error || classSchema.primaryKeyPosition != nil,
             let key = try writer.inserter(of: classSchema).create(given)
         {
             writer.store.operation?.didCreate(
@@ -129,7 +129,7 @@ struct ObjectCreation {
     private func fill(
         _ key: ObjectKey, _ classSchema: ClassSchema, _ values: [Value], given: [Value?]
     ) throws {
-        let owning = writer.store.view.schema.embeddingProperties(of: classSchema.table)
+        let owning = writer.view.schema.embeddingProperties(of: classSchema.table)
         var pending: [(Property, Value)] = []
         for (position, property) in classSchema.properties.enumerated()
         where !property.isBacklinks {
@@ -340,7 +340,7 @@ struct ObjectCreation {
         _ value: Value, _ property: Property, _ classSchema: ClassSchema
     ) throws -> Value {
         if property.type == .mixed { try checkLinks(value, property, classSchema) }
-        guard property.type == .object, let target = writer.store.view.schema.target(of: property)
+        guard property.type == .object, let target = writer.view.schema.target(of: property)
         else { return value }
         return try resolveLink(value, to: target, in: property, of: classSchema)
     }
@@ -351,7 +351,7 @@ struct ObjectCreation {
     ) throws {
         switch value {
         case .object(let reference):
-            let target = writer.store.view.schema.find(table: reference.table)
+            let target = writer.view.schema.find(table: reference.table)
             let name = target?.name ?? "object"
             guard target?.isEmbedded != true else {
                 throw StoreError(
@@ -373,7 +373,7 @@ struct ObjectCreation {
         _ target: ObjectReference, className: String, _ property: Property,
         _ classSchema: ClassSchema
     ) throws {
-        guard try !writer.store.view.isPresent(target) else { return }
+        guard try !writer.view.isPresent(target) else { return }
         throw StoreError(
             .invalidObject,
             "property '\(property.name)' of '\(classSchema.name)' cannot link to a deleted "
@@ -392,7 +392,7 @@ struct ObjectCreation {
         case .null: return .null
         case .object(let reference):
             guard reference.table == target.table else {
-                let name = writer.store.view.schema.find(table: reference.table)?.name ?? "object"
+                let name = writer.view.schema.find(table: reference.table)?.name ?? "object"
                 throw StoreError(
                     .typeMismatch,
                     "property '\(property.name)' of '\(classSchema.name)' links to "

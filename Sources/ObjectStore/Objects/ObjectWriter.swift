@@ -4,11 +4,32 @@ import ColumnStorage
 package struct ObjectWriter {
     let store: Store
     let session: WriteSession
+    /// The data by another schema than that of the store.
+    private let otherView: StoreView?
 
     init(_ store: Store, _ session: WriteSession) {
+        self.init(store, session, nil)
+    }
+
+    private init(_ store: Store, _ session: WriteSession, _ otherView: StoreView?) {
         self.store = store
         self.session = session
+        self.otherView = otherView
     }
+
+    /// Returns a writer of objects by one of the schemas of the file.
+    func using(_ schema: Schema) -> ObjectWriter {
+        guard schema !== store.view.schema else { return self }
+        return ObjectWriter(
+            store, session,
+            StoreView(schema: schema, snapshot: store.view.snapshot, isFrozen: false))
+    }
+
+    /// The data, by the schema of the writer.
+    var view: StoreView { otherView ?? store.view }
+
+    /// Whether it uses the schema of the store.
+    var usesStoreSchema: Bool { otherView == nil }
 
     /// Throws `invalid_object` for a deleted object.
     func checkPresent(_ key: ObjectKey, in classSchema: ClassSchema) throws {
@@ -64,7 +85,7 @@ package struct ObjectWriter {
 
     /// Returns whether the objects in a property are embedded in its object.
     func owns(_ property: Property) -> Bool {
-        property.type == .object && store.view.schema.target(of: property)?.isEmbedded == true
+        property.type == .object && view.schema.target(of: property)?.isEmbedded == true
     }
 
     func checkAssignable(_ property: Property, _ classSchema: ClassSchema) throws {
@@ -142,7 +163,7 @@ package struct ObjectWriter {
         guard try store.view.table(classSchema).isPresent(key) else {
             throw StoreError.deleted(classSchema.name)
         }
-        guard !store.view.schema.owningProperties(of: classSchema.table).isEmpty else {
+        guard store.fileSchema.owns(from: classSchema.table) else {
             return try StoreError.wrapping(session.delete(classSchema.table, key))
         }
         try deleteTree(ObjectReference(table: classSchema.table, key: key))

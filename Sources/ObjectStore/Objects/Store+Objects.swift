@@ -87,7 +87,7 @@ extension Store {
         _ keys: [ObjectKey], of classSchema: ClassSchema, keepingOwned: Bool = false
     ) throws {
         let writer = try writer(changing: "'\(classSchema.name)'")
-        guard view.schema.owningProperties(of: classSchema.table).isEmpty else {
+        guard !fileSchema.owns(from: classSchema.table) else {
             var deletion = TreeDeletion(writer, keepsOwned: keepingOwned)
             return try deletion.delete(
                 keys.map { ObjectReference(table: classSchema.table, key: $0) })
@@ -102,8 +102,9 @@ extension Store {
         let writer = try writer(changing: className.map { "'\($0)'" } ?? "the store")
         let classes = try className.map { [try view.schema.require($0)] } ?? view.schema.classes
         for classSchema in classes {
-            let owning = view.schema.owningProperties(of: classSchema.table)
-            if className != nil, !owning.isEmpty {
+            if className != nil || fileSchema.transition != nil,
+                fileSchema.owns(from: classSchema.table)
+            {
                 let all = Results(.store(self), Query(all: classSchema))
                 try delete(all.keys().array, of: classSchema)
             } else {

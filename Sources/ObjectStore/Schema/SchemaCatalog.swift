@@ -278,7 +278,7 @@ struct FileSchema: Sendable {
     mutating func choose(for configuration: StoreConfiguration, _ snapshot: Snapshot) throws {
         guard let transition, configuration.schemaVersion == transition.new.version else { return }
         guard transition.isReady else {
-            let done = try MigrationProgress.read(snapshot).converted
+            let done = try MigrationProgress.read(snapshot).convertedCount
             throw StoreError(
                 .schemaInTransition,
                 "\(transition.title) has converted \(done) of \(transition.total) objects",
@@ -304,6 +304,12 @@ struct FileSchema: Sendable {
     var all: [Schema] {
         guard let transition else { return [old] }
         return isNewVersion ? [transition.new, old] : [old, transition.new]
+    }
+
+    /// Returns whether objects of a table can be deleted with their owners of another one, in any schema.
+    func owns(from table: TableID) -> Bool {
+        !old.owningProperties(of: table).isEmpty
+            || transition?.new.owningProperties(of: table).isEmpty == false
     }
 
     /// The storage's definitions of the tables, with the columns and the indexes of both schemas.

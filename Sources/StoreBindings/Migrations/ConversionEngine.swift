@@ -132,7 +132,7 @@ private struct ConvertedValues {
     }
 
     /// Converts a value that a function assigns to a property.
-    func value(_ value: LuaValue, for property: Property) throws -> Value {
+    func value(_ value: LuaValue, for property: Property, depth: Int = 0) throws -> Value {
         switch value {
         case .nil: return .null
         case .boolean(let flag): return .bool(flag)
@@ -144,24 +144,41 @@ private struct ConvertedValues {
         case .userdata(let userdata):
             if let value = json.value(userdata) { return value }
         case .table(let table):
-            try table.requireSpace()
-            if property.collection != .map, table.count > 0 || !LuaJSON.isObject(table) {
-                return .list(try table.array.map { try self.value($0, for: property) })
-            }
-            var entries: ValueMap = [:]
-            for (key, element) in table.pairs {
-                guard let name = key.text else {
-                    throw StoreError(
-                        .typeMismatch, "the keys of '\(property.name)' are strings")
-                }
-                entries[name] = try self.value(element, for: property)
-            }
-            return .dictionary(entries)
+            return try collection(table, property, depth)
         default: break
         }
         throw StoreError(
             .typeMismatch,
             "property '\(property.name)' expects \(property.typeName), got a \(value.typeName)")
+    }
+
+    private func collection(_ table: LuaTable, _ property: Property, _ depth: Int) throws -> Value {
+        guard depth < StoreLimits.nesting else {
+            throw StoreError(
+                .invalidArgument,
+                "property '\(property.name)' can nest at most \(StoreLimits.nesting) tables; this one nests more, or "
+                    + "contains itself")
+        }
+        try table.requireSpace()
+        let pairs = table.pairs
+        if pairs.isEmpty {
+            return property.type == .object || LuaJSON.isObject(table)
+                ? .dictionary([:]) : .list([])
+        }
+        if pairs.allSatisfy({ $0.key.integer != nil }), table.count == pairs.count {
+            return .list(try table.array.map { try value($0, for: property, depth: depth + 1) })
+        }
+        var entries: ValueMap = [:]
+        for (key, element) in pairs {
+            guard case .string = key, let name = key.text else {
+                throw StoreError(
+                    .typeMismatch,
+                    "property '\(property.name)' takes an array without gaps, or a table with text as keys"
+                )
+            }
+            entries[name] = try value(element, for: property, depth: depth + 1)
+        }
+        return .dictionary(entries)
     }
 }
 
@@ -290,7 +307,7 @@ extension StartedMigration {
         table["remaining"] = .integer(Int64(total - converted))
         if let process {
             let seconds = Double(Timestamp.now.microseconds - run.startedAt.microseconds) / 1e6
-            let count = Double(converted - run.converted)
+            let count = Double(max(converted - run.converted, 0))
             table["rate"] = .number((count / max(seconds, 0.001)).rounded())
             table["process"] = .integer(Int64(process))
         }

@@ -126,7 +126,9 @@ package final class StoreHandle {
             throw StoreError(
                 asked < current ? .versionTooLow : .invalidArgument,
                 "'\(name)' is open with schema version \(current); version \(asked) was requested; "
-                    + "close it first to migrate it to a higher one")
+                    + (asked < current
+                        ? "a script uses one version of a file at a time"
+                        : "close it first to migrate it to a higher one"))
         }
         guard let schema = other.schema else { return }
         // The existing store is used: missing classes are added, and existing ones must match.

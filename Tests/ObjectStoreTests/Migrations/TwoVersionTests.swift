@@ -385,11 +385,6 @@ import Testing
         }
         refused([Property("id", .string, isPrimary: true)], "'Dog.id' would change")
         refused([Property("id", .int)], "'Dog.id' would no longer be the primary key")
-        refused(
-            [
-                Property("id", .int, isPrimary: true),
-                Property("owner", .object, collection: .list, target: "Owner"),
-            ], "'Dog.owner' would change from Owner to Owner[]")
         let missing = storeError(.invalidSchema) { try start(old, dropping: []) }
         #expect(missing?.message.contains("'Dog.tag' would be removed") == true)
         #expect(old.version == version)

@@ -3,7 +3,7 @@ local conversion = {}
 
 local names = {
   "_VERSION", "assert", "error", "getmetatable", "ipairs", "next", "pairs", "pcall", "rawequal", "rawget", "rawlen",
-  "rawset", "select", "setmetatable", "string", "table", "tonumber", "tostring", "type", "utf8", "xpcall",
+  "select", "setmetatable", "string", "table", "tonumber", "tostring", "type", "utf8", "xpcall",
 }
 
 -- Returns the constructors of values; a value that depends on the time or on chance needs an argument.
@@ -18,19 +18,33 @@ local function constructors(values)
   return copy
 end
 
+-- Returns a table with the contents of a table that a conversion cannot change; `what` names it in errors.
+local function protected(contents, what)
+  return setmetatable({}, {
+    __index = contents, __metatable = false,
+    __newindex = function(_, name)
+      error("conversions cannot assign to " .. what .. " '" .. tostring(name) .. "'", 2)
+    end,
+  })
+end
+
 -- Runs the text of a migration's file, and returns its functions by class: { up =, down = }. `helpers` has the texts of
 -- the files that it loads, `values` the constructors of values, and `globals` the globals of the state.
 function conversion.functions(text, file_name, helpers, values, globals)
-  local base, loaded = {}, { moonpool = constructors(values) }
-  for _, name in ipairs(names) do base[name] = globals[name] end
-  base.math, base.moonpool = {}, loaded.moonpool
-  for name, value in pairs(globals.math) do
-    if name ~= "random" and name ~= "randomseed" then base.math[name] = value end
+  local base, loaded = {}, { moonpool = protected(constructors(values), "moonpool's") }
+  for _, name in ipairs(names) do
+    local value = globals[name]
+    base[name] = type(value) == "table" and protected(value, name .. "'s") or value
   end
-  local environment = setmetatable({}, {
-    __index = base, __metatable = false,
-    __newindex = function(_, name) error("conversions cannot assign to the global '" .. tostring(name) .. "'", 2) end,
-  })
+  local chance = { random = true, randomseed = true }
+  local numbers = {}
+  for name, value in pairs(globals.math) do numbers[name] = not chance[name] and value or nil end
+  base.math, base.moonpool = protected(numbers, "math's"), loaded.moonpool
+  function base.rawset(t, key, value)
+    if getmetatable(t) == false then error("conversions cannot assign to protected tables", 2) end
+    return rawset(t, key, value)
+  end
+  local environment = protected(base, "the global")
   base._G = environment
   local function run(source, name) return assert(load(source, "@" .. name, "t", environment))() end
   function base.require(name)

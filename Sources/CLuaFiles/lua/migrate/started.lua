@@ -121,7 +121,7 @@ local function convert(run, store, pace, most_failures, is_whole)
     is_done = store:convert_batch(is_whole)
     state = store:started()
     host.progress(state.converted, state.converted + state.remaining)
-    if not is_done and state.remaining <= 0 then
+    if not is_done and state.remaining <= state.failed_count then
       is_waiting = is_waiting or note_waiting(run, store)
       host.sleep(0.1)
     elseif not is_done then
