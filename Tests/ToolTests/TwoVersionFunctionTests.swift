@@ -228,4 +228,36 @@ import Testing
         let down = try shop.migrate("down")
         #expect(down.exitCode == 0, "\(down.error)")
     }
+
+    @Test(arguments: ["", "each = { Dog = function(old, new) new.label = old.name end },"])
+    func `an index on a property of one version has all objects when both versions work`(
+        functions: String
+    ) throws {
+        let shop = try shop(
+            """
+            return {
+              changes = { Dog = {
+                label = "string indexed", rank = "int indexed", size = { type = "int?", indexed = true },
+                code = { type = "string", indexed = true, default = "c" },
+              } },
+              \(functions)
+            }
+            """)
+        let start = try shop.migrate("start", "--pace", "100")
+        #expect(start.exitCode == 0, "\(start.error)")
+        _ = try run(
+            shop, 1,
+            "store:write(function() store:create('Dog', { id = 7, name = 'D7', age = 1 }) end)")
+        let counts = """
+            for _, text in ipairs { "label = 'D7'", "label = ''", "rank = 0", "code = 'c'", "size = nil" } do
+              print(#store:objects("Dog"):where(text))
+            end
+            """
+        let expected = functions.isEmpty ? "0\n6\n6\n6\n6\n" : "1\n0\n6\n6\n6\n"
+        #expect(try run(shop, 2, counts) == expected)
+        #expect(try Tool.run(["check", shop.store]).exitCode == 0)
+        #expect(try shop.migrate("complete").exitCode == 0)
+        #expect(try run(shop, 2, counts) == expected)
+        #expect(try Tool.run(["check", shop.store]).exitCode == 0)
+    }
 }

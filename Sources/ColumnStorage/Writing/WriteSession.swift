@@ -132,6 +132,8 @@ package final class WriteSession {
         for column in table.columns where column.index != .none && !column.isDropped {
             let index = column.id.rawValue
             let old = before.columns.indices.contains(index) ? before.columns[index] : nil
+            // Null has no entry.
+            if column.isOptional, old?.isDropped ?? true { continue }
             if old.map({ $0.index == IndexKind.none }) ?? true { try build(overlay.reader, column) }
         }
         try addPendingEntries(overlay.reader)

@@ -36,10 +36,11 @@ struct ClassConversion {
             }
             let functions = transition.functions[target.table]
             let hasFunction = (toNew ? functions?.up : functions?.down) == true
-            // Without a function, no conversion has set another value before.
+            // Without a function, no conversion has set another value before; an index needs a value of each object.
             let unset = own.filter {
                 !paired.contains($0.column)
-                    && (hasFunction || $0.isSingle && $0.defaultValue != nil)
+                    && (hasFunction
+                        || $0.isSingle && ($0.defaultValue != nil || $0.hasIndex && !$0.isOptional))
             }.map { ($0, $0.unsetValue) }
             guard hasFunction || !pairs.isEmpty || !unset.isEmpty else { return nil }
             return ClassConversion(

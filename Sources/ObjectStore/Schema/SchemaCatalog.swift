@@ -318,13 +318,33 @@ struct FileSchema: Sendable {
         var tables = Dictionary(
             old.tableDefinitions.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
         for definition in transition.new.tableDefinitions {
-            tables[definition.id] = tables[definition.id]?.union(definition) ?? definition
+            tables[definition.id] =
+                tables[definition.id].map {
+                    $0.union(
+                        transition.isReady ? definition : definition.awaitingValues(beside: $0))
+                } ?? definition
         }
         let hidden = Set(tables.keys).subtracting(schema.classes.map(\.table))
         for source in hidden.isEmpty ? [] : schema.mixedProperties {
             tables[source.classSchema.table]?.hiddenTables = hidden
         }
         return tables.values.sorted { $0.id < $1.id }
+    }
+}
+
+extension TableDefinition {
+    /// Returns the definition for the time in which rows have no values in indexed columns that another definition does
+    /// not have.
+    ///
+    /// These columns are optional, so that their indexes have entries of converted objects only: otherwise, the first
+    /// transaction of a migration would add an entry for each object.
+    fileprivate func awaitingValues(beside other: TableDefinition) -> TableDefinition {
+        var result = self
+        for index in columns.indices where columns[index].index != .none {
+            let isShared = other.columns.indices.contains(index) && !other.columns[index].isDropped
+            if !isShared { result.columns[index].isOptional = true }
+        }
+        return result
     }
 }
 
