@@ -276,6 +276,9 @@ package struct MappedHeaders {
 
 /// The bytes of one of LMDB's pages, which may be damaged.
 ///
+/// Another process may overwrite them at any time, because a walk does not keep the pages of its version. So each field
+/// that determines what is read is read only once.
+///
 /// A page begins with its number (8 bytes), two unused bytes, its flags, and the bounds of its free space; the offsets
 /// of its nodes follow. A node consists of two halves of a length or page number, flags, the length of its key, the key
 /// and the data.
@@ -303,9 +306,16 @@ struct PageImage {
     }
 
     let bytes: UnsafeRawBufferPointer
+    /// The bounds of the free space.
+    private let lower: Int
+    private let upper: Int
 
     /// Creates an image of the bytes of a whole page.
-    init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
+    init(_ bytes: UnsafeRawBufferPointer) {
+        self.bytes = bytes
+        lower = Int(bytes.loadUnaligned(fromByteOffset: 12, as: UInt16.self))
+        upper = Int(bytes.loadUnaligned(fromByteOffset: 14, as: UInt16.self))
+    }
 
     /// Returns a number in the machine's byte order; the caller has verified that it is inside of the page.
     func load<T: BitwiseCopyable>(_ offset: Int, _: T.Type) -> T {
@@ -322,16 +332,13 @@ struct PageImage {
         (headerSize + size - 1) / pageSize + 1
     }
 
-    private var lower: Int { Int(load(12, UInt16.self)) }
-    private var upper: Int { Int(load(14, UInt16.self)) }
-
     /// Whether the bounds of the free space are valid.
     var hasBounds: Bool {
         lower >= Self.headerSize && lower % 2 == 0 && lower <= upper && upper <= bytes.count
     }
 
     /// The number of nodes; meaningful only with valid bounds.
-    var nodeCount: Int { (lower - Self.headerSize) / 2 }
+    var nodeCount: Int { max(0, (lower - Self.headerSize) / 2) }
 
     /// A node that is completely on its page.
     struct Node {
@@ -372,7 +379,9 @@ struct PageImage {
 
     /// Returns a node; nil if it is not completely on the page.
     func node(_ index: Int, isLeaf: Bool) -> Node? {
-        let start = Int(load(Self.headerSize + 2 * index, UInt16.self))
+        let offset = Self.headerSize + 2 * index
+        guard offset + 2 <= bytes.count else { return nil }
+        let start = Int(load(offset, UInt16.self))
         guard start >= upper, start + Self.nodeSize <= bytes.count else { return nil }
         let low = UInt64(load(start, UInt16.self)) | UInt64(load(start + 2, UInt16.self)) << 16
         let flags = load(start + 4, UInt16.self)

@@ -185,7 +185,7 @@ struct PageWalk: ~Copyable {
             case .first, nil: return 0
             case .last: return image.nodeCount - 1
             case .key(let wanted):
-                let precedes = (1..<image.nodeCount).prefix { index in
+                let precedes = (1..<max(1, image.nodeCount)).prefix { index in
                     guard let key = image.node(index, isLeaf: false)?.key,
                         !isIntegers || key.count == 8 && wanted.count == 8
                     else { return false }
@@ -432,17 +432,18 @@ struct PageWalk: ~Copyable {
                 entry.page, "\(tree.name) refers to page \(first), which the file does not contain")
         }
         let head = page(first)
+        let count = head.pages
         // A value that was replaced by a shorter one may keep its pages.
-        guard head.number == first, head.flags == PageImage.Flags.overflow, head.pages >= needed
+        guard head.number == first, head.flags == PageImage.Flags.overflow, count >= needed
         else {
             return fail(
                 entry.page,
                 "page \(first), the value of \(entry) of \(tree.name), is not a long value of its length"
             )
         }
-        guard take(first, head.pages, from: entry.page, tree) else { return }
-        tree.overflowPages += head.pages
-        let run = page(first, Int(head.pages))
+        guard take(first, count, from: entry.page, tree) else { return }
+        tree.overflowPages += count
+        let run = page(first, Int(count))
         let start = PageImage.headerSize
         let value = UnsafeRawBufferPointer(rebasing: run.bytes[start..<start + node.dataSize])
         visit(value, node, of: entry, tree)

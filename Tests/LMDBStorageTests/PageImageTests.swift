@@ -116,4 +116,45 @@ import Testing
             Issue.record("page \(page.number) is damaged")
         } catch let error as StorageError { #expect(error.code == .damaged) }
     }
+
+    @Test func `pages that are overwritten during a walk end no process`() throws {
+        defer { remove() }
+        var random = SeededGenerator(seed: 11)
+        for _ in 0..<30 { try change(60, using: &random) }
+        let file = Platform.openDescriptor(path, O_RDWR)
+        defer { close(file) }
+        let size = Int(lseek(file, 0, SEEK_END))
+        let map = try #require(mmap(nil, size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0))
+        defer { munmap(map, size) }
+        let before = [UInt8](UnsafeRawBufferPointer(start: map, count: size))
+        let (meta, index) = try #require(try FileHeader.newest(file))
+        let isOver = Flag()
+        let address = UInt(bitPattern: map)
+        let writer = RunningThread {
+            guard let map = UnsafeMutableRawPointer(bitPattern: address) else { return }
+            var random = SeededGenerator(seed: 12)
+            while !isOver.isSet {
+                // The flags and bounds of a page, or the offset or the sizes of a node.
+                let page = Int.random(in: 2..<size / 4096, using: &random) * 4096
+                let offset =
+                    page + 2 * Int.random(in: 5..<(Bool.random() ? 9 : 2048), using: &random)
+                map.storeBytes(
+                    of: .random(in: 0...UInt16.max, using: &random), toByteOffset: offset,
+                    as: UInt16.self)
+                before.withUnsafeBytes {
+                    let old = $0.loadUnaligned(fromByteOffset: offset, as: UInt16.self)
+                    map.storeBytes(of: old, toByteOffset: offset, as: UInt16.self)
+                }
+            }
+        }
+        func isSound() throws -> Bool {
+            var walk = try PageWalk(file, meta, PageWalk.Options())
+            walk.run(header: index)
+            return walk.isSound
+        }
+        for _ in 0..<500 { _ = try isSound() }
+        isOver.set()
+        writer.wait()
+        #expect(try isSound())
+    }
 }
