@@ -12,5 +12,6 @@ public func eventually(
         if try await condition() { return true }
         try await Task.sleep(for: .milliseconds(2))
     }
-    return false
+    // The last wait may have taken longer than the time that was left.
+    return try await condition()
 }
