@@ -16,7 +16,7 @@ import Synchronization
 /// Other processes may write in the meantime. They do not overwrite the pages of the newest version, so an error counts
 /// only if the version that was verified is still the newest one.
 package enum PageVerifier {
-    /// The maximum size of files whose pages are all verified on opening, which takes at most a tenth of a millisecond.
+    /// The maximum size of files whose pages are all verified on opening.
     static let largestAtOpening = 1 << 20
     /// The maximum size of files whose pages are all verified before the first change, which takes a few milliseconds.
     static let largestAtChange = 32 << 20
