@@ -57,9 +57,10 @@ final class WriteLockQueue: @unchecked Sendable {
         case ticket(WriteLockTicket)
     }
 
-    /// A thread that waits for its turn.
+    /// A thread that waits for its turn, and is woken alone.
     private final class BlockedThread {
         let user: LockUser
+        let turn = Condition()
         var hasTurn = false
         init(_ user: LockUser) { self.user = user }
     }
@@ -95,11 +96,11 @@ final class WriteLockQueue: @unchecked Sendable {
         guard holder != nil || !waiting.isEmpty else { return take(user) }
         let thread = BlockedThread(user)
         waiting.insert(.thread(thread), at: isFirst ? 0 : waiting.count)
-        monitor.wait(atMost: user.patience) { !thread.hasTurn }
+        monitor.wait(for: thread.turn, atMost: user.patience) { !thread.hasTurn }
         if !thread.hasTurn, let text = describeHolder() {
             monitor.withoutLock { user.didWaitLong(text) }
         }
-        while !thread.hasTurn { monitor.wait() }
+        while !thread.hasTurn { monitor.wait(for: thread.turn) }
     }
 
     /// Ends the turn of the calling thread.
@@ -122,11 +123,12 @@ final class WriteLockQueue: @unchecked Sendable {
         case .thread(let thread):
             take(thread.user)
             thread.hasTurn = true
+            thread.turn.broadcast()
         case .ticket(let ticket):
             take(ticket.user)
             admitted = ticket
+            monitor.broadcast()
         }
-        monitor.broadcast()
     }
 
     // MARK: Tickets

@@ -13,29 +13,16 @@
 package final class Monitor: @unchecked Sendable {
     // Unchecked because both objects are designed for use by several threads, and never move in memory.
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>
-    private let condition: UnsafeMutablePointer<pthread_cond_t>
+    private let condition = Condition()
 
     package init() {
         mutex = .allocate(capacity: 1)
-        condition = .allocate(capacity: 1)
         pthread_mutex_init(mutex, nil)
-        #if canImport(Darwin)
-            pthread_cond_init(condition, nil)
-        #else
-            var attributes = pthread_condattr_t()
-            pthread_condattr_init(&attributes)
-            // Setting the system clock must not prolong a wait.
-            pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
-            pthread_cond_init(condition, &attributes)
-            pthread_condattr_destroy(&attributes)
-        #endif
     }
 
     deinit {
         pthread_mutex_destroy(mutex)
-        pthread_cond_destroy(condition)
         mutex.deallocate()
-        condition.deallocate()
     }
 
     package func lock() { pthread_mutex_lock(mutex) }
@@ -58,14 +45,25 @@ package final class Monitor: @unchecked Sendable {
         body()
     }
 
-    /// Wakes all waiting threads.
-    package func broadcast() { pthread_cond_broadcast(condition) }
+    /// Wakes all threads that wait without a condition of their own.
+    package func broadcast() { condition.broadcast() }
 
     /// Releases the lock, waits for a broadcast, and acquires the lock again.
-    package func wait() { pthread_cond_wait(condition, mutex) }
+    package func wait() { wait(for: condition) }
+
+    /// Releases the lock, waits for a broadcast of a condition, and acquires the lock again.
+    package func wait(for condition: Condition) { pthread_cond_wait(condition.pointer, mutex) }
 
     /// Waits for at most this many nanoseconds, and only while `isWorthIt` returns true.
     package func wait(atMost nanoseconds: Int, while isWorthIt: () -> Bool) {
+        wait(for: condition, atMost: nanoseconds, while: isWorthIt)
+    }
+
+    /// Waits for a condition for at most this many nanoseconds, and only while `isWorthIt` returns true.
+    package func wait(
+        for condition: Condition, atMost nanoseconds: Int, while isWorthIt: () -> Bool
+    ) {
+        let condition = condition.pointer
         var code: Int32 = 0
         #if canImport(Darwin)
             var rest = timespec(
@@ -82,6 +80,34 @@ package final class Monitor: @unchecked Sendable {
             while code == 0, isWorthIt() { code = pthread_cond_timedwait(condition, mutex, &end) }
         #endif
     }
+}
+
+/// A condition of a monitor, for threads that are woken separately.
+package final class Condition: @unchecked Sendable {
+    // Unchecked because the object is designed for use by several threads, and never moves in memory.
+    fileprivate let pointer: UnsafeMutablePointer<pthread_cond_t>
+
+    package init() {
+        pointer = .allocate(capacity: 1)
+        #if canImport(Darwin)
+            pthread_cond_init(pointer, nil)
+        #else
+            var attributes = pthread_condattr_t()
+            pthread_condattr_init(&attributes)
+            // Setting the system clock must not prolong a wait.
+            pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
+            pthread_cond_init(pointer, &attributes)
+            pthread_condattr_destroy(&attributes)
+        #endif
+    }
+
+    deinit {
+        pthread_cond_destroy(pointer)
+        pointer.deallocate()
+    }
+
+    /// Wakes all threads that wait for the condition.
+    package func broadcast() { pthread_cond_broadcast(pointer) }
 }
 
 /// An event that occurs once, for which threads can wait.
