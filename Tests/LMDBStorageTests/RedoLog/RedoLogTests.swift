@@ -304,6 +304,36 @@ extension LogTests {
             #expect(try keys(open(copy)) == Array(1...5) + Array(7...9))
         }
 
+        @Test func `a commit is visible before its flush only while others wait`() throws {
+            defer {
+                // The probe may own the last lease, whose end flushes: it must not end under the lock.
+                _ = FlushProbe.installed.withLock { $0.take() }
+                remove()
+            }
+            let lease = try open()
+            for key in 1...5 { try commit(lease, UInt64(key)) }
+            let before = lease.environment.latestVersion()
+            // The newest version at the beginning of each flush.
+            let seen = Mutex<[UInt64]>([])
+            let this = ThreadIdentity.current.number
+            FlushProbe.installed.withLock {
+                $0 = FlushProbe(
+                    before: { _ in
+                        guard ThreadIdentity.current.number == this else { return true }
+                        let version = lease.environment.latestVersion()
+                        seen.withLock { $0.append(version) }
+                        return true
+                    }, after: { _ in })
+            }
+            try commit(lease, 6)
+            let write = try WriteTransaction(lease, durability: .full)
+            let ticket = lease.takeTicket(by: .unnamed, patience: 1_000_000_000) {}
+            try [7].withUnsafeBytes { try write.handle.put(lease.environment.tables[0], 7, $0) }
+            try write.commit()
+            ticket.withdraw()
+            #expect(seen.withLock { $0 } == [before, before + 2])
+        }
+
         @Test func `a power failure loses at most the last asynchronous commits`() throws {
             let copy = path + "-copy"
             defer {
