@@ -67,9 +67,12 @@ enum CommitWorkload {
     private static func updateTogether(_ bench: Bench, _ row: Row, commits: Int) throws {
         let keys = bench.people.randomKeys(commits, seed: 3)
         let share = commits / writers
+        var updated: [String: Int] = [:]
         let able = bench.contestants.filter { [Report.swift, "SQLite"].contains($0.name) }
         try bench.repeatEach(row, among: able) { contestant in
             let (name, folder) = (contestant.name, bench.folder(contestant, "commits"))
+            let base = updated[name, default: 0]
+            updated[name] = base + commits
             let begin = nanoseconds()
             let threads = (0..<writers).map { number in
                 Thread {
@@ -77,7 +80,7 @@ enum CommitWorkload {
                         let writer = makeContestants().first { $0.name == name }
                         try writer?.open(folder: folder, .full)
                         let own = Array(keys[number * share..<(number + 1) * share])
-                        _ = try writer?.updateScores(of: own, from: 0)
+                        _ = try writer?.updateScores(of: own, from: base)
                         try writer?.close()
                     } catch {
                         printError("\(name): \(error)")
