@@ -153,7 +153,9 @@ package final class Follower: ReplicationWork {
         }
         if options.stopsAtEnd, start > end { return true }
         var delivered: UInt64 = 0
+        var next = start
         var lastMessage = ContinuousClock.now
+        var lastProgress = lastMessage
         while !status.isStopping {
             progress.writeStatus()
             guard let message = try messages.next(within: 200) else {
@@ -169,20 +171,40 @@ package final class Follower: ReplicationWork {
                 let question =
                     message.reply.isEmpty ? message.headers(MessageHeader.stalled) : message.reply
                 if let question, !question.isEmpty { try stream.connection.publish(question) }
+                let sent = message.headers(MessageHeader.sent).flatMap { UInt64($0) }
+                guard sent ?? 0 <= delivered else { throw Self.lostMessages }
+                if lastMessage - lastProgress > options.limits.silence {
+                    try checkEnd(of: stream, at: next)
+                    lastProgress = lastMessage
+                }
                 progress.didSucceed()
                 continue
             }
             guard let position = StreamPosition(message.reply) else { continue }
-            guard position.delivery == delivered + 1 else {
-                throw ReplicationError.temporary("messages were lost")
-            }
+            guard position.delivery == delivered + 1 else { throw Self.lostMessages }
             delivered = position.delivery
+            next = position.sequence + 1
             try take(message, position)
+            lastProgress = .now
             progress.didSucceed()
             status.update { $0.lag = position.pending }
             if options.stopsAtEnd, position.sequence >= end, reader == nil { return true }
         }
         return true
+    }
+
+    private static let lostMessages = ReplicationError.temporary("messages were lost")
+
+    /// Throws if the stream has messages, although the server that sends them only sends heartbeats.
+    ///
+    /// A replica of the stream that no longer receives messages from the others keeps its consumers alive. The next
+    /// consumer may be at another server.
+    private func checkEnd(of stream: JetStream, at next: UInt64) throws {
+        guard let state = try stream.state(), state.last >= next,
+            let message = try stream.message(from: next)
+        else { return }
+        throw ReplicationError.temporary(
+            "the server does not send message \(message.sequence) of the stream '\(streamName)'")
     }
 
     /// The position of a message in its stream, from its reply subject.

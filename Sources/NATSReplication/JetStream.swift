@@ -206,6 +206,11 @@ final class JetStream {
         try ask("STREAM.MSG.GET.\(name)", body).map(Stored.init)
     }
 
+    /// Returns the first message with at least a sequence number; nil if the stream has none.
+    func message(from sequence: UInt64) throws -> Stored? {
+        try message("{\"seq\":\(sequence),\"next_by_subj\":\"moonpool.\(name).*\"}")
+    }
+
     /// Subscribes to the messages, starting at a sequence number.
     ///
     /// The server ends the consumer half a minute after the connection has ended.

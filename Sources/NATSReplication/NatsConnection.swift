@@ -371,6 +371,8 @@ enum MessageHeader {
     static let expectedRevision = "Nats-Expected-Last-Subject-Sequence"
     static let status = "Status"
     static let stalled = "Nats-Consumer-Stalled"
+    /// The number of messages that a consumer has sent, in its heartbeats.
+    static let sent = "Nats-Last-Consumer"
     /// The identity of the store.
     static let store = "Moonpool-Store"
     /// The publishing process.
@@ -395,7 +397,8 @@ enum MessageHeader {
     static let serviceErrorCode = "Nats-Service-Error-Code"
 
     static let all = [
-        status, stalled, store, publisher, lease, version, since, commit, sinceCommit, part, last,
+        status, stalled, sent, store, publisher, lease, version, since, commit, sinceCommit, part,
+        last,
         first,
         serviceError, serviceErrorCode,
     ]

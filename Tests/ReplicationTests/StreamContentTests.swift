@@ -323,6 +323,54 @@ struct StreamContentTests {
         try expectCopy()
     }
 
+    @Test func `a follower whose consumer only sends heartbeats begins another one`() throws {
+        try make(2)
+        try publish()
+        var options = Follower.Options()
+        options.limits.silence = .milliseconds(400)
+        options.limits.pause = .milliseconds(100)
+        let status = ReplicationStatus()
+        let (path, address) = (world.path("b"), server.address)
+        let thread = RunningThread { [options] in
+            // The test checks what has been applied.
+            try? Follower(
+                path, NatsOptions(address), stream: "zoo", options: options, status: status
+            ).run()
+        }
+        defer {
+            status.stop()
+            thread.wait()
+        }
+        let before = try version("a")
+        #expect(status.wait(atMost: .seconds(20)) { $0.version >= before })
+        try silenceConsumer()
+        try write { try create("Dog", 60, [:], $0) }
+        try publish()
+        let expected = try version("a")
+        #expect(status.wait(atMost: .seconds(20)) { $0.version >= expected })
+        let error = status.snapshot.lastError?.message ?? "none"
+        #expect(error.hasPrefix("the server does not send message"), "\(error)")
+    }
+
+    /// Makes the server send no more messages to the only consumer of the stream.
+    private func silenceConsumer() throws {
+        let connection = try NatsConnection(NatsOptions(server.address))
+        func ask(_ subject: String, _ body: String) throws -> String {
+            let answer = try connection.request("$JS.API.CONSUMER.\(subject)", body)
+            try #require(!JSONAnswer(answer).hasError)
+            return String(decoding: answer, as: UTF8.self)
+        }
+        let names = try #require(ask("NAMES.zoo", "").firstMatch(of: /"consumers":\["(\w+)"\]/))
+        let configuration = try #require(
+            ask("INFO.zoo.\(names.1)", "").firstMatch(of: /"config":\{([^}]*)\}/))
+        let subject = "moonpool.zoo.none"
+        _ = try ask(
+            "CREATE.zoo.\(names.1).\(subject)",
+            """
+            {"stream_name":"zoo","config":{"name":"\(names.1)","filter_subject":"\(subject)",\(configuration.1)}}
+            """)
+    }
+
     @Test func `a publisher continues after a message that another program sends while it runs`()
         throws
     {
