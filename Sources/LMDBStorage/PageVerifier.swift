@@ -112,7 +112,7 @@ package enum PageVerifier {
             let call =
                 isRealm(descriptor, path)
                 ? StorageError.realm
-                : path.hasSuffix(".enc") ? StorageError.encrypted : "file header"
+                : isEncrypted(descriptor) ? StorageError.encrypted : "file header"
             throw StorageError(.notAStore, call: call, file: path)
         }
         guard first.format == FileHeader.formatVersion else {
@@ -171,6 +171,13 @@ package enum PageVerifier {
         var mark: UInt32 = 0
         let isRead = pread(descriptor, &mark, 4, 16) == 4
         return isRead && UInt32(littleEndian: mark) == 0x4244_2D54 || path.hasSuffix(".realm")
+    }
+
+    /// Returns whether this is an encrypted copy, which begins with `MOONSEA1`.
+    private static func isEncrypted(_ descriptor: Int32) -> Bool {
+        var mark: UInt64 = 0
+        let isRead = pread(descriptor, &mark, 8, 0) == 8
+        return isRead && UInt64(bigEndian: mark) == 0x4D4F_4F4E_5345_4131
     }
 
     /// Throws `damaged` unless LMDB can safely open the file.

@@ -57,6 +57,10 @@ struct ClusterCommandTests {
                 moonpool.every(0.05, function()
                   if os.remove(arg[1] .. "-block") then os.execute "sleep 3" end
                 end)
+                moonpool.after(0.1, function()
+                  local ok, err = pcall(store.remote_write, store, "unknown", nil, { timeout = 2 })
+                  print("unknown", err.code, err.message:match "serves .-;")
+                end)
                 local function add(id) return store:remote_write("add", { id = id }, { timeout = 30 }).by end
                 moonpool.every(0.01, function()
                   id = id + 1
@@ -137,7 +141,8 @@ struct ClusterCommandTests {
     {
         let cluster = try Cluster()
         let a = try cluster.startScript("a", 0)
-        try a.wait { a.output.contains("added\ta") }
+        try a.wait { a.output.contains("added\ta") && a.output.contains("unknown\t") }
+        #expect(a.output.contains("unknown\tunavailable\tserves 'unknown';"))
         let b = try cluster.startScript("b", 1_000_000)
         try b.wait { b.output.contains("added\ta") }
         // The script of the writer does not see that its role has ended and begun.

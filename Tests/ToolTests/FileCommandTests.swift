@@ -186,6 +186,10 @@ import Testing
         let backup = try Tool.run(["backup", store, path("b.enc")] + encrypting)
         #expect(backup.exitCode == 0, "\(backup.error)")
         #expect(try Tool.run(["check", path("b.enc")]).exitCode == 1)
+        // The content decides: a copy with the name of a store is named as well.
+        let named = path("named.moonpool")
+        #expect(try Tool.run(["backup", store, named] + encrypting).exitCode == 0)
+        #expect(try Tool.run([named, "-e", ""]).error.contains("is an encrypted copy; decrypt it"))
         let again = ["backup", store, path("b.enc")] + encrypting
         #expect(try Tool.run(again).error.contains("already exists"))
         #expect(try Tool.run(again + ["--force"]).exitCode == 0)

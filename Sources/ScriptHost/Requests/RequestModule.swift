@@ -129,7 +129,14 @@ extension ScriptContext {
             if case .failure(let error)? = outcome.value {
                 let isRefused =
                     error.isUnhandled || error.code == StoreError.Code.notWriter.rawValue
-                guard isRefused, deadline > .now else { throw error }
+                // Without time for an answer, the next request would end with `timed_out`, and hide the reason.
+                guard isRefused, deadline - .now > .milliseconds(250) else {
+                    throw error.isUnhandled
+                        ? RequestError(
+                            "unavailable",
+                            "no member of the cluster is the writer and serves '\(name)'; register it with moonpool.serve"
+                        ) : error
+                }
                 try wait(for: .milliseconds(50))
             } else if hasArrived || version.map(status.snapshot.isStored) == true {
                 guard let reply = try outcome.value?.get() else {

@@ -471,8 +471,9 @@ function Store:follow(options) end
 ---@return moonpool.Replication
 function Store:cluster(options) end
 
----Sets the function that is called when the store becomes the writer of its cluster, or can no longer be written. It
----replaces the previous function; nil removes it. The script runs until the function is removed.
+---Sets the function that is called when the store becomes the writer of its cluster, also if it was the writer before its
+---lease ended, or can no longer be written. It replaces the previous function; nil removes it. The script runs until the
+---function is removed.
 ---
 ---Errors: closed
 ---
