@@ -81,9 +81,7 @@ public struct ScriptCall<State: Sendable> {
                 switch context.storeModule.inspect(value) {
                 case .object(let object)?: object.source
                 case .results(let results)?: results.source
-                case .list(let list)?: list.source
-                case .set(let set)?: set.source
-                case .map(let map)?: map.source
+                case .collection(let collection)?: collection.source
                 default: nil
                 }
             if let store = source.flatMap(context.typedStore) { return store }

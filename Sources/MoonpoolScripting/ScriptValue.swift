@@ -233,9 +233,7 @@ extension Inspection {
         case .object(let object): object.classSchema.name
         case .results: "results"
         case .sections: "sections"
-        case .list: "list"
-        case .set: "set"
-        case .map: "map"
+        case .collection(let collection): collection.property.collection?.name
         case .values: "values of a collection"
         case .nested: "collection in a mixed value"
         case .projection: "projection"

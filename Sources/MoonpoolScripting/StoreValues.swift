@@ -341,14 +341,14 @@ extension Moonpool.LiveList: ScriptConvertible {
         throws(ScriptTypeMismatch) -> Moonpool.LiveList<Element>
     {
         try convert(operand, in: conversion.context) { value in
-            if case .list(let list) = value { (list, list.source) } else { nil }
+            if case .collection(let list as ObjectStore.LiveList) = value { (list, list.source) } else { nil }
         } typed: { store, list in
             try store.hosted(list)
         }
     }
     /// Returns the list.
     public func toScript(in conversion: ScriptConversion) throws -> ScriptOperand {
-        ScriptOperand(try conversion.context.storeModule.luaValue(of: .list(engineForHosts)))
+        ScriptOperand(try conversion.context.storeModule.luaValue(of: .collection(engineForHosts)))
     }
 }
 
@@ -364,14 +364,14 @@ extension Moonpool.LiveSet: ScriptConvertible {
         throws(ScriptTypeMismatch) -> Moonpool.LiveSet<Element>
     {
         try convert(operand, in: conversion.context) { value in
-            if case .set(let set) = value { (set, set.source) } else { nil }
+            if case .collection(let set as ObjectStore.LiveSet) = value { (set, set.source) } else { nil }
         } typed: { store, set in
             try store.hosted(set)
         }
     }
     /// Returns the set.
     public func toScript(in conversion: ScriptConversion) throws -> ScriptOperand {
-        ScriptOperand(try conversion.context.storeModule.luaValue(of: .set(engineForHosts)))
+        ScriptOperand(try conversion.context.storeModule.luaValue(of: .collection(engineForHosts)))
     }
 }
 
@@ -387,13 +387,13 @@ extension Moonpool.LiveMap: ScriptConvertible {
         throws(ScriptTypeMismatch) -> Moonpool.LiveMap<Element>
     {
         try convert(operand, in: conversion.context) { value in
-            if case .map(let map) = value { (map, map.source) } else { nil }
+            if case .collection(let map as ObjectStore.LiveMap) = value { (map, map.source) } else { nil }
         } typed: { store, map in
             try store.hosted(map)
         }
     }
     /// Returns the map.
     public func toScript(in conversion: ScriptConversion) throws -> ScriptOperand {
-        ScriptOperand(try conversion.context.storeModule.luaValue(of: .map(engineForHosts)))
+        ScriptOperand(try conversion.context.storeModule.luaValue(of: .collection(engineForHosts)))
     }
 }

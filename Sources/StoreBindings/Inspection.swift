@@ -9,12 +9,8 @@ package enum Inspection {
     case results(Results)
     /// Sections of results.
     case sections(SectionedResults)
-    /// A list property of an object.
-    case list(LiveList)
-    /// A set property of an object.
-    case set(LiveSet)
-    /// A map property of an object.
-    case map(LiveMap)
+    /// A list, a set or a map of an object.
+    case collection(any LiveCollection)
     /// The plain values of a collection.
     case values(CollectionValues)
     /// A list or map inside a mixed value.
@@ -48,9 +44,7 @@ extension StoreModule {
         switch userdata.held?.value {
         case .object(let object): return .object(object)
         case .results(let results): return .results(results)
-        case .list(let list): return .list(list)
-        case .set(let set): return .set(set)
-        case .map(let map): return .map(map)
+        case .collection(let collection): return .collection(collection)
         case .values(let values): return .values(values)
         case .nested(let nested): return .nested(nested)
         case .store, nil: break

@@ -109,10 +109,8 @@ import Testing
             case .object(let object): object.classSchema.name
             case .results: "results"
             case .sections: "sections"
-            case .list(let list): list.property.name
             case .nested: "nested"
-            case .set(let set): set.property.name
-            case .map(let map): map.property.name
+            case .collection(let collection): collection.property.name
             case .values: "values"
             case .projection: "projection"
             case .projectedResults: "projections"

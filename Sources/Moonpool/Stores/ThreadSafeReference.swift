@@ -99,12 +99,12 @@ extension LiveList: ThreadConfined {
     public var _confined: ConfinedValue {
         get throws {
             let (list, context) = try content.stored
-            return ConfinedValue(context: context, value: .list(list))
+            return ConfinedValue(context: context, value: .collection(list))
         }
     }
     /// Returns the list in another store.
     public static func _resolved(_ value: ConfinedValue) throws -> LiveList? {
-        guard case .list(let list) = value.value else { return nil }
+        guard case .collection(let list as ObjectStore.LiveList) = value.value else { return nil }
         return LiveList(list, value.context)
     }
 }
@@ -114,12 +114,12 @@ extension LiveSet: ThreadConfined {
     public var _confined: ConfinedValue {
         get throws {
             let (set, context) = try content.stored
-            return ConfinedValue(context: context, value: .set(set))
+            return ConfinedValue(context: context, value: .collection(set))
         }
     }
     /// Returns the set in another store.
     public static func _resolved(_ value: ConfinedValue) throws -> LiveSet? {
-        guard case .set(let set) = value.value else { return nil }
+        guard case .collection(let set as ObjectStore.LiveSet) = value.value else { return nil }
         return LiveSet(set, value.context)
     }
 }
@@ -129,12 +129,12 @@ extension LiveMap: ThreadConfined {
     public var _confined: ConfinedValue {
         get throws {
             let (map, context) = try content.stored
-            return ConfinedValue(context: context, value: .map(map))
+            return ConfinedValue(context: context, value: .collection(map))
         }
     }
     /// Returns the map in another store.
     public static func _resolved(_ value: ConfinedValue) throws -> LiveMap? {
-        guard case .map(let map) = value.value else { return nil }
+        guard case .collection(let map as ObjectStore.LiveMap) = value.value else { return nil }
         return LiveMap(map, value.context)
     }
 }

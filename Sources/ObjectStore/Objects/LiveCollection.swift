@@ -4,6 +4,10 @@ import ColumnStorage
 package protocol LiveCollection: ObservableRows {
     /// The object that owns the collection, and its property.
     var header: CollectionHeader { get }
+    /// Returns all elements; those of a map in the order of their keys.
+    ///
+    /// Throws `invalid_object` if the owner was deleted.
+    func values() throws -> [Value]
 }
 
 extension LiveCollection {
@@ -131,6 +135,15 @@ package struct CollectionHeader {
 
     /// The object that owns the collection, in the version that is read.
     package var object: LiveObject { LiveObject(source, classSchema, owner) }
+
+    /// The list, set or map.
+    var collection: any LiveCollection {
+        switch property.collection {
+        case .set: LiveSet(self)
+        case .map: LiveMap(self)
+        default: LiveList(self)
+        }
+    }
 
     /// Returns the header of the same collection in another version, such as a frozen one.
     func moved(to source: ObjectSource) -> CollectionHeader {

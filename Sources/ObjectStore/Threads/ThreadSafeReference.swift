@@ -7,12 +7,8 @@ package enum ReferencedValue {
     case store(ObjectSource)
     /// An object.
     case object(LiveObject)
-    /// A list property of an object.
-    case list(LiveList)
-    /// A set property of an object.
-    case set(LiveSet)
-    /// A map property of an object.
-    case map(LiveMap)
+    /// A list, a set or a map of an object.
+    case collection(any LiveCollection)
     /// A list or map inside a mixed value.
     case nested(NestedCollection)
     /// Plain values of a collection, possibly filtered, sorted, distinct or limited.
@@ -25,9 +21,7 @@ package enum ReferencedValue {
         switch self {
         case .store(let source): source
         case .object(let object): object.source
-        case .list(let list): list.source
-        case .set(let set): set.source
-        case .map(let map): map.source
+        case .collection(let collection): collection.source
         case .nested(let nested): nested.source
         case .values(let values): values.source
         case .results(let results): results.source
@@ -38,9 +32,7 @@ package enum ReferencedValue {
     var owner: LiveObject? {
         switch self {
         case .object(let object): object
-        case .list(let list): list.header.object
-        case .set(let set): set.header.object
-        case .map(let map): map.header.object
+        case .collection(let collection): collection.header.object
         case .nested(let nested): nested.root.owner
         case .values(let values): values.owner
         case .store, .results: nil
@@ -52,9 +44,8 @@ package enum ReferencedValue {
         switch self {
         case .store: .store(source)
         case .object(let object): .object(source.object(object.classSchema, object.key))
-        case .list(let list): .list(LiveList(list.header.moved(to: source)))
-        case .set(let set): .set(LiveSet(set.header.moved(to: source)))
-        case .map(let map): .map(LiveMap(map.header.moved(to: source)))
+        case .collection(let collection):
+            .collection(collection.header.moved(to: source).collection)
         case .nested(let nested): .nested(nested.moved(to: source))
         case .values(let values): .values(values.moved(to: source))
         case .results(let results): .results(results.moved(to: source))
@@ -80,15 +71,14 @@ package enum ReferencedValue {
 /// value keeps its version readable. A reference to results keeps the current version readable until it is resolved or
 /// released.
 package final class ThreadSafeReference: Sendable {
+    /// The ``ReferencedValue`` without its store.
     enum Content: Sendable {
         case store
         case object(ObjectReference)
-        case list(ObjectReference, ColumnID)
-        case set(ObjectReference, ColumnID)
-        case map(ObjectReference, ColumnID)
+        case collection(ObjectReference, ColumnID)
         case nested(NestedAddress)
-        case values(ObjectReference, ColumnID, [CollectionValues.Step])
-        case nestedValues(NestedAddress, [CollectionValues.Step])
+        /// The values of a collection, or of one inside a mixed value.
+        indirect case values(Content, [CollectionValues.Step])
         case results(Query)
     }
 
@@ -308,29 +298,25 @@ extension Store {
             else { return nil }
             return object.header(of: property)
         }
-        func nested(_ address: NestedAddress) throws -> NestedCollection? {
-            guard let header = try header(address.owner, address.column),
-                let found = NestedCollection(
-                    at: address.path, of: header.property, in: header.object, kind: address.kind)
-            else { return nil }
-            return found.isValid ? found : nil
-        }
         switch content {
         case .store: return .store(source)
         case .object(let reference):
             guard try view.isPresent(reference) else { return nil }
             return source.object(reference).map(ReferencedValue.object)
-        case .list(let owner, let column):
-            return try header(owner, column).map { .list(LiveList($0)) }
-        case .set(let owner, let column):
-            return try header(owner, column).map { .set(LiveSet($0)) }
-        case .map(let owner, let column):
-            return try header(owner, column).map { .map(LiveMap($0)) }
-        case .values(let owner, let column, let steps):
-            return try header(owner, column).map { .values(CollectionValues($0, steps)) }
-        case .nested(let address): return try nested(address).map(ReferencedValue.nested)
-        case .nestedValues(let address, let steps):
-            return try nested(address).map { .values(CollectionValues(.nested($0), steps)) }
+        case .collection(let owner, let column):
+            return try header(owner, column).map { .collection($0.collection) }
+        case .nested(let address):
+            guard let header = try header(address.owner, address.column),
+                let found = NestedCollection(
+                    at: address.path, of: header.property, in: header.object, kind: address.kind)
+            else { return nil }
+            return found.isValid ? .nested(found) : nil
+        case .values(let collection, let steps):
+            switch try value(collection, in: source) {
+            case .collection(let found): return .values(CollectionValues(.property(found), steps))
+            case .nested(let found): return .values(CollectionValues(.nested(found), steps))
+            default: return nil
+            }
         case .results(let query):
             // Results over a collection whose owner was deleted are empty, as in the original store.
             let results = Results(source, query)
@@ -340,21 +326,17 @@ extension Store {
     }
 
     private static func content(of value: ReferencedValue) -> ThreadSafeReference.Content {
-        func owner(_ collection: some LiveCollection) -> ObjectReference {
-            ObjectReference(table: collection.classSchema.table, key: collection.owner)
-        }
-        return switch value {
+        switch value {
         case .store: .store
         case .object(let object): .object(object.reference)
-        case .list(let list): .list(owner(list), list.property.column)
-        case .set(let set): .set(owner(set), set.property.column)
-        case .map(let map): .map(owner(map), map.property.column)
+        case .collection(let collection):
+            .collection(collection.header.object.reference, collection.property.column)
         case .nested(let nested): .nested(nested.address)
         case .values(let values):
             switch values.origin {
             case .property(let collection):
-                .values(owner(collection), collection.property.column, values.steps)
-            case .nested(let nested): .nestedValues(nested.address, values.steps)
+                .values(content(of: .collection(collection)), values.steps)
+            case .nested(let nested): .values(content(of: .nested(nested)), values.steps)
             }
         case .results(let results): .results(results.query)
         }
@@ -367,20 +349,10 @@ extension Store {
         switch content {
         case .store: return nil
         case .object(let object): return object
-        case .list(let owner, _), .set(let owner, _), .map(let owner, _),
-            .values(let owner, _, _):
-            return owner
-        case .nested(let address), .nestedValues(let address, _): return address.owner
-        case .results(let query):
-            switch query.base {
-            case .table: return nil
-            case .list(let table, _, let owner): return ObjectReference(table: table, key: owner)
-            case .backlinks(let table, let column, let target):
-                let link = view.schema.find(table: table)?.property(in: column)
-                return link.flatMap { view.schema.target(of: $0) }.map {
-                    ObjectReference(table: $0.table, key: target)
-                }
-            }
+        case .collection(let owner, _): return owner
+        case .nested(let address): return address.owner
+        case .values(let collection, _): return owner(of: collection, in: view)
+        case .results(let query): return query.owner(in: view.schema)
         }
     }
 }

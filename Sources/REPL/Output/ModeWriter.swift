@@ -75,8 +75,10 @@ struct ModeWriter {
     /// Returns the elements of a value; nil for a single value.
     private func elements(of value: LuaValue) throws -> Elements? {
         let state = context.state
-        switch context.storeModule.inspect(value) {
-        case .results, .list, .set, .values, .projectedResults:
+        let inspected = context.storeModule.inspect(value)
+        if case .collection(let map)? = inspected, map.property.isMap { return nil }
+        switch inspected {
+        case .results, .collection, .values, .projectedResults:
             let count = Int(clamping: try state.length(of: value) ?? 0)
             return Elements(
                 count: count, at: { try state.index(value, .integer(Int64($0 + 1))) },

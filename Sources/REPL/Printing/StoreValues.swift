@@ -23,17 +23,17 @@ struct StoreValues {
             case .object(let object): return try record(object, limits)
             case .results(let results): return try grid(results, limits)
             case .sections(let sections): return try grid(sections, limits)
-            case .list(let list):
+            case .collection(let list as LiveList):
                 return try describe(list, limits) { try list.element(at: $0) }
-            case .set(let set):
+            case .collection(let set as LiveSet):
                 return try describe(set, limits) { try set.element(at: $0) }
-            case .map(let map): return try describe(map, limits)
+            case .collection(let map as LiveMap): return try describe(map, limits)
             case .values(let values): return try describe(values, limits)
             case .nested(let nested): return try describe(nested, limits)
             case .projection(let projection): return try record(projection, limits)
             case .projectedResults(let results): return try grid(results, limits)
             case .text(let text): return .text(text)
-            case .store, .token: return nil
+            case .collection, .store, .token: return nil
             case nil: return try module.chart(of: value).map(Described.chart)
             }
         } catch {

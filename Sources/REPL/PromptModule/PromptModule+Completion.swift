@@ -204,9 +204,12 @@ extension PromptModule {
             return (try? sections.results.classSchema()).map {
                 known(HelpCatalog.sectionsType, $0)
             } ?? .nil
-        case .list(let list): return elements(of: list, HelpCatalog.list)
-        case .set(let set): return elements(of: set, HelpCatalog.set)
-        case .map(let map): return elements(of: map, HelpCatalog.map)
+        case .collection(let collection):
+            return switch collection.property.collection {
+            case .set: elements(of: collection, HelpCatalog.set)
+            case .map: elements(of: collection, HelpCatalog.map)
+            default: elements(of: collection, HelpCatalog.list)
+            }
         case .store: return known(HelpCatalog.store)
         case .token: return known(HelpCatalog.token)
         case .values: return known(HelpCatalog.valuesType)

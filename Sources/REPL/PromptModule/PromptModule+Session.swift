@@ -363,9 +363,7 @@ extension PromptModule {
             let results: Results? =
                 switch session.context.storeModule.inspect(call[1]) {
                 case .results(let results): results
-                case .list(let list): try Results(list)
-                case .set(let set): try Results(set)
-                case .map(let map): try Results(map)
+                case .collection(let collection): try Results(collection)
                 default: nil
                 }
             return .optional(try results?.explain())

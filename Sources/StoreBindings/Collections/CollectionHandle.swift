@@ -14,6 +14,7 @@ protocol CollectionHandle: LiveHandle {
 extension CollectionHandle {
     var isValid: Bool { collection.isValid }
     var luaClass: LuaClass<Self> { Self.type }
+    var stored: ReferencedValue? { .collection(collection) }
 
     /// Returns the objects as results.
     ///

@@ -106,7 +106,6 @@ final class ListHandle: CollectionHandle, PositionsHandle {
     }
 
     var elements: LiveList { collection }
-    var stored: ReferencedValue? { .list(collection) }
 
     private static let own: [LuaMethod<ListHandle>] = [
         LuaMethod("clear") { list, _ in

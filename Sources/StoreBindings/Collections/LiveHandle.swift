@@ -81,9 +81,7 @@ struct HeldValue {
     func results() throws -> Results? {
         switch value {
         case .results(let results): results
-        case .list(let list): try Results(list)
-        case .set(let set): try Results(set)
-        case .map(let map): try Results(map)
+        case .collection(let collection): try Results(collection)
         case .object, .store, .nested, .values: nil
         }
     }
@@ -93,13 +91,13 @@ struct HeldValue {
         switch value {
         case .results(let results):
             return try ResultsHandle(results, handle, frozen).references().map(Value.object)
-        case .list(let list): return try list.values()
-        case .set(let set): return try set.values()
+        case .collection(let map) where map.property.isMap: return nil
+        case .collection(let collection): return try collection.values()
         case .values(let values): return try values.values()
         case .nested(let nested):
             guard case .list(let elements) = try nested.value() else { return nil }
             return elements
-        case .object, .store, .map: return nil
+        case .object, .store: return nil
         }
     }
 }
@@ -124,10 +122,13 @@ extension StoreHandle {
                 ?? state.userdata(self, StoreHandle.type)
         case .object(let object):
             return space?.userdata(object.reference) ?? userdata(object.reference)
-        case .list(let list):
+        case .collection(let list as LiveList):
             return state.userdata(ListHandle(list, self, space), ListHandle.type)
-        case .set(let set): return state.userdata(SetHandle(set, self, space), SetHandle.type)
-        case .map(let map): return state.userdata(MapHandle(map, self, space), MapHandle.type)
+        case .collection(let set as LiveSet):
+            return state.userdata(SetHandle(set, self, space), SetHandle.type)
+        case .collection(let map as LiveMap):
+            return state.userdata(MapHandle(map, self, space), MapHandle.type)
+        case .collection: return .nil
         case .nested(let nested):
             let made = NestedHandle(nested, self, space)
             return state.userdata(made, made.luaClass)

@@ -9,7 +9,6 @@ final class MapHandle: CollectionHandle {
     let handle: StoreHandle
     let frozen: FrozenSpace?
     var kept: ResultsHandle?
-    var stored: ReferencedValue? { .map(collection) }
 
     init(_ map: LiveMap, _ handle: StoreHandle, _ frozen: FrozenSpace?) {
         collection = map

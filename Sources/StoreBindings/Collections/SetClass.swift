@@ -7,7 +7,6 @@ final class SetHandle: CollectionHandle {
     let handle: StoreHandle
     let frozen: FrozenSpace?
     var kept: ResultsHandle?
-    var stored: ReferencedValue? { .set(collection) }
 
     init(_ set: LiveSet, _ handle: StoreHandle, _ frozen: FrozenSpace?) {
         collection = set

@@ -162,9 +162,7 @@ struct LuaJSON {
         if let held = userdata.held {
             let view = try held.value.source.openView()
             switch held.value {
-            case .list(let list): return try write(list, to: &json)
-            case .set(let set): return try write(set, to: &json)
-            case .map(let map): return try write(map, to: &json)
+            case .collection(let collection): return try write(collection, to: &json)
             case .nested(let nested):
                 return try RowEncoder(view: view)
                     .write(nested.value(), Property("value", .mixed), to: &json)

@@ -312,16 +312,19 @@ enum TypeFunctions {
         case .object(let object):
             let property = try object.classSchema.requireProperty(call.text(2))
             return call.answer(.text(try name(of: property, of: object)))
-        case .list(let list): item = try list.element(at: position(call)).map(Item.value)
-        case .set(let set): item = try set.element(at: position(call)).map(Item.value)
-        case .map(let map): item = try map.value(forKey: call.text(2)).map(Item.value)
+        case .collection(let list as LiveList):
+            item = try list.element(at: position(call)).map(Item.value)
+        case .collection(let set as LiveSet):
+            item = try set.element(at: position(call)).map(Item.value)
+        case .collection(let map as LiveMap):
+            item = try map.value(forKey: call.text(2)).map(Item.value)
         case .nested(let nested) where nested.kind == .list:
             item = try nested.item(at: position(call))
         case .nested(let nested): item = try nested.item(forKey: call.text(2))
         case .values(let values):
             let (all, position) = (try values.values(), try position(call))
             item = all.indices.contains(position) ? .value(all[position]) : nil
-        case .results, .store, nil: throw call.typeError(1, "object or collection")
+        case .collection, .results, .store, nil: throw call.typeError(1, "object or collection")
         }
         guard let item else { return call.answer(.nil) }
         return call.answer(.text(name(of: item)))

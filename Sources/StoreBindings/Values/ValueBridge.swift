@@ -55,9 +55,9 @@ struct ValueBridge {
     /// Returns the list, set or map of a property.
     func collection(_ property: Property, of object: LiveObject) throws -> LuaValue {
         switch property.collection {
-        case .list: handle.userdata(.list(try object.list(property.name)), at: frozen)
-        case .set: handle.userdata(.set(try object.set(property.name)), at: frozen)
-        case .map: handle.userdata(.map(try object.map(property.name)), at: frozen)
+        case .list: handle.userdata(.collection(try object.list(property.name)), at: frozen)
+        case .set: handle.userdata(.collection(try object.set(property.name)), at: frozen)
+        case .map: handle.userdata(.collection(try object.map(property.name)), at: frozen)
         case nil: lua(try object.value(property.name))
         }
     }

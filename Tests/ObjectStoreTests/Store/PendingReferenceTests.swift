@@ -30,7 +30,7 @@ import Testing
         try store.beginWrite()
         let dog = try create(1)
         let object = try store.reference(to: .object(dog))
-        let list = try store.reference(to: .list(dog.list("marks")))
+        let list = try store.reference(to: .collection(dog.list("marks")))
         #expect(object.isOfOpenWrite)
         let error = storeError(.alreadyInWrite) { _ = try other.resolve(object) }
         #expect(error?.message.contains("open write transaction") == true)
@@ -48,7 +48,7 @@ import Testing
             return
         }
         #expect(try found.value("id") == .int(1))
-        guard case .list(let marks)? = try other.resolve(list) else {
+        guard case .collection(let marks)? = try other.resolve(list) else {
             Issue.record("no list")
             return
         }
@@ -60,7 +60,7 @@ import Testing
         try store.beginWrite()
         let references = try [
             store.reference(to: .object(create(1))),
-            store.reference(to: .list(create(2).list("marks"))),
+            store.reference(to: .collection(create(2).list("marks"))),
         ]
         try store.cancelWrite()
         // Another object reuses the row.
@@ -101,7 +101,7 @@ import Testing
         let version = store.version
         let holder = VersionHolder(script: "zoo.lua", location: "zoo.lua:7")
         let plain = try [
-            store.reference(to: .object(dog)), store.reference(to: .list(dog.list("marks"))),
+            store.reference(to: .object(dog)), store.reference(to: .collection(dog.list("marks"))),
             store.reference(to: .store(.store(store))),
         ]
         var dropped: ThreadSafeReference? = try store.reference(

@@ -79,8 +79,11 @@ import Testing
     {
         let dog = try #require(try near.objects("Dog").first())
         let friends = try dog.list("friends")
-        guard case .list(let list)? = try far.resolve(near.reference(to: .list(friends))),
-            case .set(let set)? = try far.resolve(near.reference(to: .set(dog.set("marks"))))
+        guard
+            case .collection(let list as LiveList)? =
+                try far.resolve(near.reference(to: .collection(friends))),
+            case .collection(let set as LiveSet)? =
+                try far.resolve(near.reference(to: .collection(dog.set("marks"))))
         else {
             Issue.record("no collections")
             return
@@ -100,7 +103,7 @@ import Testing
     {
         let dog = try #require(try near.objects("Dog").first())
         let friends = try dog.list("friends")
-        let list = try near.reference(to: .list(friends))
+        let list = try near.reference(to: .collection(friends))
         let results = try near.reference(to: .results(Results(friends).filtered("age > 0")))
         try far.write {
             if let dog = try far.objects("Dog").first() { try far.delete(dog) }

@@ -65,17 +65,6 @@ package final class CollectionValues {
         self.steps = steps
     }
 
-    /// Creates the values of a collection property of an object.
-    convenience init(_ header: CollectionHeader, _ steps: [Step]) {
-        let collection: any LiveCollection =
-            switch header.property.collection {
-            case .set: LiveSet(header)
-            case .map: LiveMap(header)
-            default: LiveList(header)
-            }
-        self.init(.property(collection), steps)
-    }
-
     /// The store, or the frozen view, from which the values are read.
     package var source: ObjectSource {
         switch origin {
@@ -244,7 +233,7 @@ package final class CollectionValues {
     func moved(to source: ObjectSource) -> CollectionValues {
         switch origin {
         case .property(let collection):
-            CollectionValues(collection.header.moved(to: source), steps)
+            CollectionValues(.property(collection.header.moved(to: source).collection), steps)
         case .nested(let nested): CollectionValues(.nested(nested.moved(to: source)), steps)
         }
     }

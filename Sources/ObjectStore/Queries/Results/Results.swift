@@ -99,25 +99,17 @@ public final class Results {
     public var isValid: Bool {
         guard source.isOpen else { return false }
         let view = source.view
-        if let owner = query.owner(in: view.schema), let (store, reader) = source.tracked {
+        let owner = query.owner(in: view.schema)
+        if let owner, let (store, reader) = source.tracked {
             reader.noteRead(of: store, existenceOf: owner)
         }
         switch query.base {
         case .table(let table): return view.schema.find(table: table) != nil
-        case .list(let table, let column, let owner):
-            return view.schema.find(table: table)?.property(in: column) != nil
-                && (try? view.isPresent(ObjectReference(table: table, key: owner))) == true
-        case .backlinks(_, _, let target):
-            guard let table = targetTable(view) else { return false }
-            return (try? view.isPresent(ObjectReference(table: table, key: target))) == true
+        case .list(let table, let column, _), .backlinks(let table, let column, _):
+            guard view.schema.find(table: table)?.property(in: column) != nil, let owner
+            else { return false }
+            return (try? view.isPresent(owner)) == true
         }
-    }
-
-    private func targetTable(_ view: StoreView) -> TableID? {
-        guard case .backlinks(let table, let column, _) = query.base,
-            let link = view.schema.find(table: table)?.property(in: column)
-        else { return nil }
-        return view.schema.target(of: link)?.table
     }
 
     /// Returns the object at a position, counted from 0.
