@@ -209,13 +209,7 @@ struct ExtremeValues {
 
     /// Returns the first position in the reserve whose value is not better than the given value.
     private func position(of value: Scalar) -> Int {
-        var low = 0
-        var high = entries.count
-        while low < high {
-            let middle = (low + high) / 2
-            if precedes(entries[middle].value, value) { low = middle + 1 } else { high = middle }
-        }
-        return low
+        entries.indices.partition { precedes(entries[$0].value, value) }
     }
 
     /// Adds a value.

@@ -145,13 +145,11 @@ struct SectionRules {
     func position<Section>(
         of key: Scalar, in sections: [Section], by scalar: (Section) -> Scalar
     ) -> Int? {
-        var low = 0
-        var high = sections.count
-        while low < high {
-            let middle = (low + high) / 2
-            if order(scalar(sections[middle]), key) < 0 { low = middle + 1 } else { high = middle }
+        let position = sections.indices.partition { order(scalar(sections[$0]), key) < 0 }
+        guard position < sections.count, order(scalar(sections[position]), key) == 0 else {
+            return nil
         }
-        return low < sections.count && order(scalar(sections[low]), key) == 0 ? low : nil
+        return position
     }
 
     /// Converts a key to a value of the property's type, or to a list with the value of each property.

@@ -4,136 +4,168 @@ import ColumnStorage
 ///
 /// The order is an argument because it reads values: rows that a commit has changed are found with the old version's
 /// values and inserted with the new version's. Unchanged rows have the same order and the same codes in both versions,
-/// so the codes are stored. Keys are stored in chunks with a tree of counts over them. Search, rank, insertion and
-/// removal take time in proportion to the logarithm of the length; insertion and removal also move keys inside one
-/// chunk. Each key takes 16 bytes.
+/// so the codes are stored. Each key takes 16 bytes.
 struct SortedKeys {
-    private static let chunkLimit = 512
-    private var chunks: [[CodedKey]] = []
-    private var counts = FenwickTree()
+    private var keysInOrder: ChunkedArray<CodedKey>
 
-    var count: Int { counts.total }
+    var count: Int { keysInOrder.count }
 
     /// The first key; nil if the sequence is empty.
-    var first: ObjectKey? { chunks.first?.first?.key }
+    var first: ObjectKey? { keysInOrder.chunks.first?.first?.key }
 
-    init() {}
+    init() { keysInOrder = ChunkedArray([]) }
 
     /// Creates a sequence from keys that are already sorted.
-    init(inOrder keys: [CodedKey]) {
-        let size = Self.chunkLimit / 2
-        chunks = stride(from: 0, to: keys.count, by: size).map {
-            Array(keys[$0..<min($0 + size, keys.count)])
-        }
-        counts = FenwickTree(chunks.map(\.count))
-    }
+    init(inOrder keys: [CodedKey]) { keysInOrder = ChunkedArray(keys) }
 
     /// Returns the position of a member; nil if the key is not in the sequence.
     func position(of key: ObjectKey, by order: CodedOrder) throws -> Int? {
         let location = try location(of: order.coded(key), by: order)
-        guard location.chunk < chunks.count, location.offset < chunks[location.chunk].count,
-            chunks[location.chunk][location.offset].key == key
-        else { return nil }
-        return counts.sum(before: location.chunk) + location.offset
+        guard keysInOrder.element(at: location)?.key == key else { return nil }
+        return keysInOrder.position(of: location)
     }
 
     /// Returns the key at a position below `count`.
     func key(at position: Int) -> ObjectKey {
-        let (chunk, offset) = counts.locate(position)
-        return chunks[chunk][offset].key
+        let (chunk, offset) = keysInOrder.location(of: position)
+        return keysInOrder.chunks[chunk][offset].key
     }
 
     /// Inserts a key, and returns its position.
     @discardableResult  // because: later insertions may change it
     mutating func insert(_ key: ObjectKey, by order: CodedOrder) throws -> Int {
         let key = try order.coded(key)
-        guard !chunks.isEmpty else {
-            chunks = [[key]]
-            counts = FenwickTree([1])
-            return 0
-        }
-        var location = try location(of: key, by: order)
-        if location.chunk == chunks.count {
-            location = (chunks.count - 1, chunks[chunks.count - 1].count)
-        }
-        let position = counts.sum(before: location.chunk) + location.offset
-        chunks[location.chunk].insert(key, at: location.offset)
-        if chunks[location.chunk].count <= Self.chunkLimit {
-            counts.add(1, to: location.chunk)
-        } else {
-            let half = chunks[location.chunk].count / 2
-            let upper = Array(chunks[location.chunk][half...])
-            chunks[location.chunk].removeSubrange(half...)
-            chunks.insert(upper, at: location.chunk + 1)
-            counts = FenwickTree(chunks.map(\.count))
-        }
+        let location = try location(of: key, by: order)
+        let position = keysInOrder.position(of: location)
+        _ = keysInOrder.insert(key, at: location)
         return position
     }
 
     mutating func remove(at position: Int) {
-        let (chunk, offset) = counts.locate(position)
-        chunks[chunk].remove(at: offset)
-        if chunks[chunk].isEmpty {
-            chunks.remove(at: chunk)
-            counts = FenwickTree(chunks.map(\.count))
-        } else {
-            counts.add(-1, to: chunk)
-        }
+        _ = keysInOrder.remove(at: keysInOrder.location(of: position))
     }
 
     /// Returns all keys in order.
-    func keys() -> [ObjectKey] { chunks.joined().map(\.key) }
+    func keys() -> [ObjectKey] { keysInOrder.chunks.joined().map(\.key) }
 
     /// Returns the number of keys before a position.
     ///
     /// `precedes` is true for these keys, which are the first ones, and false for all others.
     func partitioningPosition(_ precedes: (ObjectKey) -> Bool) -> Int {
-        var low = 0
-        var high = chunks.count
-        while low < high {
-            let middle = (low + high) / 2
-            if precedes(chunks[middle][chunks[middle].count - 1].key) {
-                low = middle + 1
-            } else {
-                high = middle
-            }
-        }
-        guard low < chunks.count else { return count }
-        var first = 0
-        var last = chunks[low].count
-        while first < last {
-            let middle = (first + last) / 2
-            if precedes(chunks[low][middle].key) { first = middle + 1 } else { last = middle }
-        }
-        return counts.sum(before: low) + first
+        keysInOrder.position(of: keysInOrder.partition { precedes($0.key) })
     }
 
-    /// Returns the position of the first key that does not precede `key`.
-    private func location(of key: CodedKey, by order: CodedOrder) throws -> (
-        chunk: Int, offset: Int
-    ) {
-        var low = 0
-        var high = chunks.count
+    /// Returns the location of the first key that does not precede `key`.
+    private func location(
+        of key: CodedKey, by order: CodedOrder
+    ) throws -> ChunkedArray<CodedKey>.Location {
+        try keysInOrder.partition { try order.precedes($0, key) }
+    }
+}
+
+/// A sequence in chunks of at most eight kilobytes, with a tree of the sizes of the chunks.
+///
+/// No chunk is empty. Finding an element by its position or by a search, inserting and removing take time in proportion
+/// to the logarithm of the length, and insertion and removal also move elements inside one chunk. A copy shares all
+/// unchanged chunks.
+struct ChunkedArray<Element> {
+    /// The location of an element; the chunk after the last one for the end of the sequence.
+    typealias Location = (chunk: Int, offset: Int)
+
+    private(set) var chunks: [[Element]]
+    private var counts: FenwickTree
+
+    private static var limit: Int { 8_192 / MemoryLayout<Element>.stride }
+
+    var count: Int { counts.total }
+
+    init(_ elements: [Element]) {
+        let size = Self.limit / 2
+        chunks = stride(from: 0, to: elements.count, by: size).map {
+            Array(elements[$0..<min($0 + size, elements.count)])
+        }
+        counts = FenwickTree(chunks.map(\.count))
+    }
+
+    /// Returns the element at a location; nil at the end of the sequence.
+    func element(at location: Location) -> Element? {
+        location.chunk < chunks.count ? chunks[location.chunk][location.offset] : nil
+    }
+
+    func position(of location: Location) -> Int {
+        counts.sum(before: location.chunk) + location.offset
+    }
+
+    /// Returns the location of a position below `count`.
+    func location(of position: Int) -> Location {
+        let (chunk, offset) = counts.locate(position)
+        return (chunk, offset)
+    }
+
+    /// Returns the location of the first element that does not precede a searched one.
+    ///
+    /// `precedes` is true for the elements before the location and false for all others.
+    @inline(__always)
+    func partition(_ precedes: (Element) throws -> Bool) rethrows -> Location {
+        let chunk = try chunks.indices.partition { index in
+            try precedes(chunks[index][chunks[index].count - 1])
+        }
+        guard chunk < chunks.count else { return (chunk, 0) }
+        return try (chunk, chunks[chunk].indices.partition { try precedes(chunks[chunk][$0]) })
+    }
+
+    /// Inserts an element, and returns its chunk; nil if other chunks have changed.
+    mutating func insert(_ element: Element, at location: Location) -> Int? {
+        guard !chunks.isEmpty else {
+            self = ChunkedArray([element])
+            return nil
+        }
+        let isEnd = location.chunk == chunks.count
+        let chunk = isEnd ? location.chunk - 1 : location.chunk
+        chunks[chunk].insert(element, at: isEnd ? chunks[chunk].count : location.offset)
+        guard chunks[chunk].count > Self.limit else {
+            counts.add(1, to: chunk)
+            return chunk
+        }
+        let half = chunks[chunk].count / 2
+        let upper = Array(chunks[chunk][half...])
+        chunks[chunk].removeSubrange(half...)
+        chunks.insert(upper, at: chunk + 1)
+        counts = FenwickTree(chunks.map(\.count))
+        return nil
+    }
+
+    /// Removes an element, and returns its chunk; nil if other chunks have changed.
+    mutating func remove(at location: Location) -> Int? {
+        let chunk = location.chunk
+        chunks[chunk].remove(at: location.offset)
+        guard chunks[chunk].isEmpty else {
+            counts.add(-1, to: chunk)
+            return chunk
+        }
+        chunks.remove(at: chunk)
+        counts = FenwickTree(chunks.map(\.count))
+        return nil
+    }
+
+    /// Changes the element at a location in place.
+    mutating func change(at location: Location, _ body: (inout Element) -> Void) {
+        body(&chunks[location.chunk][location.offset])
+    }
+}
+
+extension Range<Int> {
+    /// Returns the first number for which a condition does not hold, by binary search; the upper bound if there is none.
+    ///
+    /// The condition holds for all numbers before the result and for none after it.
+    @inline(__always)
+    func partition(_ holds: (Int) throws -> Bool) rethrows -> Int {
+        var (low, high) = (lowerBound, upperBound)
         while low < high {
-            let middle = (low + high) / 2
-            if try order.precedes(chunks[middle][chunks[middle].count - 1], key) {
-                low = middle + 1
-            } else {
-                high = middle
-            }
+            let middle = low + (high - low) / 2
+            if try holds(middle) { low = middle + 1 } else { high = middle }
         }
-        guard low < chunks.count else { return (low, 0) }
-        var first = 0
-        var last = chunks[low].count
-        while first < last {
-            let middle = (first + last) / 2
-            if try order.precedes(chunks[low][middle], key) {
-                first = middle + 1
-            } else {
-                last = middle
-            }
-        }
-        return (low, first)
+        return low
     }
 }
 

@@ -179,23 +179,12 @@ private struct Gaps {
 
     /// Returns the number of untouched rows before a touched row's position.
     func gap(at position: Int) -> Int {
-        position - Self.partition(touched.count) { touched[$0] < position }
+        position - touched.indices.partition { touched[$0] < position }
     }
 
     /// Returns the position of the untouched row with a number.
     func position(ofUntouched number: Int) -> Int {
-        number + Self.partition(touched.count) { touched[$0] - $0 <= number }
-    }
-
-    /// Returns the number of leading indexes for which a condition holds; it must be false for all later indexes.
-    private static func partition(_ count: Int, _ condition: (Int) -> Bool) -> Int {
-        var low = 0
-        var high = count
-        while low < high {
-            let middle = (low + high) / 2
-            if condition(middle) { low = middle + 1 } else { high = middle }
-        }
-        return low
+        number + touched.indices.partition { touched[$0] - $0 <= number }
     }
 }
 

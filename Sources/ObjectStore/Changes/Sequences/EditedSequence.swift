@@ -136,18 +136,9 @@ struct KeptPositions {
 
     /// Returns the old position of the element at a new position; nil if the element was inserted or moved.
     func old(ofNew position: Int) -> Int? {
-        var low = 0
-        var high = runs.count
-        while low < high {
-            let middle = (low + high) / 2
-            if runs[middle].new + runs[middle].count <= position {
-                low = middle + 1
-            } else {
-                high = middle
-            }
-        }
-        guard low < runs.count, runs[low].new <= position else { return nil }
-        return runs[low].old + (position - runs[low].new)
+        let run = runs.indices.partition { runs[$0].new + runs[$0].count <= position }
+        guard run < runs.count, runs[run].new <= position else { return nil }
+        return runs[run].old + (position - runs[run].new)
     }
 }
 
