@@ -50,7 +50,12 @@ public struct QueryClause {
 
 /// A sum, an average, a minimum or a maximum: opaque to programs.
 public struct QueryAggregate {
-    let value: (ObjectStore.Results) throws -> Value
+    let kind: AggregateKind
+    let path: String
+
+    func value(_ results: ObjectStore.Results) throws -> Value {
+        try results.aggregate(kind, path)
+    }
 }
 
 extension QueryableObjects {
@@ -118,12 +123,12 @@ extension QueryableObjects {
     // MARK: Aggregates
 
     private func value<V, R>(
-        _ path: KeyPath<Fields<Row>, Field<V>>, _ convert: (Mixed) throws -> R,
-        _ aggregate: @escaping (ObjectStore.Results, String) throws -> Value
+        _ kind: AggregateKind, of path: KeyPath<Fields<Row>, Field<V>>,
+        _ convert: (Mixed) throws -> R
     ) -> R {
-        let text = Fields<Row>()[keyPath: path].path
+        let path = Fields<Row>()[keyPath: path].path
         do {
-            return try convert(_value(QueryAggregate { try aggregate($0, text) }))
+            return try convert(_value(QueryAggregate(kind: kind, path: path)))
         } catch { ModelContext.trap(error) }
     }
 
@@ -136,18 +141,18 @@ extension QueryableObjects {
     /// Nil values are ignored, and the sum of no values is 0. The sum of integers is exact; a sum that exceeds `Int`
     /// ends the program, as in Swift.
     public func sum<V: NumericValue>(of path: KeyPath<Fields<Row>, Field<V>>) -> V.Total {
-        value(path, V._total) { try $0.sum($1) }
+        value(.sum, of: path, V._total)
     }
     /// Returns the average of a property; nil if no object has a value.
     public func average<V: NumericValue>(of path: KeyPath<Fields<Row>, Field<V>>) -> Double? {
-        value(path, optional) { try $0.average($1) }
+        value(.average, of: path, optional)
     }
     /// Returns the smallest value of a property; nil if no object has a value.
     public func min<V: StoredValue>(of path: KeyPath<Fields<Row>, Field<V>>) -> V.Bare?
-    where V._Order == _Ordered { value(path, optional) { try $0.minimum($1) } }
+    where V._Order == _Ordered { value(.minimum, of: path, optional) }
     /// Returns the largest value of a property; nil if no object has a value.
     public func max<V: StoredValue>(of path: KeyPath<Fields<Row>, Field<V>>) -> V.Bare?
-    where V._Order == _Ordered { value(path, optional) { try $0.maximum($1) } }
+    where V._Order == _Ordered { value(.maximum, of: path, optional) }
 }
 
 extension QueryableObjects where Refined == Results<Row> {

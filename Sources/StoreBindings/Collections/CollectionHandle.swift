@@ -243,21 +243,13 @@ enum CollectionMethods {
     static func aggregating<Receiver>(
         _ results: @escaping @Sendable (Receiver) throws -> ResultsHandle
     ) -> [LuaMethod<Receiver>] {
-        func aggregate(
-            _ name: String,
-            _ compute: @escaping @Sendable (Results, String) throws -> Value
-        ) -> LuaMethod<Receiver> {
-            LuaMethod(name) { receiver, call in
+        AggregateKind.ofValues.map { kind in
+            LuaMethod(kind.rawValue) { receiver, call in
                 let results = try results(receiver)
-                let value = try compute(results.results, call.text(2))
+                let value = try results.results.aggregate(kind, call.text(2))
                 return call.answer(results.bridge.lua(value))
             }
-        }
-        return [
-            aggregate("sum") { try $0.sum($1) },
-            aggregate("min") { try $0.minimum($1) },
-            aggregate("max") { try $0.maximum($1) },
-            aggregate("average") { try $0.average($1) },
+        } + [
             LuaMethod("observe_aggregate") { receiver, call in
                 call.answer(try AggregateBinding(call).observe(try results(receiver)))
             },

@@ -89,13 +89,10 @@ enum ValueMethods {
     static func summarizing<Receiver>(
         _ values: @escaping @Sendable (Receiver) throws -> ValuesHandle
     ) -> [LuaMethod<Receiver>] {
-        func aggregate(
-            _ name: String,
-            _ compute: @escaping @Sendable (CollectionValues) throws -> Value
-        ) -> LuaMethod<Receiver> {
-            LuaMethod(name) { receiver, call in
+        let aggregates = AggregateKind.ofValues.map { kind in
+            LuaMethod<Receiver>(kind.rawValue) { receiver, call in
                 let values = try values(receiver)
-                return call.answer(values.bridge.lua(try compute(values.values)))
+                return call.answer(values.bridge.lua(try values.values.aggregate(kind)))
             }
         }
         return [
@@ -128,14 +125,11 @@ enum ValueMethods {
                 let limited = try values.values.limited(to: Int(clamping: try call.integer(2)))
                 return call.answer(values.refined(limited), ValuesHandle.type)
             },
-            aggregate("sum") { try $0.sum() },
-            aggregate("min") { try $0.minimum() },
-            aggregate("max") { try $0.maximum() },
-            aggregate("average") { try $0.average() },
+        ] + aggregates + [
             LuaMethod("count") { receiver, call in
                 let values = try values(receiver)
                 return call.answer(.integer(Int64(try values.values.values().count)))
-            },
+            }
         ]
     }
 

@@ -71,14 +71,16 @@ import Testing
         }
         let all = try #require(try store.object("Row", primaryKey: .int(0)))
         for name in ["list", "many"] {
-            #expect(try CollectionValues(all.list(name)).sum() == expected, "\(name)")
-            #expect(try CollectionValues(all.list(name)).sorted().sum() == expected, "\(name)")
+            #expect(try CollectionValues(all.list(name)).aggregate(.sum) == expected, "\(name)")
+            #expect(
+                try CollectionValues(all.list(name)).sorted().aggregate(.sum) == expected, "\(name)"
+            )
         }
         for name in ["map", "named"] {
-            #expect(try CollectionValues(all.map(name)).sum() == expected, "\(name)")
+            #expect(try CollectionValues(all.map(name)).aggregate(.sum) == expected, "\(name)")
         }
         let different = Self.value(Self.sum(Array(Set(numbers))))
-        #expect(try CollectionValues(all.set("set")).sum() == different)
+        #expect(try CollectionValues(all.set("set")).aggregate(.sum) == different)
         for (path, sum) in [
             ("list", expected), ("map", expected), ("many", expected), ("named", expected),
             ("set", different),
@@ -176,7 +178,7 @@ import Testing
         for order in [values, Array(values.reversed())] {
             let row = try #require(try store.object("Row", primaryKey: .int(0)))
             try store.write { try store.update(row, ["money": .list(order)]) }
-            let sum = try CollectionValues(row.list("money")).sum()
+            let sum = try CollectionValues(row.list("money")).aggregate(.sum)
             #expect(sum.summary == "27670116110564327421.25")
         }
     }

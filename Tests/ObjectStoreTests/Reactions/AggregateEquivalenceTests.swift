@@ -275,7 +275,8 @@ import Testing
             for path in ["d", "link.d", "x"] { #expect(try all.sum(path) == .double(3.6 + 0.5)) }
             #expect(try all.sum("c") == .decimal(#require(DecimalValue("0.75"))))
             #expect(
-                try CollectionValues(#require(try all.first()).list("ds")).sum() == all.sum("d"))
+                try CollectionValues(#require(try all.first()).list("ds")).aggregate(.sum)
+                    == all.sum("d"))
             #expect(try all.filtered("links.@sum.d == links.@sum.x && ds.@sum == 4.1").count() == 1)
             for path in ["d", "c", "x"] {
                 #expect(try seen["sum \(path)"] == all.sum(path))

@@ -191,7 +191,7 @@ extension PredicateCompiler {
     {
         let sign = context.syntax.components[index]
         let name = sign.name.lowercased()
-        guard let operation = AggregateOperation(rawValue: name), start.isToMany
+        guard let kind = AggregateKind(word: name), start.isToMany
         else {
             throw QueryFault(
                 "'@\(sign.name)' needs a list before it; \(start.description) is not one",
@@ -210,8 +210,7 @@ extension PredicateCompiler {
                     at: component.range)
             }
         }
-        let isMoment =
-            walk.last?.type == .date && (operation == .minimum || operation == .maximum)
+        let isMoment = walk.last?.type == .date && kind.isExtreme
         guard walk.reached == nil, let last = walk.last,
             last.type.isNumeric || isMoment || last.type == .mixed
         else {
@@ -225,13 +224,12 @@ extension PredicateCompiler {
         depend(on: walk.components, in: context.scope)
         let path = CompiledPath(hops: walk.hops, terminal: walk.terminal)
         let type: PropertyType =
-            last.type != .mixed
-                && (operation == .minimum || operation == .maximum || last.type == .decimal)
+            last.type != .mixed && (kind.isExtreme || last.type == .decimal)
             ? last.type : .double
         return PredicateOperand(
             form: .expression(
                 AggregateExpression(
-                    operation: operation, path: path, numbersOnly: last.type == .mixed)),
+                    kind: kind, path: path, numbersOnly: last.type == .mixed)),
             type: .value(type), description: "'@\(sign.name)'", range: context.range)
     }
 

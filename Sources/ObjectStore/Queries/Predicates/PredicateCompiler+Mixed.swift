@@ -191,7 +191,7 @@ extension PredicateCompiler {
         _ walk: Walk, _ inside: MixedPath, at index: Int, in context: PathContext
     ) throws(QueryFault) -> PredicateOperand {
         let sign = context.syntax.components[index]
-        guard let operation = AggregateOperation(rawValue: sign.name.lowercased()) else {
+        guard let kind = AggregateKind(word: sign.name.lowercased()) else {
             throw QueryFault("unknown operation '@\(sign.name)'", at: sign.range)
         }
         var path = inside
@@ -208,7 +208,7 @@ extension PredicateCompiler {
         return PredicateOperand(
             form: .expression(
                 AggregateExpression(
-                    operation: operation,
+                    kind: kind,
                     path: CompiledPath(hops: walk.hops, terminal: .mixed(path)), numbersOnly: true)),
             type: .value(.double), description: "'@\(sign.name)'", range: context.range)
     }

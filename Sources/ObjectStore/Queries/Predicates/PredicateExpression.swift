@@ -73,16 +73,16 @@ struct SubqueryExpression: PredicateExpression {
 
 /// An aggregate such as `@sum` over the values of a path.
 struct AggregateExpression: PredicateExpression {
-    let operation: AggregateOperation
+    let kind: AggregateKind
     let path: CompiledPath
     /// Whether values that are not numbers are ignored; true for mixed properties.
     var numbersOnly = false
     var cost: Int { path.cost }
 
     func forEach(_ tables: BoundTables, _ key: ObjectKey, _ body: (Scalar) throws -> Bool) throws {
-        var aggregate = Aggregate(operation)
+        var aggregate = Aggregate(kind, numbersOnly: numbersOnly)
         _ = try path.forEachValue(tables, key) { value in
-            if !numbersOnly || value.number != nil { aggregate.add(value) }
+            aggregate.add(value)
             return true
         }
         _ = try body(aggregate.result)
@@ -146,78 +146,6 @@ extension ArithmeticExpression {
         case .minus: .decimal(left - right)
         case .times: .decimal(left * right)
         case .divided: .decimal(left / right)
-        }
-    }
-}
-
-/// The four operations that compute one number from many.
-enum AggregateOperation: String, Sendable {
-    case sum, minimum = "min", maximum = "max", average = "avg"
-}
-
-/// An aggregate of values that are added one by one, or column by column.
-///
-/// Nulls do not count. The minimum and the maximum ignore NaN, which would otherwise be the minimum of every column that
-/// contains it; sums and averages of NaN are NaN.
-struct Aggregate {
-    private let operation: AggregateOperation
-    private var total = NumberTotal()
-    private var extreme = Scalar.nothing
-
-    init(_ operation: AggregateOperation) {
-        self.operation = operation
-    }
-
-    mutating func add(_ value: Scalar) {
-        switch operation {
-        case .minimum: addExtreme(value, -1)
-        case .maximum: addExtreme(value, 1)
-        case .sum, .average: total.change(value, by: 1)
-        }
-    }
-
-    private mutating func addExtreme(_ value: Scalar, _ order: Int) {
-        switch value {
-        case .null, .nothing: return
-        default: guard value.isExtremeCandidate else { return }
-        }
-        if case .nothing = extreme { extreme = value }
-        if Scalar.order(value, extreme) == order { extreme = value }
-    }
-
-    /// Adds all values of another aggregate of the same operation.
-    mutating func add(_ other: Aggregate) {
-        if case .nothing = other.extreme {} else { add(other.extreme) }
-        total.add(other.total)
-    }
-
-    /// Adds the values of a column of numbers in some rows of a cluster.
-    mutating func add(
-        _ source: ColumnSource, of rows: TableReader, _ cluster: Int, _ bits: ClusterBits
-    ) throws {
-        let column = source.column
-        let isWhole = source.type == .int || source.type == .date
-        switch operation {
-        case .minimum:
-            try add(
-                isWhole
-                    ? rows.minInt(column, cluster, among: bits).map(Scalar.int) ?? .null
-                    : rows.minDouble(column, cluster, among: bits).map(Scalar.double) ?? .null)
-        case .maximum:
-            try add(
-                isWhole
-                    ? rows.maxInt(column, cluster, among: bits).map(Scalar.int) ?? .null
-                    : rows.maxDouble(column, cluster, among: bits).map(Scalar.double) ?? .null)
-        case .sum, .average: try total.add(source, of: rows, cluster, bits)
-        }
-    }
-
-    /// The aggregate; `.nothing` for the minimum, maximum and average of no values, and 0 for their sum.
-    var result: Scalar {
-        switch operation {
-        case .minimum, .maximum: extreme
-        case .sum: total.sum
-        case .average: total.average
         }
     }
 }

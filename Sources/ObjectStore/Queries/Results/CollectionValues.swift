@@ -246,42 +246,16 @@ package final class CollectionValues {
 }
 
 extension CollectionValues {
-    /// Returns the sum of the values; nil values are ignored, and the sum without values is 0.
+    /// Returns an aggregate of the values that are not nil, as ``Results/aggregate(_:_:)`` computes it.
     ///
-    /// The sum is computed as by ``Results/sum(_:)``. In a collection of mixed values only numbers count. Throws
-    /// `invalid_query` for values that are not numbers.
-    package func sum() throws -> Value { Results.sum(try aggregate(.sum), property.type) }
-
-    /// Returns the smallest value; nil if there is none.
-    ///
-    /// Throws `invalid_query` for values that are neither numbers nor dates.
-    package func minimum() throws -> Value {
-        try aggregate(.minimum).value(of: property.type)
-    }
-
-    /// Returns the largest value; nil if there is none.
-    ///
-    /// Throws the errors of ``minimum()``.
-    package func maximum() throws -> Value {
-        try aggregate(.maximum).value(of: property.type)
-    }
-
-    /// Returns the average of the values that are not nil; nil if there is none.
-    ///
-    /// Throws the errors of ``sum()``.
-    package func average() throws -> Value {
-        Results.average(try aggregate(.average))
-    }
-
-    private func aggregate(_ operation: AggregateOperation) throws -> Scalar {
+    /// Throws `invalid_query` for values that are not numbers, and for a minimum or a maximum not dates either.
+    package func aggregate(_ kind: AggregateKind) throws -> Value {
         let property = property
-        try Results.checkAggregate(operation, of: property.type, "'\(property.name)'")
-        var aggregate = Aggregate(operation)
+        try kind.check(property.type, "'\(property.name)'")
+        var aggregate = Aggregate(kind, numbersOnly: property.type == .mixed)
         for value in try values() {
-            let scalar = Scalar(value.listElement(of: property), of: property.type)
-            if property.type == .mixed, scalar.number == nil { continue }
-            aggregate.add(scalar)
+            aggregate.add(Scalar(value.listElement(of: property), of: property.type))
         }
-        return aggregate.result
+        return kind.value(aggregate.result, of: property.type)
     }
 }
