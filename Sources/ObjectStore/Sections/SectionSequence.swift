@@ -175,15 +175,3 @@ extension Value {
         }
     }
 }
-
-/// A test of a computed value against constants.
-struct ExpressionTestNode: RowPredicateNode {
-    let expression: any PredicateExpression
-    let test: ValueTest
-    var cost: Int { expression.cost + test.cost }
-
-    func matches(_ tables: BoundTables, _ key: ObjectKey) throws -> Bool {
-        let value = try expression.value(tables, key)
-        return try test.matches(value == .nothing ? .null : value)
-    }
-}

@@ -93,6 +93,20 @@ struct ComparisonSyntax: Sendable {
 /// Without a quantifier, one element is enough.
 enum Quantifier: Sendable, Hashable {
     case any, all, none
+
+    /// Returns whether the quantifier holds for some values.
+    ///
+    /// `visitEach` calls its argument with the result for each value until it returns false.
+    @inline(__always)
+    func holds(_ visitEach: ((Bool) -> Bool) throws -> Void) rethrows -> Bool {
+        let wanted = self != .all
+        var found = false
+        try visitEach { passes in
+            found = passes == wanted
+            return !found
+        }
+        return self == .any ? found : !found
+    }
 }
 
 /// The four operations on numbers.

@@ -246,24 +246,16 @@ struct CompiledPath: Sendable {
     func matches(
         _ test: ValueTest, quantifier: Quantifier, _ tables: BoundTables, _ key: ObjectKey
     ) throws -> Bool {
-        let wanted = quantifier != .all
-        var found = false
-        let visit = { (passes: Bool) -> Bool in
-            if passes == wanted {
-                found = true
-                return false
+        try quantifier.holds { visit in
+            guard case .value(let slot, let source) = terminal else {
+                _ = try forEachValue(tables, key) { try visit(test.matches($0)) }
+                return
             }
-            return true
-        }
-        if case .value(let slot, let source) = terminal {
             _ = try forEachObject(tables, key) { object in
                 guard let object else { return visit(test.matchesNull) }
                 return try visit(source.matches(test, tables[slot], object))
             }
-        } else {
-            _ = try forEachValue(tables, key) { try visit(test.matches($0)) }
         }
-        return quantifier == .any ? found : !found
     }
 
     /// Returns the number of values of a row.
@@ -289,21 +281,19 @@ struct CompiledPath: Sendable {
                 count += 1
                 return true
             }
-        } else if case .keys(let slot, let column) = terminal {
-            _ = try forEachObject(tables, key) { object in
-                if let object { count += try tables[slot].listCount(column, object) }
-                return true
+            return count
+        }
+        let collection: (slot: Int, column: ColumnID)? =
+            switch terminal {
+            case .keys(let slot, let column): (slot, column)
+            case .elements(let slot, let source): (slot, source.column)
+            default: nil
             }
-        } else if case .elements(let slot, let source) = terminal {
-            _ = try forEachObject(tables, key) { object in
-                if let object { count += try tables[slot].listCount(source.column, object) }
-                return true
-            }
-        } else {
-            _ = try forEachObject(tables, key) { object in
-                if object != nil { count += 1 }
-                return true
-            }
+        _ = try forEachObject(tables, key) { object in
+            guard let object else { return true }
+            count +=
+                try collection.map { try tables[$0.slot].listCount($0.column, object) } ?? 1
+            return true
         }
         return count
     }

@@ -73,9 +73,8 @@ extension PredicateCompiler {
         }
         try check(operation, folding, on: left, compared.operatorRange)
         try check(operation, folding, on: right, compared.operatorRange)
-        if case .constant(let constant) = right.form, case .path(let path) = left.form {
-            let test = try test(left, operation, constant, of: right, folding: folding)
-            return node(path, left, test)
+        if case .constant(let constant) = right.form, case .path = left.form {
+            return node(left, try test(left, operation, constant, of: right, folding: folding))
         }
         if let count = countNode(left, operation, right) { return count }
         guard isComparable(left, right) else { throw mismatch(left, right, compared.range) }
@@ -272,17 +271,16 @@ extension PredicateCompiler {
         let meant = bounds.map {
             PredicateCompiler.constant($0.value, $0.type, beside: left.type)
         }
-        guard case .path(let path) = left.form else {
-            return membership(left, meant, isRange: true)
+        let form: ValueTest.Form
+        switch (left.form, left.type) {
+        case (.path, .value(.mixed)): form = PredicateCompiler.mixedRange(bounds[0], bounds[1])
+        case (.path, .value(.int)), (.path, .value(.date)):
+            form = PredicateCompiler.wholeRange(meant[0], meant[1])
+        case (.path, .value(.float)), (.path, .value(.double)):
+            form = PredicateCompiler.realRange(meant[0], meant[1])
+        default: form = .between(meant[0], meant[1])
         }
-        let form: ValueTest.Form =
-            switch left.type {
-            case .value(.mixed): PredicateCompiler.mixedRange(bounds[0], bounds[1])
-            case .value(.int), .value(.date): PredicateCompiler.wholeRange(meant[0], meant[1])
-            case .value(.decimal): .between(meant[0], meant[1])
-            default: PredicateCompiler.realRange(meant[0], meant[1])
-            }
-        return node(path, left, ValueTest(form: form, matchesNull: false))
+        return node(left, ValueTest(form: form, matchesNull: false))
     }
 }
 
@@ -307,14 +305,8 @@ extension PredicateCompiler {
     static func whole(_ comparison: Comparison, _ constant: Scalar) -> ValueTest.Form {
         guard let number = constant.number else { return .never }
         switch number.wholeBound {
-        case .at(let whole, isExact: true): return .int(comparison, whole)
-        case .at(let floor, isExact: false):
-            return switch comparison {
-            case .equal: .never
-            case .notEqual: .always
-            case .less, .lessOrEqual: .int(.lessOrEqual, floor)
-            case .greater, .greaterOrEqual: .int(.greater, floor)
-            }
+        case .at(let floor, let isExact):
+            return compared(comparison, isExact: isExact) { .int($0, floor) }
         case .below:
             return switch comparison {
             case .equal, .less, .lessOrEqual: .never
@@ -331,12 +323,21 @@ extension PredicateCompiler {
     /// Converts a comparison of floats or doubles with a number to a test of doubles.
     static func real(_ comparison: Comparison, _ constant: Scalar) -> ValueTest.Form {
         guard let (floor, isExact) = constant.number?.floor else { return .never }
-        if isExact { return .double(comparison, floor) }
+        return compared(comparison, isExact: isExact) { .double($0, floor) }
+    }
+
+    /// Returns a comparison with a constant; `test` compares with the greatest value that is not greater.
+    ///
+    /// `isExact` tells whether this value is the constant itself.
+    private static func compared(
+        _ comparison: Comparison, isExact: Bool, _ test: (Comparison) -> ValueTest.Form
+    ) -> ValueTest.Form {
+        if isExact { return test(comparison) }
         return switch comparison {
         case .equal: .never
         case .notEqual: .always
-        case .less, .lessOrEqual: .double(.lessOrEqual, floor)
-        case .greater, .greaterOrEqual: .double(.greater, floor)
+        case .less, .lessOrEqual: test(.lessOrEqual)
+        case .greater, .greaterOrEqual: test(.greater)
         }
     }
 
@@ -367,15 +368,8 @@ extension PredicateCompiler {
     static func mixed(
         _ comparison: Comparison, _ constant: Scalar, _ type: OperandType
     ) -> ValueTest.Form {
-        guard isBetweenMicroseconds(constant, type) else {
-            return .compare(comparison, Scalar(mixed: constant, type))
-        }
-        let floor = Scalar(mixed: constant, type)
-        return switch comparison {
-        case .equal: .never
-        case .notEqual: .always
-        case .less, .lessOrEqual: .compare(.lessOrEqual, floor)
-        case .greater, .greaterOrEqual: .compare(.greater, floor)
+        compared(comparison, isExact: !isBetweenMicroseconds(constant, type)) {
+            .compare($0, Scalar(mixed: constant, type))
         }
     }
 
@@ -441,8 +435,8 @@ extension PredicateCompiler {
                 "'in': expected a list such as {1, 2} or a list property, got \(right.description)",
                 at: right.range)
         }
-        if case .path(let path) = right.form, case .constant(let value) = left.form {
-            return node(path, right, try test(right, .equal, value, of: left, folding: folding))
+        if case .path = right.form, case .constant(let value) = left.form {
+            return node(right, try test(right, .equal, value, of: left, folding: folding))
         }
         try check(.equal, folding, on: left, compared.operatorRange)
         try check(.equal, folding, on: right, compared.operatorRange)
@@ -466,33 +460,20 @@ extension PredicateCompiler {
                 "\(left.description) is never nil; compare its '@count' with 0", at: left.range)
         }
         try check(.equal, folding, on: left, compared.operatorRange)
-        if case .path(let path) = left.form {
-            let test =
-                folding.isNeeded
-                ? PredicateCompiler.foldedMembershipTest(folding, members)
-                : PredicateCompiler.membershipTest(left.type, members)
-            return node(path, left, test)
-        }
         if folding.isNeeded {
-            // No calculation yields text, so this is a constant.
-            guard let expression = left.expression else { return ConstantNode(value: false) }
-            let test = PredicateCompiler.foldedMembershipTest(folding, members)
-            return ExpressionTestNode(expression: expression, test: test).folded
+            return node(left, PredicateCompiler.foldedMembershipTest(folding, members))
+        }
+        if case .path = left.form {
+            return node(left, PredicateCompiler.membershipTest(left.type, members))
         }
         let comparable = members.filter { left.type.isComparable(with: $0.type) }.map {
             PredicateCompiler.constant($0.value, $0.type, beside: left.type)
         }
-        return membership(left, comparable, isRange: false)
-    }
-
-    func membership(
-        _ operand: PredicateOperand, _ members: [Scalar], isRange: Bool
-    ) -> any PredicateNode {
-        guard let expression = operand.expression else { return ConstantNode(value: false) }
-        let node = MembershipNode(
-            operand: expression, quantifier: operand.quantifier ?? .any, members: members,
-            isRange: isRange)
-        return operand.isConstant ? node.folded : node
+        return node(
+            left,
+            ValueTest(
+                form: .oneOf(comparable.filter { $0 != .null }),
+                matchesNull: comparable.contains(.null)))
     }
 
     /// Converts a list of constants to a test; members of another type match no value.

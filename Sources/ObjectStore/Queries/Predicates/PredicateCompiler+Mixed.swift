@@ -11,16 +11,7 @@ extension PredicateCompiler {
 
     /// Returns the path into mixed values that begins here; nil if the path has not reached mixed values.
     func mixedPath(_ walk: Walk) -> MixedPath? {
-        guard walk.last?.type == .mixed else { return nil }
-        switch walk.terminal {
-        case .value(let slot, let source):
-            return MixedPath(slot: slot, column: source.column, base: .value, steps: [])
-        case .elements(let slot, let source):
-            return MixedPath(slot: slot, column: source.column, base: .elements, steps: [])
-        case .element(let slot, let source, let position):
-            return MixedPath(slot: slot, column: source.column, base: .element(position), steps: [])
-        default: return nil
-        }
+        walk.last?.type == .mixed ? walk.terminal.inside : nil
     }
 
     /// Returns whether a component after a collection of mixed values applies to the collection, not to its values.
@@ -221,7 +212,7 @@ extension PredicateCompiler {
     ) throws(QueryFault) -> any PredicateNode {
         let operands = left.isTypeName ? (left, right) : (right, left)
         let (path, names) = operands
-        guard case .path(let compiled) = path.form, !syntax.ignoresCase, !syntax.ignoresDiacritics
+        guard case .path = path.form, !syntax.ignoresCase, !syntax.ignoresDiacritics
         else { throw typeFault(syntax) }
         var members: [Scalar]
         switch (names.form, syntax.comparison) {
@@ -249,7 +240,7 @@ extension PredicateCompiler {
             codes = Set(MixedType.all(in: schema)).subtracting(codes)
         }
         return node(
-            compiled, path,
+            path,
             ValueTest(
                 form: .intIn(IntSet(Array(codes))), matchesNull: codes.contains(MixedType.null)))
     }
@@ -266,9 +257,9 @@ extension PredicateCompiler {
         _ operation: PredicateOperator
     ) -> (any PredicateNode)? {
         guard path.type.isMixed, path.quantifier == nil, !path.isToMany, operation == .equal,
-            case .path(let compiled) = path.form
+            case .path = path.form
         else { return nil }
-        return node(compiled, path, Self.equal(to: members))
+        return node(path, Self.equal(to: members))
     }
 
     /// Returns the test for a mixed value that is a list of the given values.
@@ -284,19 +275,25 @@ extension PredicateCompiler {
 extension CompiledPath {
     /// The path to every element of the lists and maps in the mixed values; nil for other paths.
     var elementsOfMixed: CompiledPath? {
-        switch terminal {
-        case .mixed(var inside) where inside.isMixed:
-            inside.steps.append(.elements)
-            return CompiledPath(hops: hops, terminal: .mixed(inside))
-        case .value(let slot, let source) where source.type == .mixed:
-            let inside = MixedPath(
-                slot: slot, column: source.column, base: .value, steps: [.elements])
-            return CompiledPath(hops: hops, terminal: .mixed(inside))
-        case .element(let slot, let source, let position) where source.type == .mixed:
-            let inside = MixedPath(
-                slot: slot, column: source.column, base: .element(position), steps: [.elements])
-            return CompiledPath(hops: hops, terminal: .mixed(inside))
-        default: return nil
+        if case .elements = terminal { return nil }
+        guard isMixed, var inside = terminal.inside else { return nil }
+        inside.steps.append(.elements)
+        return CompiledPath(hops: hops, terminal: .mixed(inside))
+    }
+}
+
+extension CompiledPath.Terminal {
+    /// The path into the mixed values at the end, or that begins there; nil for other ends.
+    fileprivate var inside: MixedPath? {
+        switch self {
+        case .mixed(let inside): inside
+        case .value(let slot, let source):
+            MixedPath(slot: slot, column: source.column, base: .value, steps: [])
+        case .elements(let slot, let source):
+            MixedPath(slot: slot, column: source.column, base: .elements, steps: [])
+        case .element(let slot, let source, let position):
+            MixedPath(slot: slot, column: source.column, base: .element(position), steps: [])
+        default: nil
         }
     }
 }

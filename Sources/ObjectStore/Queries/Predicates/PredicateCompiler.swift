@@ -75,27 +75,31 @@ struct PredicateCompiler {
 
     /// Compiles an operand without a comparison, which must be a Boolean value.
     private func bare(_ operand: PredicateOperand) throws(QueryFault) -> any PredicateNode {
-        if operand.type == .value(.bool) {
-            if case .constant(let value) = operand.form {
-                return ConstantNode(value: value == .bool(true))
-            }
-            if case .path(let path) = operand.form {
-                return node(path, operand, ValueTest(form: .bool(true), matchesNull: false))
-            }
+        switch operand.form {
+        case .constant, .path:
+            guard operand.type == .value(.bool) else { break }
+            return node(operand, ValueTest(form: .bool(true), matchesNull: false))
+        default: break
         }
         throw QueryFault(
             "expected a condition, got \(operand.description); compare it with a value",
             at: operand.range)
     }
 
-    /// Returns the node that compares a path with constants.
-    func node(
-        _ path: CompiledPath, _ operand: PredicateOperand, _ test: ValueTest
-    ) -> any PredicateNode {
+    /// Returns the node that compares an operand with constants.
+    func node(_ operand: PredicateOperand, _ test: ValueTest) -> any PredicateNode {
+        let quantifier = operand.quantifier ?? .any
+        guard case .path(let path) = operand.form else {
+            // A list of constants is compared with nothing here.
+            guard let expression = operand.expression else { return ConstantNode(value: false) }
+            let node = ExpressionTestNode(
+                expression: expression, quantifier: quantifier, test: test)
+            return operand.isConstant ? node.folded : node
+        }
         if path.hops.isEmpty, case .value(let slot, let source) = path.terminal {
             return ColumnNode(slot: slot, source: source, test: test)
         }
-        return PathNode(path: path, quantifier: operand.quantifier ?? .any, test: test)
+        return PathNode(path: path, quantifier: quantifier, test: test)
     }
 
     /// Compiles an expression that must be a value.

@@ -87,18 +87,16 @@ struct ComparisonNode: RowPredicateNode {
     func matches(_ tables: BoundTables, _ key: ObjectKey) throws -> Bool {
         let outer = quantifiesRight ? right : left
         let inner = quantifiesRight ? left : right
-        let wanted = quantifier != .all
-        var found = false
-        try outer.forEach(tables, key) { first in
-            var passes = false
-            try inner.forEach(tables, key) { second in
-                passes = try quantifiesRight ? holds(second, first) : holds(first, second)
-                return !passes
+        return try quantifier.holds { visit in
+            try outer.forEach(tables, key) { first in
+                var passes = false
+                try inner.forEach(tables, key) { second in
+                    passes = try quantifiesRight ? holds(second, first) : holds(first, second)
+                    return !passes
+                }
+                return visit(passes)
             }
-            found = passes == wanted
-            return !found
         }
-        return quantifier == .any ? found : !found
     }
 
     private func holds(_ left: Scalar, _ right: Scalar) throws -> Bool {
@@ -116,31 +114,22 @@ struct ComparisonNode: RowPredicateNode {
     }
 }
 
-/// A test of whether a computed operand is in a list of constants or between two bounds.
-struct MembershipNode: RowPredicateNode {
-    let operand: any PredicateExpression
-    let quantifier: Quantifier
-    /// The constants; null is a member if the list contains it.
-    let members: [Scalar]
-    let isRange: Bool
-    var cost: Int { operand.cost + 5 * members.count }
+/// A test of computed values against constants.
+struct ExpressionTestNode: RowPredicateNode {
+    let expression: any PredicateExpression
+    /// The quantifier; nil for the one value of an expression, whose absence counts as nil.
+    var quantifier: Quantifier?
+    let test: ValueTest
+    var cost: Int { expression.cost + test.cost }
 
     func matches(_ tables: BoundTables, _ key: ObjectKey) throws -> Bool {
-        let wanted = quantifier != .all
-        var found = false
-        try operand.forEach(tables, key) { value in
-            found = holds(value) == wanted
-            return !found
+        guard let quantifier else {
+            let value = try expression.value(tables, key)
+            return try test.matches(value == .nothing ? .null : value)
         }
-        return quantifier == .any ? found : !found
-    }
-
-    private func holds(_ value: Scalar) -> Bool {
-        if isRange {
-            return Scalar.holds(value, .greaterOrEqual, members[0])
-                && Scalar.holds(value, .lessOrEqual, members[1])
+        return try quantifier.holds { visit in
+            try expression.forEach(tables, key) { try visit(test.matches($0)) }
         }
-        return members.contains { Scalar.holds(value, .equal, $0) }
     }
 }
 

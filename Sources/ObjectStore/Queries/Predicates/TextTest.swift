@@ -265,7 +265,7 @@ extension PredicateCompiler {
         if !path.isToMany, !left.components.contains(where: \.isToMany) {
             searches.append(TextSearch(path: PropertyPath(left.components), query: query))
         }
-        return node(path, left, ValueTest(form: .bytes(.search(query)), matchesNull: false))
+        return node(left, ValueTest(form: .bytes(.search(query)), matchesNull: false))
     }
 }
 
