@@ -252,3 +252,9 @@ public typealias CollectionKind = ColumnStorage.CollectionKind
 
 /// A reader of the rows of one class in a snapshot, with typed reads by key and without intermediate values.
 package typealias TableReader = ColumnStorage.TableReader
+
+/// The check whether the calling thread should stop its computation.
+package typealias Interruption = ColumnStorage.Interruption
+
+/// The errors of the storage, for modules above that do not import it; ``StoreError`` describes them to users.
+package typealias StorageError = ColumnStorage.StorageError

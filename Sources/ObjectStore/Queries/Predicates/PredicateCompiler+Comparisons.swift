@@ -540,3 +540,36 @@ extension PredicateCompiler {
             matchesNull: members.contains { $0.value == .null })
     }
 }
+
+extension PredicateCompiler {
+    /// Compiles a full-text search: `path text 'red -blue phrase*'`.
+    mutating func search(_ compared: ComparedOperands) throws(QueryFault) -> any PredicateNode {
+        let (left, right) = (compared.left, compared.right)
+        guard !compared.folding.isNeeded else {
+            throw QueryFault(
+                "'text' has no options; it always ignores case and diacritics",
+                at: compared.operatorRange)
+        }
+        guard case .path(let path) = left.form, left.type == .value(.string),
+            let property = left.components.last?.property, property.isFullText
+        else {
+            let advice =
+                left.type == .value(.string) ? "; declare it \"string fulltext\"" : ""
+            throw QueryFault(
+                "'text' needs a full-text property; \(left.description) is not one" + advice,
+                at: left.range)
+        }
+        guard case .constant(.bytes(let bytes)) = right.form, right.type == .value(.string) else {
+            throw QueryFault(
+                "'text' needs a string to search for, got \(right.description)", at: right.range)
+        }
+        guard let query = TextQuery(String(decoding: bytes, as: UTF8.self)) else {
+            throw QueryFault(
+                "a search has at most \(TextQuery.mostTerms) words", at: right.range)
+        }
+        if !path.isToMany, !left.components.contains(where: \.isToMany) {
+            searches.append(TextSearch(path: PropertyPath(left.components), query: query))
+        }
+        return node(left, ValueTest(form: .bytes(.search(query)), matchesNull: false))
+    }
+}
