@@ -2,7 +2,7 @@ import LuaHost
 import ObjectStore
 
 /// The common part of the handles for lists, sets and maps.
-protocol CollectionHandle: LiveHandle {
+protocol CollectionHandle: ObservedHandle {
     associatedtype Collection: LiveCollection
     /// The collection.
     var collection: Collection { get }
@@ -13,6 +13,7 @@ protocol CollectionHandle: LiveHandle {
 
 extension CollectionHandle {
     var isValid: Bool { collection.isValid }
+    var observed: Collection { collection }
     var luaClass: LuaClass<Self> { Self.type }
     var stored: ReferencedValue? { .collection(collection) }
 
@@ -50,34 +51,24 @@ extension CollectionHandle {
     /// A description of the collection for messages.
     var subject: String { "\(collection.classSchema.name).\(collection.property.name)" }
 
+    func count() throws -> Int { try collection.count() }
+    var title: String { invalidTitle }
+    var invalidTitle: String {
+        "\(collection.property.collection?.name ?? "collection") \(subject)"
+    }
+
     /// The methods `observe` and `observe_value`.
-    static var observing: [LuaMethod<Self>] {
+    static var observations: [LuaMethod<Self>] {
         [
-            CollectionMethods.observing { handle, call in
-                try ObserverBinding(handle.handle, call).observe(handle)
-            },
+            observing,
             LuaMethod("observe_value") { handle, call in
                 call.answer(try ObserverBinding(handle.handle, call).observeValue(handle))
             },
         ]
     }
 
-    private var kind: String { collection.property.collection?.name ?? "collection" }
-
     static var commonMetamethods: [LuaMethod<Self>] {
-        [
-            LuaMethod("__len") { handle, call in
-                call.answer(.integer(Int64(try handle.collection.count())))
-            },
-            LuaMethod("__tostring") { handle, call in
-                let collection = handle.collection
-                let subject =
-                    "\(handle.kind) \(collection.classSchema.name).\(collection.property.name)"
-                guard collection.isValid else { return call.answer(.text("\(subject) (invalid)")) }
-                return call.answer(.text("\(subject) (\(try collection.count()))"))
-            },
-            LuaMethod.equality(of: type) { $0.collection.isSame(as: $1.collection) },
-        ]
+        counting + [LuaMethod.equality(of: type) { $0.collection.isSame(as: $1.collection) }]
     }
 }
 
@@ -138,15 +129,6 @@ enum CollectionMethods {
         _ results: @escaping @Sendable (Receiver) throws -> ResultsHandle
     ) -> [LuaMethod<Receiver>] {
         refining(results) { $1 } + aggregating(results)
-    }
-
-    /// Returns the method `observe` with the registration function of a kind of collection.
-    static func observing<Receiver>(
-        _ register: @escaping @Sendable (Receiver, borrowing LuaCall) throws -> LuaValue
-    ) -> LuaMethod<Receiver> {
-        LuaMethod("observe") { receiver, call in
-            call.answer(try register(receiver, call))
-        }
     }
 
     /// Returns the methods that refine; `wrap` creates the handle of the refined results.

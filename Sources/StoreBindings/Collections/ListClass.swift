@@ -58,7 +58,7 @@ final class ListHandle: CollectionHandle, PositionsHandle {
 
     static let type: LuaClass<ListHandle> = LuaClass(
         name: "list",
-        methods: positions + own + versions + querying { try $0.results() } + observing,
+        methods: positions + own + versions + querying { try $0.results() } + observations,
         metamethods: commonMetamethods + [
             iterating
         ],

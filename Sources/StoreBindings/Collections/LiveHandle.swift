@@ -21,6 +21,9 @@ extension LiveHandle {
     var bridge: ValueBridge { ValueBridge(handle, frozen) }
     var stored: ReferencedValue? { nil }
 
+    /// Passes the handle to a script.
+    func pass(to result: borrowing LuaResult) { result.set(self, luaClass) }
+
     /// Returns the function of a method; nil if the content does not have it.
     func method(_ name: String) -> LuaFunction? { handle.state.function(name, of: luaClass) }
 
@@ -51,8 +54,58 @@ extension LiveHandle {
     }
 }
 
+/// A handle of content with a length: the metamethods `__len` and `__tostring`.
+protocol CountedHandle: LiveHandle {
+    /// Returns the number of elements, rows or sections.
+    func count() throws -> Int
+    /// The description without the number.
+    var title: String { get throws }
+    /// The description of content that cannot be read.
+    var invalidTitle: String { get }
+}
+
+extension CountedHandle {
+    var invalidTitle: String { luaClass.name }
+
+    static var counting: [LuaMethod<Self>] {
+        [
+            LuaMethod("__len") { content, call in
+                call.answer(.integer(Int64(try content.count())))
+            },
+            LuaMethod("__tostring") { content, call in
+                guard content.isValid else {
+                    return call.answer(.text("\(content.invalidTitle) (invalid)"))
+                }
+                return call.answer(.text("\(try content.title) (\(try content.count()))"))
+            },
+        ]
+    }
+}
+
+/// A handle of rows whose changes scripts observe.
+protocol ObservedHandle: CountedHandle {
+    associatedtype Rows: ObservableRows
+    /// The rows; throws for those of a frozen version.
+    var observed: Rows { get throws }
+    /// The description of the rows in lists of observers.
+    var subject: String { get }
+    /// Returns the handle that the observer receives with a change, which may have moved the rows.
+    func after(_ change: CollectionChange) -> Self
+}
+
+extension ObservedHandle {
+    func after(_ change: CollectionChange) -> Self { self }
+
+    /// The method `observe`.
+    static var observing: LuaMethod<Self> {
+        LuaMethod("observe") { rows, call in
+            call.answer(try ObserverBinding(rows.handle, call).observe(rows))
+        }
+    }
+}
+
 /// A handle of rows: objects, projections or values.
-protocol RowsHandle: LiveHandle {
+protocol RowsHandle: CountedHandle {
     /// Calls a function with the rows at the start of the loop.
     func forEachRow(_ body: (LuaValue) throws -> Void) throws
 }

@@ -48,7 +48,7 @@ final class MapHandle: CollectionHandle {
 
     static let type: LuaClass<MapHandle> = LuaClass(
         name: "map",
-        methods: own + versions + summarizing { try $0.results() } + observing,
+        methods: own + versions + summarizing { try $0.results() } + observations,
         metamethods: commonMetamethods + [
             LuaMethod("__pairs") { map, call in
                 // The loop uses the entries at its start, so that it can change the map.

@@ -2,7 +2,7 @@ import LuaHost
 import ObjectStore
 
 /// A list or map inside a mixed value, for scripts.
-final class NestedHandle: PositionsHandle {
+final class NestedHandle: PositionsHandle, ObservedHandle {
     let nested: NestedCollection
     let handle: StoreHandle
     let frozen: FrozenSpace?
@@ -18,15 +18,19 @@ final class NestedHandle: PositionsHandle {
 
     var isValid: Bool { nested.isValid }
     var stored: ReferencedValue? { .nested(nested) }
+    var observed: NestedCollection { nested }
 
-    /// The name of the collection in messages.
+    private var kind: String { nested.kind == .list ? "list" : "map" }
+
     var subject: String {
         let (owner, property, _) = nested.root
-        let name = nested.kind == .list ? "list" : "map"
-        return "a \(name) in \(owner.classSchema.name).\(property.name)"
+        return "a \(kind) in \(owner.classSchema.name).\(property.name)"
     }
 
-    /// Returns the same collection after a change that its observer received.
+    func count() throws -> Int { try nested.count() }
+    var title: String { "\(kind) in a mixed value" }
+    var invalidTitle: String { title }
+
     func after(_ change: CollectionChange) -> NestedHandle {
         NestedHandle(nested.after(change), handle, frozen)
     }
@@ -47,12 +51,6 @@ final class NestedHandle: PositionsHandle {
         case .value(let value): result.set(bridge.lua(value))
         case nil: result.setNil()
         }
-    }
-
-    fileprivate func describe() throws -> String {
-        let name = nested.kind == .list ? "list" : "map"
-        guard nested.isValid else { return "\(name) in a mixed value (invalid)" }
-        return "\(name) in a mixed value (\(try nested.count()))"
     }
 
     // MARK: - Lists
@@ -163,23 +161,20 @@ final class NestedHandle: PositionsHandle {
             LuaMethod("to_table") { nested, call in
                 call.answer(nested.bridge.lua(try nested.nested.value()))
             },
-            CollectionMethods.observing { try ObserverBinding($0.handle, $1).observe($0) },
+            observing,
         ] + versions
 
-    private static let sharedMetamethods: [LuaMethod<NestedHandle>] = [
-        LuaMethod("__len") { nested, call in
-            call.answer(.integer(Int64(try nested.nested.count())))
-        },
-        LuaMethod("__tostring") { nested, call in call.answer(.text(try nested.describe())) },
-        LuaMethod(
-            "__eq",
-            anyReceiver: { call in
-                guard let left = call.nested(1), let right = call.nested(2) else {
-                    return call.answer(false)
-                }
-                return call.answer(.boolean(left.nested.isSame(as: right.nested)))
-            }),
-    ]
+    private static let sharedMetamethods: [LuaMethod<NestedHandle>] =
+        counting + [
+            LuaMethod(
+                "__eq",
+                anyReceiver: { call in
+                    guard let left = call.nested(1), let right = call.nested(2) else {
+                        return call.answer(false)
+                    }
+                    return call.answer(.boolean(left.nested.isSame(as: right.nested)))
+                })
+        ]
 }
 
 extension LuaCall {

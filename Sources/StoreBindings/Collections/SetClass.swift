@@ -17,7 +17,7 @@ final class SetHandle: CollectionHandle {
     static let type: LuaClass<SetHandle> = LuaClass(
         name: "set",
         methods: changing + reading + algebra + versions
-            + querying { try $0.results() } + observing,
+            + querying { try $0.results() } + observations,
         metamethods: commonMetamethods + [
             iterating
         ],

@@ -2,7 +2,7 @@ import LuaHost
 import ObjectStore
 
 /// The plain values of a collection for scripts, optionally filtered, ordered or limited.
-final class ValuesHandle: RowsHandle {
+final class ValuesHandle: RowsHandle, ObservedHandle {
     let values: CollectionValues
     let handle: StoreHandle
     let frozen: FrozenSpace?
@@ -17,10 +17,6 @@ final class ValuesHandle: RowsHandle {
     var stored: ReferencedValue? { .values(values) }
     var luaClass: LuaClass<ValuesHandle> { Self.type }
 
-    fileprivate func refined(_ values: CollectionValues) -> ValuesHandle {
-        ValuesHandle(values, handle, frozen)
-    }
-
     /// Returns the value at an index, converted for scripts; nil past the end.
     fileprivate func item(at position: Int) throws -> LuaValue {
         try values.item(at: position).map(bridge.lua) ?? .nil
@@ -33,22 +29,21 @@ final class ValuesHandle: RowsHandle {
 
     func forEachRow(_ body: (LuaValue) throws -> Void) throws { try items().forEach(body) }
 
+    func count() throws -> Int { try values.count() }
+    var title: String { "Values of \(values.property.elementTypeName)" }
+    var observed: CollectionValues { values }
+
+    func after(_ change: CollectionChange) -> ValuesHandle {
+        ValuesHandle(values.after(change), handle, nil)
+    }
+
     static let type: LuaClass<ValuesHandle> = LuaClass(
         name: "Values",
         methods: ValueMethods.querying { $0 } + own + versions,
-        metamethods: [
-            LuaMethod("__len") { values, call in
-                call.answer(.integer(Int64(try values.values.values().count)))
-            },
-            LuaMethod("__tostring") { values, call in
-                guard values.values.isValid else { return call.answer("Values (invalid)") }
-                let property = values.values.property
-                let count = try values.values.values().count
-                return call.answer(.text("Values of \(property.elementTypeName) (\(count))"))
-            },
+        metamethods: counting + [
             LuaMethod("__pairs") { values, call in
                 try call.answer(elements: values.items())
-            },
+            }
         ],
         index: { values, index, result in
             result.set(try values.item(at: ScriptIndex.position(index)))
@@ -60,13 +55,12 @@ final class ValuesHandle: RowsHandle {
             )
         })
 
-    /// A description of the values for messages.
     var subject: String {
         "values of \(values.owner.classSchema.name).\(values.property.name)"
     }
 
     private static let own: [LuaMethod<ValuesHandle>] = [
-        CollectionMethods.observing { try ObserverBinding($0.handle, $1).observe($0) },
+        observing,
         LuaMethod("explain") { values, call in call.answer(.text(try values.values.explain())) },
         LuaMethod("to_table") { values, call in
             let all = try values.values.values()
@@ -95,40 +89,36 @@ enum ValueMethods {
                 return call.answer(values.bridge.lua(try values.values.aggregate(kind)))
             }
         }
-        return [
-            LuaMethod("where") { receiver, call in
+        func refining(
+            _ name: String,
+            _ refine:
+                @escaping @Sendable (ValuesHandle, borrowing LuaCall) throws ->
+                CollectionValues
+        ) -> LuaMethod<Receiver> {
+            LuaMethod(name) { receiver, call in
                 let values = try values(receiver)
+                let refined = try refine(values, call)
+                return call.answer(
+                    ValuesHandle(refined, values.handle, values.frozen), ValuesHandle.type)
+            }
+        }
+        return [
+            refining("where") { values, call in
                 if case .table = call[2] {
                     throw call.argumentError(
                         2, "plain values have no properties to name; write where(\"SELF > $1\", 3)")
                 }
-                let text = try call.text(2)
-                let bridge = values.bridge
-                let arguments = try call.rest(from: 3).enumerated().map { index, value in
-                    try bridge.plain(value, "argument $\(index + 1) of the predicate")
-                }
-                return call.answer(
-                    values.refined(try values.values.filtered(text, arguments)), ValuesHandle.type)
+                return try values.values.filtered(
+                    call.text(2), QueryArguments.values(call, values.bridge))
             },
-            LuaMethod("sorted") { receiver, call in
-                let values = try values(receiver)
-                let ascending = try QueryArguments.ascending(call[2], call, 2)
-                return call.answer(
-                    values.refined(values.values.sorted(ascending: ascending)), ValuesHandle.type)
+            refining("sorted") {
+                try $0.values.sorted(ascending: QueryArguments.ascending($1[2], $1, 2))
             },
-            LuaMethod("distinct") { receiver, call in
-                let values = try values(receiver)
-                return call.answer(values.refined(values.values.distinct()), ValuesHandle.type)
-            },
-            LuaMethod("limit") { receiver, call in
-                let values = try values(receiver)
-                let limited = try values.values.limited(to: Int(clamping: try call.integer(2)))
-                return call.answer(values.refined(limited), ValuesHandle.type)
-            },
+            refining("distinct") { values, _ in values.values.distinct() },
+            refining("limit") { try $0.values.limited(to: Int(clamping: $1.integer(2))) },
         ] + aggregates + [
             LuaMethod("count") { receiver, call in
-                let values = try values(receiver)
-                return call.answer(.integer(Int64(try values.values.values().count)))
+                call.answer(.integer(Int64(try values(receiver).values.count())))
             }
         ]
     }
@@ -147,15 +137,8 @@ enum ValueMethods {
             LuaMethod("each") { receiver, call in
                 let values = try values(receiver)
                 let (all, null) = (try values.items(), values.handle.null)
-                var next = 0
-                return call.answer(
-                    .function(
-                        call.state.makeFunction("next") { call in
-                            guard next < all.count else { return call.answer(.nil) }
-                            next += 1
-                            // A nil would end the loop.
-                            return call.answer(all[next - 1].isNil ? null : all[next - 1])
-                        }))
+                // A nil would end the loop.
+                return call.answer(each: all.count) { all[$0].isNil ? null : all[$0] }
             },
         ]
     }
@@ -208,6 +191,18 @@ extension LuaCall {
     /// Answers `__pairs` for the elements at the start of the loop, with their 1-based indexes; elements can be nil.
     func answer(elements: [LuaValue]) throws -> LuaAnswer {
         try answer(pairs: elements.count) { (.integer(Int64($0 + 1)), elements[$0]) }
+    }
+
+    /// Answers `each` with the elements at indexes below a count.
+    func answer(each count: Int, _ element: @escaping (Int) -> LuaValue) -> LuaAnswer {
+        var next = 0
+        return answer(
+            .function(
+                state.makeFunction("next") { call in
+                    guard next < count else { return call.answer(.nil) }
+                    next += 1
+                    return call.answer(element(next - 1))
+                }))
     }
 
     /// Answers `__pairs` with the pairs at indexes below a count.

@@ -145,26 +145,8 @@ final class ChangeMetatables {
 ///
 /// Its tables are created on first use.
 final class ChangeHandle {
-    /// The observed collection, as a script value.
-    enum Collection {
-        case results(ResultsHandle)
-        case collection(any CollectionHandle)
-        case values(ValuesHandle)
-        case projected(ProjectedResultsHandle)
-        case nested(NestedHandle)
-
-        var handle: StoreHandle {
-            switch self {
-            case .results(let results): results.handle
-            case .collection(let collection): collection.handle
-            case .values(let values): values.handle
-            case .projected(let results): results.handle
-            case .nested(let nested): nested.handle
-            }
-        }
-    }
-
-    private let collection: Collection
+    /// The observed collection.
+    private let collection: any LiveHandle
     private var handle: StoreHandle { collection.handle }
     private let kind: CollectionChange.Kind
     private let positions: ChangedPositions
@@ -175,7 +157,9 @@ final class ChangeHandle {
     private var space: FrozenSpace?
 
     /// Creates the change; with `rows`, the change of projections, which contains only the modifications in `rows`.
-    init(_ change: CollectionChange, _ collection: Collection, rows: ProjectedRows? = nil) throws {
+    init(_ change: CollectionChange, _ collection: any LiveHandle, rows: ProjectedRows? = nil)
+        throws
+    {
         self.rows = rows
         self.change = change
         self.collection = collection
@@ -265,18 +249,7 @@ final class ChangeHandle {
                 case .error: result.set("error")
                 }
             },
-            LuaProperty("collection") { change, result in
-                switch change.collection {
-                case .results(let results): result.set(results, ResultsHandle.type)
-                case .collection(let list as ListHandle): result.set(list, ListHandle.type)
-                case .collection(let set as SetHandle): result.set(set, SetHandle.type)
-                case .collection(let map as MapHandle): result.set(map, MapHandle.type)
-                case .collection: result.setNil()
-                case .values(let values): result.set(values, ValuesHandle.type)
-                case .projected(let results): result.set(results, ProjectedResultsHandle.type)
-                case .nested(let nested): result.set(nested, nested.luaClass)
-                }
-            },
+            LuaProperty("collection") { $0.collection.pass(to: $1) },
             LuaProperty("schema") { change, result in
                 result.set(change.schema?.lua(result.state) ?? .nil)
             },
@@ -317,7 +290,7 @@ final class ChangeHandle {
 
     /// Returns an element of the collection, either live or at the version before the change.
     private func userdata(_ object: ObjectReference, _ space: FrozenSpace?) -> LuaValue {
-        guard case .projected(let results) = collection else {
+        guard let results = collection as? ProjectedResultsHandle else {
             return space?.userdata(object) ?? handle.userdata(object)
         }
         return handle.state.userdata(
@@ -327,7 +300,7 @@ final class ChangeHandle {
 
     /// Returns the changed values of a modified projection; nil for other collections.
     private func projected(_ index: Int, _ present: CollectionChange) throws -> [LuaValue]? {
-        guard let rows, case .projected(let results) = collection,
+        guard let rows, let results = collection as? ProjectedResultsHandle,
             let before = present.versionBefore
         else { return nil }
         let space = self.space ?? FrozenSpace(handle, before)
@@ -360,28 +333,20 @@ enum ChangedPositions {
         }
     }
 
-    case positions(
-        deletions: [Int], insertions: [Int], modifications: [Int], modificationsNew: [Int])
-    case keys(deletions: [String], insertions: [String], modifications: [String])
+    case positions(InlineArray<4, [Int]>)
+    case keys(InlineArray<4, [String]>)
 
     /// Creates the indexes of a change; with `rows`, only those modifications that are in `rows`.
     init(_ change: CollectionChange, _ rows: ProjectedRows? = nil) throws {
-        if let rows {
-            self = .positions(
-                deletions: change.deletions, insertions: change.insertions,
-                modifications: rows.positions(change.modifications),
-                modificationsNew: rows.positions(change.modificationsNew))
+        if rows == nil, change.isOfMap {
+            let modified = try change.modifiedKeys
+            self = try .keys([change.deletedKeys, change.insertedKeys, modified, modified])
             return
         }
-        if change.isOfMap {
-            self = try .keys(
-                deletions: change.deletedKeys, insertions: change.insertedKeys,
-                modifications: change.modifiedKeys)
-        } else {
-            self = .positions(
-                deletions: change.deletions, insertions: change.insertions,
-                modifications: change.modifications, modificationsNew: change.modificationsNew)
-        }
+        let modifications = [change.modifications, change.modificationsNew]
+            .map { rows?.positions($0) ?? $0 }
+        self = .positions(
+            [change.deletions, change.insertions, modifications[0], modifications[1]])
     }
 
     /// Returns a table of the values of a list; indexes are counted from 1.
@@ -389,38 +354,16 @@ enum ChangedPositions {
     /// Throws `MemoryLimitReached` if the script does not have enough memory for it.
     func table(_ list: List, _ state: LuaState) throws -> LuaTable {
         switch self {
-        case .positions: try state.makeTable(ofPositions: positions(list))
-        case .keys: try state.makeTable(of: keys(list), LuaValue.text)
+        case .positions(let lists): try state.makeTable(ofPositions: lists[list.rawValue])
+        case .keys(let lists): try state.makeTable(of: lists[list.rawValue], LuaValue.text)
         }
     }
 
     /// Returns the length of a list.
     func count(_ list: List) -> Int {
         switch self {
-        case .positions: positions(list).count
-        case .keys: keys(list).count
-        }
-    }
-
-    private func positions(_ list: List) -> [Int] {
-        guard
-            case .positions(
-                let deletions, let insertions, let modifications, let modificationsNew) = self
-        else { return [] }
-        return switch list {
-        case .deletions: deletions
-        case .insertions: insertions
-        case .modifications: modifications
-        case .modificationsNew: modificationsNew
-        }
-    }
-
-    private func keys(_ list: List) -> [String] {
-        guard case .keys(let deletions, let insertions, let modifications) = self else { return [] }
-        return switch list {
-        case .deletions: deletions
-        case .insertions: insertions
-        case .modifications, .modificationsNew: modifications
+        case .positions(let lists): lists[list.rawValue].count
+        case .keys(let lists): lists[list.rawValue].count
         }
     }
 }

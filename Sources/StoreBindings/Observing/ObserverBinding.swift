@@ -338,62 +338,17 @@ struct ObserverBinding {
                 }))
     }
 
-    /// Implements `results:observe(fn)`.
-    func observe(_ results: ResultsHandle) throws -> LuaValue {
+    /// Implements `observe(fn)` of results and of collections.
+    func observe(_ observed: some ObservedHandle) throws -> LuaValue {
         let (handle, name, keyPaths, pace) = (handle, name, keyPaths, pace)
-        _ = try results.results.source.writableStore()
-        return try answer(
-            results.subject,
-            { call in
-                try handle.store.observe(
-                    results.results.query, keyPaths: keyPaths, name: name, pace: pace
-                ) { [weak handle] change in
-                    guard let handle else { return }
-                    try ChangeHandle(change, .results(results)).pass(to: call, handle.state)
-                }
-            })
-    }
-
-    /// Implements `observe(fn)` of lists, sets and maps.
-    func observe(_ observed: some CollectionHandle) throws -> LuaValue {
-        let (handle, name, keyPaths, pace) = (handle, name, keyPaths, pace)
+        let rows = try observed.observed
         return try answer(
             observed.subject,
             { call in
-                try observed.collection.observe(keyPaths: keyPaths, name: name, pace: pace) {
+                try rows.observe(keyPaths: keyPaths, name: name, pace: pace) {
                     [weak handle] change in
                     guard let handle else { return }
-                    try ChangeHandle(change, .collection(observed)).pass(to: call, handle.state)
-                }
-            })
-    }
-
-    /// Implements `values:observe(fn)`.
-    func observe(_ observed: ValuesHandle) throws -> LuaValue {
-        let (handle, name, keyPaths, pace) = (handle, name, keyPaths, pace)
-        return try answer(
-            observed.subject,
-            { call in
-                try observed.values.observe(keyPaths: keyPaths, name: name, pace: pace) {
-                    [weak handle] change in
-                    guard let handle else { return }
-                    let shown = ValuesHandle(observed.values.after(change), handle, nil)
-                    try ChangeHandle(change, .values(shown)).pass(to: call, handle.state)
-                }
-            })
-    }
-
-    /// Implements `observe(fn)` of a list or map inside a mixed value.
-    func observe(_ observed: NestedHandle) throws -> LuaValue {
-        let (handle, name, keyPaths, pace) = (handle, name, keyPaths, pace)
-        return try answer(
-            observed.subject,
-            { call in
-                try observed.nested.observe(keyPaths: keyPaths, name: name, pace: pace) {
-                    [weak handle] change in
-                    guard let handle else { return }
-                    try ChangeHandle(change, .nested(observed.after(change))).pass(
-                        to: call, handle.state)
+                    try ChangeHandle(change, observed.after(change)).pass(to: call, handle.state)
                 }
             })
     }

@@ -36,6 +36,8 @@ package final class ProjectedResultsHandle: RowsHandle {
     /// The number of rows.
     package func count() throws -> Int { try base.results.count() }
 
+    var title: String { "projections of \(className)" }
+
     /// Returns the first rows, each with its values in the order of ``names``.
     package func rows(_ limit: Int) throws -> [[Value]] {
         try base.results.keys().array.prefix(limit).map { key in
@@ -83,14 +85,7 @@ package final class ProjectedResultsHandle: RowsHandle {
                 },
                 LuaMethod("each") { results, call in
                     let references = try results.base.references()
-                    var next = 0
-                    return call.answer(
-                        .function(
-                            call.state.makeFunction("each") { call in
-                                guard next < references.count else { return call.answer(.nil) }
-                                next += 1
-                                return call.answer(results.row(references[next - 1]))
-                            }))
+                    return call.answer(each: references.count) { results.row(references[$0]) }
                 },
                 LuaMethod("root") { results, call in
                     call.answer(results.base, ResultsHandle.type)
@@ -103,19 +98,7 @@ package final class ProjectedResultsHandle: RowsHandle {
                     call.answer(try ObserverBinding(results.handle, call).observe(results))
                 },
             ],
-        metamethods: [
-            LuaMethod("__len") { results, call in
-                call.answer(.integer(Int64(try results.count())))
-            },
-            LuaMethod("__tostring") { results, call in
-                guard results.isValid else {
-                    return call.answer("ProjectedResults (invalid)")
-                }
-                return call.answer(
-                    .text("projections of \(results.className) (\(try results.count()))"))
-            },
-            CollectionMethods.pairs(),
-        ],
+        metamethods: counting + [CollectionMethods.pairs()],
         index: { results, index, result in
             let keys = try results.base.results.keys()
             guard index >= 1, index <= Int64(keys.count) else { return result.setNil() }
@@ -173,7 +156,7 @@ extension ObserverBinding {
                     guard let handle else { return }
                     let rows = try ProjectedRows(change, results, fields)
                     if rows.isSilent { return }
-                    try ChangeHandle(change, .projected(results), rows: rows)
+                    try ChangeHandle(change, results, rows: rows)
                         .pass(to: call, handle.state)
                 }
             })

@@ -2,7 +2,7 @@ import LuaHost
 import ObjectStore
 
 /// The results of a query, for scripts.
-final class ResultsHandle: RowsHandle {
+final class ResultsHandle: RowsHandle, ObservedHandle {
     let results: Results
     let handle: StoreHandle
     let frozen: FrozenSpace?
@@ -40,7 +40,16 @@ final class ResultsHandle: RowsHandle {
         return keys.array.map { ObjectReference(table: table, key: $0) }
     }
 
-    /// A description of the results for messages.
+    func count() throws -> Int { try results.count() }
+    var title: String { get throws { "Results of \(try results.classSchema().name)" } }
+
+    var observed: Results {
+        get throws {
+            _ = try results.source.writableStore()
+            return results
+        }
+    }
+
     var subject: String {
         let name = (try? results.classSchema().name) ?? "objects"
         var text =
@@ -74,18 +83,8 @@ final class ResultsHandle: RowsHandle {
     static let type: LuaClass<ResultsHandle> = LuaClass(
         name: "Results",
         methods: CollectionMethods.querying { $0 } + CollectionMethods.membership + own + versions
-            + [
-                CollectionMethods.observing { try ObserverBinding($0.handle, $1).observe($0) }
-            ] + TransferMethods.results,
-        metamethods: [
-            LuaMethod("__len") { results, call in
-                call.answer(.integer(Int64(try results.results.count())))
-            },
-            LuaMethod("__tostring") { results, call in
-                guard results.results.isValid else { return call.answer("Results (invalid)") }
-                let name = try results.results.classSchema().name
-                return call.answer(.text("Results of \(name) (\(try results.results.count()))"))
-            },
+            + [observing] + TransferMethods.results,
+        metamethods: counting + [
             LuaMethod.equality(of: type) { $0.results.isSame(as: $1.results) },
             CollectionMethods.pairs(),
         ],
@@ -262,11 +261,14 @@ struct QueryArguments {
             equal.sort { $0.name < $1.name }
             return try results.results.filtered(equal: equal)
         }
-        let text = try call.text(2)
-        let arguments = try call.rest(from: 3).enumerated().map { index, value in
+        return try results.results.filtered(call.text(2), Self.values(call, bridge))
+    }
+
+    /// Returns the values of `$1`, `$2` … of a predicate, which is argument 2.
+    static func values(_ call: borrowing LuaCall, _ bridge: ValueBridge) throws -> [Value] {
+        try call.rest(from: 3).enumerated().map { index, value in
             try bridge.plain(value, "argument $\(index + 1) of the predicate")
         }
-        return try results.results.filtered(text, arguments)
     }
 
     /// Parses sort keys: `sorted("age", "desc")`, `sorted { {"owner.name"}, {"age", "desc"} }`, `sorted { "name", "age"

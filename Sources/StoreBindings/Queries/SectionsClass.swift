@@ -2,7 +2,7 @@ import LuaHost
 import ObjectStore
 
 /// Sections of results, for scripts.
-final class SectionsHandle: LiveHandle {
+final class SectionsHandle: CountedHandle {
     let sections: SectionedResults
     let results: ResultsHandle
 
@@ -24,6 +24,8 @@ final class SectionsHandle: LiveHandle {
 
     /// A description of the sections for messages.
     var subject: String { "\(results.subject) by \(sections.keyPath)" }
+    var title: String { "Sections of \(subject)" }
+    func count() throws -> Int { try sections.count() }
 
     /// Returns a section as a table `{ key =, objects = }`.
     func table(_ position: Int, _ state: LuaState) throws -> LuaTable {
@@ -70,18 +72,7 @@ final class SectionsHandle: LiveHandle {
                 call.answer(try AggregateBinding(call).observe(sections))
             },
         ],
-        metamethods: [
-            LuaMethod("__len") { sections, call in
-                call.answer(.integer(Int64(try sections.sections.count())))
-            },
-            LuaMethod("__tostring") { sections, call in
-                guard sections.sections.isValid else { return call.answer("Sections (invalid)") }
-                let count = try sections.sections.count()
-                return call.answer(
-                    .text("Sections of \(sections.subject) (\(count))"))
-            },
-            CollectionMethods.pairs(),
-        ],
+        metamethods: counting + [CollectionMethods.pairs()],
         index: { sections, index, result in
             let count = try sections.sections.count()
             guard index >= 1, index <= Int64(count) else { return result.setNil() }
