@@ -341,7 +341,11 @@ extension Moonpool.LiveList: ScriptConvertible {
         throws(ScriptTypeMismatch) -> Moonpool.LiveList<Element>
     {
         try convert(operand, in: conversion.context) { value in
-            if case .collection(let list as ObjectStore.LiveList) = value { (list, list.source) } else { nil }
+            if case .collection(let list as ObjectStore.LiveList) = value {
+                (list, list.source)
+            } else {
+                nil
+            }
         } typed: { store, list in
             try store.hosted(list)
         }
@@ -364,7 +368,11 @@ extension Moonpool.LiveSet: ScriptConvertible {
         throws(ScriptTypeMismatch) -> Moonpool.LiveSet<Element>
     {
         try convert(operand, in: conversion.context) { value in
-            if case .collection(let set as ObjectStore.LiveSet) = value { (set, set.source) } else { nil }
+            if case .collection(let set as ObjectStore.LiveSet) = value {
+                (set, set.source)
+            } else {
+                nil
+            }
         } typed: { store, set in
             try store.hosted(set)
         }
@@ -387,7 +395,11 @@ extension Moonpool.LiveMap: ScriptConvertible {
         throws(ScriptTypeMismatch) -> Moonpool.LiveMap<Element>
     {
         try convert(operand, in: conversion.context) { value in
-            if case .collection(let map as ObjectStore.LiveMap) = value { (map, map.source) } else { nil }
+            if case .collection(let map as ObjectStore.LiveMap) = value {
+                (map, map.source)
+            } else {
+                nil
+            }
         } typed: { store, map in
             try store.hosted(map)
         }

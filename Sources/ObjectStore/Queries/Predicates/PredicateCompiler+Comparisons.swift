@@ -328,7 +328,7 @@ extension PredicateCompiler {
 
     /// Returns a comparison with a constant; `test` compares with the greatest value that is not greater.
     ///
-    /// `isExact` tells whether this value is the constant itself.
+    /// `isExact` shows whether this value is the constant itself.
     private static func compared(
         _ comparison: Comparison, isExact: Bool, _ test: (Comparison) -> ValueTest.Form
     ) -> ValueTest.Form {
