@@ -120,6 +120,7 @@ package final class RealmFile {
         if format < 10, format > 0 {
             try OldTables(reader, names: content.names, tables: found, tolerate: tolerate).read(
                 into: &classes)
+            connectBacklinks()
             try readOldPrimaryKeys()
             return
         }
@@ -149,7 +150,8 @@ package final class RealmFile {
         connectBacklinks()
     }
 
-    /// Resolves the linking property of each backlink from the key of its column.
+    /// Resolves the linking property of each backlink from the key of its column or, in formats below 10, its position
+    /// among all columns.
     private func connectBacklinks() {
         for index in classes.indices {
             for position in classes[index].backlinks.indices {
@@ -326,6 +328,12 @@ package struct RealmFileError: Error, Hashable, Sendable, CustomStringConvertibl
     /// Returns the error of an inconsistency in the file.
     static func damaged(_ what: String) -> RealmFileError {
         RealmFileError(.damaged, prefix + what)
+    }
+
+    /// Throws the error of an inconsistency in the file unless a condition holds.
+    @inline(__always)
+    static func require(_ isSound: Bool, _ fault: @autoclosure () -> String) throws {
+        if !isSound { throw damaged(fault()) }
     }
 
     /// Returns the same error with the class, property or object where it occurred; an existing location is kept.

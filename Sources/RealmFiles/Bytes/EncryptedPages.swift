@@ -154,9 +154,9 @@ final class EncryptedPages {
                             Int32(bytes.count)) == 1
                 }
             }
-            guard isDone, Int(written) == Self.pageSize else {
-                throw RealmFileError.damaged("encrypted page \(page) cannot be decrypted")
-            }
+            try RealmFileError.require(
+                isDone && Int(written) == Self.pageSize,
+                "encrypted page \(page) cannot be decrypted")
         }
         isDecrypted[page] = true
         residentBytes += Self.pageSize
@@ -170,10 +170,8 @@ final class EncryptedPages {
             if case .value = vector(page) { return true }
             return false
         }
-        guard !fits else {
-            throw RealmFileError.damaged(
-                "encrypted page 0 does not match its authentication code; the key is correct")
-        }
+        try RealmFileError.require(
+            !fits, "encrypted page 0 does not match its authentication code; the key is correct")
         throw RealmFileError(
             .wrongKey,
             isDecrypted.count == 1

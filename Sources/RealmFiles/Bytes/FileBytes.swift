@@ -76,10 +76,9 @@ final class FileBytes {
     ///
     /// Throws if the range is outside of the file, or if an encrypted page cannot be decrypted.
     func view(_ offset: Int, _ length: Int) throws -> ByteView {
-        guard offset >= 0, length >= 0, length <= count, offset <= count - length else {
-            throw RealmFileError.damaged(
-                "\(length) bytes at \(RealmFileError.hex(offset)) are beyond the end of the file")
-        }
+        try RealmFileError.require(
+            offset >= 0 && length >= 0 && length <= count && offset <= count - length,
+            "\(length) bytes at \(RealmFileError.hex(offset)) are beyond the end of the file")
         if let pages { return try pages.view(offset, length) }
         guard let map else { throw RealmFileError.damaged("the file is empty") }
         return ByteView(UnsafeRawPointer(map) + offset, count: length)

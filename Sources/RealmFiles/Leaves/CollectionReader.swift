@@ -48,10 +48,7 @@ struct CollectionReader {
         var keys: [RealmValue] = []
         var values: [RealmValue] = []
         if node.count == 2, !node.isInner {
-            guard node.hasReferences else {
-                throw RealmFileError.damaged(
-                    "the dictionary at \(RealmFileError.hex(node.address)) has no keys")
-            }
+            try node.require(node.hasReferences, "the dictionary", "has no keys")
             try reader.forEachLeaf(node.int(0)) { leaf in
                 let found = try self.keys(leaf)
                 keys += found
@@ -66,18 +63,16 @@ struct CollectionReader {
                 guard cluster.node.count >= 3 else { return }
                 let found = try self.keys(try reader.node(cluster.leaf(0)))
                 try leaf.decode(try reader.node(cluster.leaf(1)), atMost: Cluster.maximumCount)
-                guard found.count == cluster.keys.count, leaf.count == cluster.keys.count else {
-                    throw RealmFileError.damaged(
-                        "a dictionary has a different number of keys and values")
-                }
+                try RealmFileError.require(
+                    found.count == cluster.keys.count && leaf.count == cluster.keys.count,
+                    "a dictionary has a different number of keys and values")
                 keys += found
                 for index in 0..<leaf.count { values.append(try leaf.value(index, depth: depth)) }
             }
         }
-        guard keys.count == values.count else {
-            throw RealmFileError.damaged(
-                "a dictionary has \(keys.count) keys and \(values.count) values")
-        }
+        try RealmFileError.require(
+            keys.count == values.count,
+            "a dictionary has \(keys.count) keys and \(values.count) values")
         return zip(keys, values).map { RealmEntry(key: $0, value: $1) }
     }
 

@@ -84,10 +84,7 @@ final class LeafValues {
     // MARK: - Decoding
 
     private func integers(_ node: Node, _ limit: Int) throws {
-        guard node.encoding == .integers else {
-            throw RealmFileError.damaged(
-                "the leaf at \(RealmFileError.hex(node.address)) holds no integers")
-        }
+        try node.require(node.encoding == .integers, "the leaf", "holds no integers")
         try reader.check(node, atMost: limit)
     }
 
@@ -151,19 +148,15 @@ final class LeafValues {
             for index in 0..<count { others[index] = 0 }
             return
         }
-        guard node.hasReferences, node.count >= 2 else {
-            throw RealmFileError.damaged(
-                "the dates at \(RealmFileError.hex(node.address)) have no seconds or nanoseconds")
-        }
+        try node.require(
+            node.hasReferences && node.count >= 2, "the dates", "have no seconds or nanoseconds")
         let nanoseconds = try reader.integers(node.int(1), atMost: limit)
         nanoseconds.payload.decodeIntegers(
             width: nanoseconds.width, count: nanoseconds.count, into: &others)
         try decodeNullable(try reader.integers(node.int(0), atMost: limit + 1), limit)
-        guard nanoseconds.count == count else {
-            throw RealmFileError.damaged(
-                "\(count) dates at \(RealmFileError.hex(node.address)) have \(nanoseconds.count) "
-                    + "nanoseconds")
-        }
+        try node.require(
+            nanoseconds.count == count, "\(count) dates",
+            "have \(nanoseconds.count) nanoseconds")
     }
 
     private func decodeFloats(_ node: Node, _ limit: Int, bytes: Int, null: Int64) throws {
@@ -174,11 +167,9 @@ final class LeafValues {
             for index in 0..<count { numbers[index] = 0 }
             return
         }
-        guard node.encoding == .fixed, node.width == bytes else {
-            throw RealmFileError.damaged(
-                "the numbers at \(RealmFileError.hex(node.address)) have \(node.width) bytes each, not "
-                    + "\(bytes)")
-        }
+        try node.require(
+            node.encoding == .fixed && node.width == bytes, "the numbers",
+            "have \(node.width) bytes each, not \(bytes)")
         node.payload.decodeIntegers(width: bytes * 8, count: count, into: &numbers)
         guard form.isNullable else { return }
         prepareNulls(count)
@@ -187,10 +178,9 @@ final class LeafValues {
 
     private func decodeDecimals(_ node: Node, _ limit: Int) throws {
         try reader.check(node, atMost: limit)
-        guard node.width == 0 || node.encoding == .fixed && [4, 8, 16].contains(node.width) else {
-            throw RealmFileError.damaged(
-                "the decimals at \(RealmFileError.hex(node.address)) have \(node.width) bytes each")
-        }
+        try node.require(
+            node.width == 0 || node.encoding == .fixed && [4, 8, 16].contains(node.width),
+            "the decimals", "have \(node.width) bytes each")
         begin(node.count)
         fill(&numbers, count)
         fill(&others, count)
@@ -230,10 +220,7 @@ final class LeafValues {
 
     private func decodeTypedLinks(_ node: Node, _ limit: Int) throws {
         try decodePlain(node, limit * 2)
-        guard count % 2 == 0 else {
-            throw RealmFileError.damaged(
-                "the links at \(RealmFileError.hex(node.address)) have an odd number of parts")
-        }
+        try node.require(count % 2 == 0, "the links", "have an odd number of parts")
         count /= 2
         prepareNulls(count)
         fill(&others, count)
@@ -249,12 +236,9 @@ final class LeafValues {
     private func decodeFixed(_ node: Node, _ limit: Int, size: Int) throws {
         let block = size * 8 + 1
         let found = (node.count - (node.count + block - 1) / block) / size
-        guard node.encoding == .fixed || node.count == 0 || node.width == 0, node.width <= 1,
-            found <= limit
-        else {
-            throw RealmFileError.damaged(
-                "the identifiers at \(RealmFileError.hex(node.address)) are not valid")
-        }
+        try node.require(
+            (node.encoding == .fixed || node.count == 0 || node.width == 0) && node.width <= 1
+                && found <= limit, "the identifiers", "are not valid")
         try reader.take(elements: found)
         begin(found)
         fill(&numbers, found)
@@ -293,11 +277,7 @@ final class LeafValues {
     }
 
     private func decodeEnumerated(_ node: Node, _ limit: Int) throws {
-        guard form.enumeration != 0 else {
-            throw RealmFileError.damaged(
-                "the texts at \(RealmFileError.hex(node.address)) are numbers without a list of texts"
-            )
-        }
+        try node.require(form.enumeration != 0, "the texts", "are numbers without a list of texts")
         if enumeration == nil {
             var all: [Piece] = []
             var some: [Piece] = []
@@ -317,9 +297,9 @@ final class LeafValues {
         pieces.removeAll(keepingCapacity: true)
         for index in 0..<count {
             let number = numbers[index]
-            guard number >= 0, number < Int64(texts.count) else {
-                throw RealmFileError.damaged("text number \(number) of \(texts.count)")
-            }
+            try RealmFileError.require(
+                number >= 0 && number < Int64(texts.count),
+                "text number \(number) of \(texts.count)")
             pieces.append(texts[Int(number)])
         }
     }

@@ -15,10 +15,7 @@ struct MixedLeaf {
     var count: Int { composites.count }
 
     init(_ node: Node, _ reader: NodeReader, _ limit: Int) throws {
-        guard node.hasReferences, node.count >= 1 else {
-            throw RealmFileError.damaged(
-                "the leaf at \(RealmFileError.hex(node.address)) holds no mixed values")
-        }
+        try node.require(node.hasReferences && node.count >= 1, "the leaf", "holds no mixed values")
         composites = try reader.integers(node.int(0), atMost: limit)
         func payload(_ slot: Int, _ limit: Int) throws -> Node? {
             let reference = node.slot(slot)
@@ -88,9 +85,8 @@ struct MixedLeaf {
                     high: bytes.prefix(8).reduce(0) { $0 << 8 | UInt64($1) },
                     low: bytes.dropFirst(8).reduce(0) { $0 << 8 | UInt64($1) }))
         case 19, 20, 21:
-            guard depth < Self.maximumNesting else {
-                throw RealmFileError.damaged("collections are nested more than 100 deep")
-            }
+            try RealmFileError.require(
+                depth < Self.maximumNesting, "collections are nested more than 100 deep")
             let reference = try element(references, index)
             let collections = CollectionReader(reader, classes)
             switch (composite & 31) - 1 {
@@ -126,9 +122,8 @@ struct MixedLeaf {
 
     private func identifier(_ index: Int64, _ size: Int, _ reader: NodeReader) throws -> [UInt8] {
         let bytes = try StringLeaf(reader).bytes(try text(index))
-        guard bytes.count == size else {
-            throw RealmFileError.damaged("an identifier has \(bytes.count) bytes, not \(size)")
-        }
+        try RealmFileError.require(
+            bytes.count == size, "an identifier has \(bytes.count) bytes, not \(size)")
         return bytes
     }
 }

@@ -16,11 +16,9 @@ struct StringLeaf {
     ) throws {
         pieces.removeAll(keepingCapacity: true)
         if !node.hasReferences {
-            guard isText || node.count == 0, node.encoding == .fixed || node.count == 0 else {
-                throw RealmFileError.damaged(
-                    "the leaf at \(RealmFileError.hex(node.address)) holds no "
-                        + (isText ? "texts" : "byte strings"))
-            }
+            try node.require(
+                (isText || node.count == 0) && (node.encoding == .fixed || node.count == 0),
+                "the leaf", "holds no " + (isText ? "texts" : "byte strings"))
             try reader.check(node, atMost: limit)
             try decodeShort(node, &pieces)
         } else if node.hasContext {
@@ -44,11 +42,7 @@ struct StringLeaf {
             }
             // The last byte is the number of unused bytes before it; the width itself means null.
             let unused = Int(bytes[(index + 1) * width - 1])
-            guard unused <= width else {
-                throw RealmFileError.damaged(
-                    "a text at \(RealmFileError.hex(node.address)) has \(unused) unused bytes of \(width)"
-                )
-            }
+            try node.require(unused <= width, "a text", "has \(unused) unused bytes of \(width)")
             let length = width - 1 - unused
             pieces.append(
                 Piece(start: start + index * width, length: length < 0 ? Piece.null : length))
@@ -58,35 +52,25 @@ struct StringLeaf {
     private func decodeMedium(
         _ node: Node, isText: Bool, hasOldNulls: Bool, limit: Int, into pieces: inout [Piece]
     ) throws {
-        guard node.count >= 2 else {
-            throw RealmFileError.damaged(
-                "the leaf at \(RealmFileError.hex(node.address)) has no offsets or bytes")
-        }
+        try node.require(node.count >= 2, "the leaf", "has no offsets or bytes")
         let ends = try reader.integers(node.int(0), atMost: limit)
         let blob = try reader.node(node.int(1))
-        guard blob.encoding == .bytes || blob.count == 0 else {
-            throw RealmFileError.damaged(
-                "the node at \(RealmFileError.hex(blob.address)) holds no bytes")
-        }
+        try blob.require(blob.encoding == .bytes || blob.count == 0, "the node", "holds no bytes")
         var nulls: Node?
         if node.slot(2) != 0 {
             let marks = try reader.integers(node.int(2), atMost: limit)
-            guard marks.count >= ends.count else {
-                throw RealmFileError.damaged(
-                    "\(ends.count) values at \(RealmFileError.hex(node.address)) have \(marks.count) "
-                        + "null marks")
-            }
+            try node.require(
+                marks.count >= ends.count, "\(ends.count) values",
+                "have \(marks.count) null marks")
             nulls = marks
         }
         pieces.reserveCapacity(ends.count)
         var start: Int64 = 0
         for index in 0..<ends.count {
             let end = ends.int(index)
-            guard end >= start, end <= Int64(blob.count) else {
-                throw RealmFileError.damaged(
-                    "value \(index) at \(RealmFileError.hex(node.address)) ends at \(end) of "
-                        + "\(blob.count) bytes")
-            }
+            try node.require(
+                end >= start && end <= Int64(blob.count), "value \(index)",
+                "ends at \(end) of \(blob.count) bytes")
             let isNull = nulls.map { ($0.int(index) == 0) == hasOldNulls } ?? false
             // A text ends with a zero byte.
             let length = Int(end - start) - (isText && end > start ? 1 : 0)
@@ -107,17 +91,12 @@ struct StringLeaf {
             }
             let blob = try reader.node(reference)
             if blob.hasReferences {
-                guard blob.hasContext else {
-                    throw RealmFileError.damaged(
-                        "the node at \(RealmFileError.hex(blob.address)) holds no bytes")
-                }
+                try blob.require(blob.hasContext, "the node", "holds no bytes")
                 pieces.append(Piece(start: blob.address, length: Piece.parts))
                 continue
             }
-            guard blob.encoding == .bytes || blob.count == 0 else {
-                throw RealmFileError.damaged(
-                    "the node at \(RealmFileError.hex(blob.address)) holds no bytes")
-            }
+            try blob.require(
+                blob.encoding == .bytes || blob.count == 0, "the node", "holds no bytes")
             let length = isText && blob.count > 0 ? blob.count - 1 : blob.count
             pieces.append(Piece(start: blob.address + 8, length: length))
         }
@@ -155,20 +134,17 @@ struct StringLeaf {
     }
 
     private func append(_ reference: Int64, _ depth: Int, _ bytes: inout [UInt8]) throws {
-        guard depth < 4 else { throw RealmFileError.damaged("the parts of a value are nested") }
+        try RealmFileError.require(depth < 4, "the parts of a value are nested")
         let blob = try reader.node(reference)
         if blob.hasReferences {
             try reader.take(elements: blob.count)
             for index in 0..<blob.count { try append(blob.int(index), depth + 1, &bytes) }
             return
         }
-        guard blob.encoding == .bytes || blob.count == 0,
-            bytes.count + blob.count <= reader.bytes.count
-        else {
-            throw RealmFileError.damaged(
-                "the parts of a value at \(RealmFileError.hex(blob.address)) are longer than the file"
-            )
-        }
+        try blob.require(
+            (blob.encoding == .bytes || blob.count == 0)
+                && bytes.count + blob.count <= reader.bytes.count, "the parts of a value",
+            "are longer than the file")
         bytes += blob.payload.array
     }
 }

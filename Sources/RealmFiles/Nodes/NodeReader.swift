@@ -35,18 +35,17 @@ final class NodeReader {
     /// Throws `damaged` if the address or the header is invalid.
     func node(_ reference: Int64) throws -> Node {
         nodesLeft -= 1
-        guard nodesLeft >= 0 else {
-            throw RealmFileError.damaged(
-                "its nodes refer to each other in cycles: more nodes than the file can hold")
-        }
+        try RealmFileError.require(
+            nodesLeft >= 0,
+            "its nodes refer to each other in cycles: more nodes than the file can hold")
         return try open(reference)
     }
 
     /// Opens a node that was counted before, without counting it again.
     func open(_ reference: Int64) throws -> Node {
-        guard reference & 7 == 0, reference >= 24, reference < end else {
-            throw RealmFileError.damaged("\(Self.text(reference)) is not the address of a node")
-        }
+        try RealmFileError.require(
+            reference & 7 == 0 && reference >= 24 && reference < end,
+            "\(Self.text(reference)) is not the address of a node")
         let address = Int(reference)
         let header = try bytes.view(address, 8)
         let flags = header[4]
@@ -65,14 +64,12 @@ final class NodeReader {
         }
         let hasReferences = flags & 0x40 != 0
         let isInner = flags & 0x80 != 0
-        guard encoding == .integers || !hasReferences && !isInner else {
-            throw RealmFileError.damaged(
-                "the node at \(RealmFileError.hex(address)) cannot hold addresses")
-        }
-        guard address + 8 + length <= bytes.count else {
-            throw RealmFileError.damaged(
-                "the node at \(RealmFileError.hex(address)) is longer than the file")
-        }
+        try RealmFileError.require(
+            encoding == .integers || !hasReferences && !isInner,
+            "the node at \(RealmFileError.hex(address)) cannot hold addresses")
+        try RealmFileError.require(
+            address + 8 + length <= bytes.count,
+            "the node at \(RealmFileError.hex(address)) is longer than the file")
         return Node(
             address: address, count: count, width: width, encoding: encoding,
             isInner: isInner, hasReferences: hasReferences,
@@ -82,41 +79,33 @@ final class NodeReader {
     /// Returns a node that must contain addresses, with a minimum number of elements.
     func references(_ reference: Int64, atLeast count: Int = 0) throws -> Node {
         let node = try node(reference)
-        guard node.hasReferences, node.count >= count else {
-            throw RealmFileError.damaged(
-                "the node at \(RealmFileError.hex(node.address)) holds no \(max(count, 1)) addresses"
-            )
-        }
+        try node.require(
+            node.hasReferences && node.count >= count, "the node",
+            "holds no \(max(count, 1)) addresses")
         return node
     }
 
     /// Returns a node that must contain integers, with a maximum number of elements.
     func integers(_ reference: Int64, atMost limit: Int) throws -> Node {
         let node = try node(reference)
-        guard node.encoding == .integers else {
-            throw RealmFileError.damaged(
-                "the node at \(RealmFileError.hex(node.address)) holds no integers")
-        }
+        try node.require(node.encoding == .integers, "the node", "holds no integers")
         try check(node, atMost: limit)
         return node
     }
 
     /// Checks the number of elements before memory for them is allocated.
     func check(_ node: Node, atMost limit: Int) throws {
-        guard node.count <= limit else {
-            throw RealmFileError.damaged(
-                "the node at \(RealmFileError.hex(node.address)) has \(node.count) elements; at most "
-                    + "\(limit) are possible")
-        }
+        try node.require(
+            node.count <= limit, "the node",
+            "has \(node.count) elements; at most \(limit) are possible")
         try take(elements: node.count)
     }
 
     /// Counts elements before they are decoded.
     func take(elements: Int) throws {
         elementsLeft -= elements
-        guard elementsLeft >= 0 else {
-            throw RealmFileError.damaged("it has more elements than a file of its size can hold")
-        }
+        try RealmFileError.require(
+            elementsLeft >= 0, "it has more elements than a file of its size can hold")
     }
 
     private static func text(_ reference: Int64) -> String {
@@ -154,6 +143,15 @@ struct Node {
     let hasContext: Bool
     /// The encoded elements.
     let payload: ByteView
+
+    /// Throws `damaged` unless a condition holds; the message consists of a subject, the address and the fault.
+    @inline(__always)
+    func require(
+        _ isSound: Bool, _ subject: @autoclosure () -> String, _ fault: @autoclosure () -> String
+    ) throws {
+        try RealmFileError.require(
+            isSound, "\(subject()) at \(RealmFileError.hex(address)) \(fault())")
+    }
 
     /// Returns the integer at an index below `count`; the node must contain integers.
     @inline(__always)
@@ -260,11 +258,10 @@ struct FileHeader: Hashable {
         }
         isStreaming = true
         let top = try Self.footer(bytes)
-        guard top != nil || isRescuing else {
-            throw RealmFileError.damaged(
-                "its last bytes are missing; the copy was cut off. Copy the file again, or read what "
-                    + "is left with --rescue")
-        }
+        try RealmFileError.require(
+            top != nil || isRescuing,
+            "its last bytes are missing; the copy was cut off. Copy the file again, or read what "
+                + "is left with --rescue")
         self.live = Version(top: top ?? 0, format: Int(header[20]))
     }
 

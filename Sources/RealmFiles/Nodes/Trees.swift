@@ -8,29 +8,22 @@ extension NodeReader {
     func forEachLeaf(
         _ root: Int64, depth: Int = 0, _ body: (Node) throws -> Int
     ) throws -> Int {
-        guard depth < Self.maximumDepth else {
-            throw RealmFileError.damaged("the tree at \(root) is too deep")
-        }
+        try RealmFileError.require(depth < Self.maximumDepth, "the tree at \(root) is too deep")
         let node = try node(root)
         guard node.isInner else { return try body(node) }
-        guard node.hasReferences, node.count >= 2 else {
-            throw RealmFileError.damaged(
-                "the tree node at \(RealmFileError.hex(node.address)) has no children")
-        }
+        try node.require(node.hasReferences && node.count >= 2, "the tree node", "has no children")
         try take(elements: node.count)
         var total = 0
         for index in 1..<node.count - 1 {
             let (sum, overflow) = total.addingReportingOverflow(
                 try forEachLeaf(node.int(index), depth: depth + 1, body))
-            guard !overflow else { throw RealmFileError.damaged("a tree has too many elements") }
+            try RealmFileError.require(!overflow, "a tree has too many elements")
             total = sum
         }
         let expected = node.tagged(node.count - 1)
-        guard expected == Int64(total) else {
-            throw RealmFileError.damaged(
-                "the tree at \(RealmFileError.hex(node.address)) has \(total) elements; its total says "
-                    + "\(expected)")
-        }
+        try node.require(
+            expected == Int64(total), "the tree",
+            "has \(total) elements; its total says \(expected)")
         return total
     }
 
@@ -42,15 +35,10 @@ extension NodeReader {
     }
 
     private func collectLeaves(_ root: Int64, _ depth: Int, _ found: inout [Int64]) throws {
-        guard depth < Self.maximumDepth else {
-            throw RealmFileError.damaged("the tree at \(root) is too deep")
-        }
+        try RealmFileError.require(depth < Self.maximumDepth, "the tree at \(root) is too deep")
         let node = try node(root)
         guard node.isInner else { return found.append(root) }
-        guard node.hasReferences, node.count >= 2 else {
-            throw RealmFileError.damaged(
-                "the tree node at \(RealmFileError.hex(node.address)) has no children")
-        }
+        try node.require(node.hasReferences && node.count >= 2, "the tree node", "has no children")
         for index in 1..<node.count - 1 {
             try collectLeaves(node.int(index), depth + 1, &found)
         }
@@ -99,9 +87,8 @@ extension NodeReader {
     ) throws {
         let inner: (children: Int, shift: Int64, keys: Int64)
         do {
-            guard depth < Self.maximumDepth else {
-                throw RealmFileError.damaged("the rows at \(reference) are nested too deeply")
-            }
+            try RealmFileError.require(
+                depth < Self.maximumDepth, "the rows at \(reference) are nested too deeply")
             let node = try references(reference, atLeast: 1)
             if !node.isInner {
                 let cluster = try cluster(node, offset)
@@ -136,19 +123,14 @@ extension NodeReader {
     /// Returns the number of children, the shift of keys by child, and the address of the keys of an inner node.
     private func innerCluster(_ node: Node) throws -> (children: Int, shift: Int64, keys: Int64) {
         let level = node.count > 1 ? node.tagged(1) : 0
-        guard node.count >= 3, level >= 1, level <= 7 else {
-            throw RealmFileError.damaged(
-                "the inner node of rows at \(RealmFileError.hex(node.address)) is not valid")
-        }
+        try node.require(
+            node.count >= 3 && level >= 1 && level <= 7, "the inner node of rows", "is not valid")
         let children = node.count - 3
         let keys = node.int(0)
         if keys != 0 {
             let list = try integers(keys, atMost: Self.maximumLeafCount)
-            guard list.count == children else {
-                throw RealmFileError.damaged(
-                    "\(children) children at \(RealmFileError.hex(node.address)) have \(list.count) keys"
-                )
-            }
+            try node.require(
+                list.count == children, "\(children) children", "have \(list.count) keys")
         }
         return (children, 8 * level, keys)
     }
@@ -156,9 +138,8 @@ extension NodeReader {
     private func childOffset(_ keys: Int64, _ index: Int, _ shift: Int64) throws -> Int64 {
         if keys == 0 { return Int64(index) << shift }
         let list = try open(keys)
-        guard list.encoding == .integers, index < list.count else {
-            throw RealmFileError.damaged("a child of the rows has no key")
-        }
+        try RealmFileError.require(
+            list.encoding == .integers && index < list.count, "a child of the rows has no key")
         return list.unsigned(index)
     }
 
@@ -167,11 +148,9 @@ extension NodeReader {
         let first = node.int(0)
         if first & 1 == 1 {
             let count = Node.untagged(first)
-            guard count >= 0, count <= Int64(Cluster.maximumCount) else {
-                throw RealmFileError.damaged(
-                    "the leaf of rows at \(RealmFileError.hex(node.address)) claims \(count) rows; at most "
-                        + "\(Cluster.maximumCount) are possible")
-            }
+            try node.require(
+                count >= 0 && count <= Int64(Cluster.maximumCount), "the leaf of rows",
+                "claims \(count) rows; at most \(Cluster.maximumCount) are possible")
             return Cluster(node: node, keys: (0..<count).map { offset &+ $0 })
         }
         let list = try integers(first, atMost: Cluster.maximumCount)

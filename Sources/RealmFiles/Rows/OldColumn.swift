@@ -142,14 +142,12 @@ struct OldSubtable {
         _ reference: Int64, _ properties: [RealmProperty], depth: Int
     ) throws -> [[RealmValue]] {
         guard reference != 0 else { return [] }
-        guard depth < Self.maximumDepth else {
-            throw RealmFileError.damaged("subtables are nested too deeply")
-        }
+        try RealmFileError.require(depth < Self.maximumDepth, "subtables are nested too deeply")
         let node = try reader.references(reference)
         let columns = try properties.map { property in
-            guard property.storage.position < node.count else {
-                throw RealmFileError.damaged("a subtable lacks the column '\(property.name)'")
-            }
+            try RealmFileError.require(
+                property.storage.position < node.count,
+                "a subtable lacks the column '\(property.name)'")
             return try OldColumn(property, node.int(property.storage.position), reader)
         }
         guard !columns.isEmpty else { return [] }
@@ -158,9 +156,9 @@ struct OldSubtable {
             let counts = try columns.map { try $0.remaining() }
             let count = counts.min() ?? 0
             guard count > 0 else {
-                guard counts.allSatisfy({ $0 == 0 }) else {
-                    throw RealmFileError.damaged("the columns of a subtable have different lengths")
-                }
+                try RealmFileError.require(
+                    counts.allSatisfy({ $0 == 0 }),
+                    "the columns of a subtable have different lengths")
                 return rows
             }
             for row in 0..<count { rows.append(try columns.map { try $0.value(row) }) }
@@ -224,10 +222,9 @@ struct OldMixed {
         case 7:
             return .timestamp(RealmTimestamp(seconds: Int64(bitPattern: number), nanoseconds: 0))
         case 8:
-            guard number < UInt64(moments.count) else {
-                throw RealmFileError.damaged(
-                    "a mixed value refers to date \(number), which is missing")
-            }
+            try RealmFileError.require(
+                number < UInt64(moments.count),
+                "a mixed value refers to date \(number), which is missing")
             return moments[Int(number)]
         case 9: return .float(Float(bitPattern: UInt32(truncatingIfNeeded: number)))
         case 10: return .double(Double(bitPattern: number))
@@ -237,10 +234,9 @@ struct OldMixed {
     }
 
     private func binary(_ index: UInt64) throws -> [UInt8] {
-        guard index < UInt64(binaries.count) else {
-            throw RealmFileError.damaged(
-                "a mixed value refers to bytes \(index), which are missing")
-        }
+        try RealmFileError.require(
+            index < UInt64(binaries.count),
+            "a mixed value refers to bytes \(index), which are missing")
         let piece = binaries[Int(index)]
         return piece.length == LeafValues.Piece.null ? [] : try StringLeaf(reader).bytes(piece)
     }

@@ -240,19 +240,16 @@ package final class RealmRows {
     private func decode(_ leaf: LeafValues, _ cluster: Cluster, _ position: Int) throws {
         let node = try reader.node(cluster.leaf(position))
         try leaf.decode(node, atMost: Cluster.maximumCount)
-        guard leaf.count == count else {
-            throw RealmFileError.damaged("\(count) rows have \(leaf.count) values")
-        }
+        try RealmFileError.require(leaf.count == count, "\(count) rows have \(leaf.count) values")
     }
 
     /// Passes the rows of an old table to the body, in groups, each of which is in a single leaf of every column.
     func readOld(_ properties: [Int]?, backlinks: Bool, _ body: (RealmRows) throws -> Void) throws {
         let node = try reader.references(realmClass.rows)
         func column(_ property: RealmProperty) throws -> OldColumn {
-            guard property.storage.position < node.count else {
-                throw RealmFileError.damaged(
-                    "\(node.count) columns are too few for the description of the table")
-            }
+            try RealmFileError.require(
+                property.storage.position < node.count,
+                "\(node.count) columns are too few for the description of the table")
             return try OldColumn(property, node.int(property.storage.position), reader)
         }
         var active: [(column: OldColumn, index: Int)] = []
@@ -331,9 +328,8 @@ package final class RealmRows {
     /// Passes groups of rows to the body if no column was requested.
     private func handOverCount(_ body: (RealmRows) throws -> Void) throws {
         var left = realmClass.count
-        guard left <= reader.bytes.count * 128 else {
-            throw RealmFileError.damaged("\(left) rows are more than the file can hold")
-        }
+        try RealmFileError.require(
+            left <= reader.bytes.count * 128, "\(left) rows are more than the file can hold")
         while left > 0 {
             count = min(left, NodeReader.maximumLeafCount)
             try body(self)

@@ -30,43 +30,28 @@ struct FileContent {
         }
         let probe = searcher ?? NodeReader(bytes, end: bytes.count)
         let top = try probe.references(Int64(version.top), atLeast: 3)
-        guard top.count <= 16 else {
-            throw RealmFileError.damaged("the top node has \(top.count) elements")
-        }
-        guard searcher == nil || top.slot(2) & 1 == 1 else {
-            throw RealmFileError.damaged("the top node states no size")
-        }
+        try RealmFileError.require(top.count <= 16, "the top node has \(top.count) elements")
+        try RealmFileError.require(
+            searcher == nil || top.slot(2) & 1 == 1, "the top node states no size")
         var size = top.tagged(2)
         if size < 24 || size > Int64(bytes.count) {
-            guard isRescuing else {
-                throw RealmFileError.damaged(
-                    size > Int64(bytes.count)
-                        ? "it should have \(size) bytes and has \(bytes.count); it was cut off"
-                        : "its content claims \(size) bytes")
-            }
+            try RealmFileError.require(
+                isRescuing,
+                size > Int64(bytes.count)
+                    ? "it should have \(size) bytes and has \(bytes.count); it was cut off"
+                    : "its content claims \(size) bytes")
             size = Int64(bytes.count)
         }
         logicalSize = Int(size)
         let reader =
             searcher ?? NodeReader(bytes, end: isRescuing ? bytes.count : logicalSize)
         let limit = bytes.count / 8
-        let namesNode = try reader.node(top.int(0))
-        let form = ElementForm(.string, isNullable: false)
-        let leaf = LeafValues(form, reader, [:])
-        try leaf.decode(namesNode, atMost: limit)
-        names = try (0..<leaf.count).map { index in
-            switch try leaf.value(index) {
-            case .string(let text): text
-            case .malformedString(let bytes): String(decoding: bytes, as: UTF8.self)
-            default: ""
-            }
-        }
+        names = try NewTable.names(reader, top.int(0), atMost: limit)
         let list = try reader.references(top.int(1))
         try reader.check(list, atMost: limit)
         tables = list.integers
-        guard names.count >= tables.count else {
-            throw RealmFileError.damaged("\(tables.count) tables have \(names.count) names")
-        }
+        try RealmFileError.require(
+            names.count >= tables.count, "\(tables.count) tables have \(names.count) names")
         if top.count > 6 { commit = Int(clamping: top.tagged(6)) }
         history = RealmFile.History(rawValue: top.tagged(7)) ?? .none
     }

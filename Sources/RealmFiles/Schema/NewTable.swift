@@ -30,7 +30,7 @@ struct NewTable {
         static let fullText: Int64 = 256
     }
 
-    private static let maximumColumns = 65_536
+    static let maximumColumns = 65_536
     private static let backlink = 14
 
     let name: String
@@ -47,18 +47,14 @@ struct NewTable {
         self.reference = reference
         self.index = index
         top = try reader.references(reference, atLeast: 5)
-        guard top.count <= 32 else {
-            throw RealmFileError.damaged("table '\(name)' has \(top.count) parts")
-        }
+        try RealmFileError.require(top.count <= 32, "table '\(name)' has \(top.count) parts")
         let key = top.slot(3)
         self.key = key & 1 == 1 ? Node.untagged(key) & 0x7FFF_FFFF : Int64(tableIndex)
     }
 
     /// The class that replaces a table that cannot be read.
     var emptyClass: RealmClass {
-        RealmClass(
-            index: index, name: name, kind: .object, properties: [], primaryKey: nil, count: 0,
-            tombstones: 0, backlinks: [], isOld: false, rows: 0, address: reference, columnKeys: [])
+        RealmClass(index: index, name: name, address: reference)
     }
 
     /// Returns the class of the table; `indexes` maps table keys to the indexes of classes.
@@ -70,11 +66,10 @@ struct NewTable {
         let types = try reader.integers(spec.int(0), atMost: limit)
         let attributes = try reader.integers(spec.int(2), atMost: limit)
         let columnKeys = try reader.integers(spec.int(5), atMost: limit)
-        guard attributes.count >= types.count, columnKeys.count >= types.count else {
-            throw RealmFileError.damaged(
-                "table '\(name)' has \(types.count) columns, \(attributes.count) attributes and "
-                    + "\(columnKeys.count) column keys")
-        }
+        try RealmFileError.require(
+            attributes.count >= types.count && columnKeys.count >= types.count,
+            "table '\(name)' has \(types.count) columns, \(attributes.count) attributes and "
+                + "\(columnKeys.count) column keys")
         let names = try Self.names(reader, spec.int(1))
         let enumerations =
             spec.slot(4) == 0
@@ -98,10 +93,9 @@ struct NewTable {
             let keyCode = Int(columnKey >> 16 & 0x3F)
             let target = (oppositeTables?.slot(leaf)).map { indexes[$0] } ?? nil
             do {
-                guard keyCode == code || (code, keyCode) == (13, 12) else {
-                    throw RealmFileError.damaged(
-                        "column \(column) of '\(name)' has type \(code), and \(keyCode) in its key")
-                }
+                try RealmFileError.require(
+                    keyCode == code || (code, keyCode) == (13, 12),
+                    "column \(column) of '\(name)' has type \(code), and \(keyCode) in its key")
                 if code == Self.backlink {
                     guard let origin = target else {
                         throw RealmFileError.damaged("backlinks to '\(name)' come from no table")
@@ -114,10 +108,8 @@ struct NewTable {
                 }
                 let storage = ColumnStorage(
                     position: leaf, code: code, enumeration: enumerations?.slot(column) ?? 0)
-                guard column < names.count else {
-                    throw RealmFileError.damaged(
-                        "column \(column) of '\(name)' has no name")
-                }
+                try RealmFileError.require(
+                    column < names.count, "column \(column) of '\(name)' has no name")
                 properties.append(
                     try property(
                         named: names[column], storage: storage, attributes: attributes.int(column),
@@ -193,10 +185,12 @@ struct NewTable {
         )
     }
 
-    /// Returns the names of columns; invalid UTF-8 is replaced.
-    static func names(_ reader: NodeReader, _ reference: Int64) throws -> [String] {
+    /// Returns the names of columns or tables; invalid UTF-8 is replaced.
+    static func names(
+        _ reader: NodeReader, _ reference: Int64, atMost limit: Int = maximumColumns
+    ) throws -> [String] {
         let leaf = LeafValues(ElementForm(.string, isNullable: false), reader, [:])
-        try leaf.decode(try reader.node(reference), atMost: maximumColumns)
+        try leaf.decode(try reader.node(reference), atMost: limit)
         return try (0..<leaf.count).map { index in
             switch try leaf.value(index) {
             case .string(let text): text

@@ -1,6 +1,5 @@
 /// The tables of formats 2 to 9, whose columns contain values by row number.
 struct OldTables {
-    private static let maximumColumns = 65_536
     /// The name of the only column of a subtable that represents a list of values.
     static let listColumn = "!ARRAY_VALUE"
 
@@ -35,20 +34,8 @@ struct OldTables {
                     (error as? RealmFileError)?.at("table '\(names[table.index])'") ?? error)
                 classes.append(
                     RealmClass(
-                        index: index, name: names[table.index], kind: .object, properties: [],
-                        primaryKey: nil, count: 0, tombstones: 0, backlinks: [], isOld: true,
-                        rows: 0,
-                        address: table.reference, columnKeys: []))
-            }
-        }
-        // The columns of backlinks count as columns of the table; the property of a backlink is the one at its
-        // position.
-        for index in classes.indices {
-            for position in classes[index].backlinks.indices {
-                let link = classes[index].backlinks[position]
-                guard classes.indices.contains(link.origin) else { continue }
-                classes[index].backlinks[position].property =
-                    classes[link.origin].columnKeys.firstIndex(of: link.originColumn)
+                        index: index, name: names[table.index], isOld: true,
+                        address: table.reference))
             }
         }
     }
@@ -70,9 +57,9 @@ struct OldTables {
             try tolerate((error as? RealmFileError)?.at("table '\(name)'") ?? error)
         }
         return RealmClass(
-            index: index, name: name, kind: .object, properties: layout.properties, primaryKey: nil,
-            count: count, tombstones: 0, backlinks: layout.backlinks, isOld: true, rows: top.int(1),
-            address: reference, columnKeys: layout.columns)
+            index: index, name: name, properties: layout.properties, count: count,
+            backlinks: layout.backlinks, isOld: true, rows: top.int(1), address: reference,
+            columnKeys: layout.columns)
     }
 
     /// Returns the columns in the description of a subtable.
@@ -90,16 +77,15 @@ struct OldTables {
     }
 
     private func readSpec(_ reference: Int64, depth: Int, into layout: inout Layout) throws {
-        guard depth < 8 else { throw RealmFileError.damaged("subtables are nested too deeply") }
+        try RealmFileError.require(depth < 8, "subtables are nested too deeply")
         let spec = try reader.references(reference, atLeast: 3)
-        let limit = Self.maximumColumns
+        let limit = NewTable.maximumColumns
         let types = try reader.integers(spec.int(0), atMost: limit)
         let names = try NewTable.names(reader, spec.int(1))
         let attributes = try reader.integers(spec.int(2), atMost: limit)
-        guard attributes.count >= types.count else {
-            throw RealmFileError.damaged(
-                "\(types.count) columns have \(attributes.count) attributes")
-        }
+        try RealmFileError.require(
+            attributes.count >= types.count,
+            "\(types.count) columns have \(attributes.count) attributes")
         func list(_ slot: Int) throws -> Node? {
             spec.slot(slot) == 0
                 ? nil : try reader.integers(spec.slot(slot), atMost: limit * 2)
@@ -178,10 +164,9 @@ struct OldTables {
         let position =
             layout.properties.first?.storage.position ?? layout.backlinks.first?.position
         guard let position else { return 0 }
-        guard position < columns.count else {
-            throw RealmFileError.damaged(
-                "\(columns.count) columns are too few for the description of the table")
-        }
+        try RealmFileError.require(
+            position < columns.count,
+            "\(columns.count) columns are too few for the description of the table")
         let code = layout.properties.first?.storage.code ?? 14
         return try OldColumn.count(
             reader, columns.int(position), code,

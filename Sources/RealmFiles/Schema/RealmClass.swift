@@ -80,25 +80,25 @@ package struct RealmClass: Hashable, Sendable {
     /// The name of the table: `class_Dog` for the class `Dog`.
     package let name: String
     /// The kind of the objects.
-    package let kind: Kind
+    package internal(set) var kind = Kind.object
     /// The properties, in the order of the file.
-    package let properties: [RealmProperty]
+    package internal(set) var properties: [RealmProperty] = []
     /// The index of the primary key in ``properties``.
     package internal(set) var primaryKey: Int?
     /// The number of objects.
-    package let count: Int
+    package internal(set) var count = 0
     /// The number of objects that are known only as targets of links.
-    package let tombstones: Int
+    package internal(set) var tombstones = 0
     /// The properties that link to the objects.
-    package internal(set) var backlinks: [RealmBacklinks]
+    package internal(set) var backlinks: [RealmBacklinks] = []
     /// Whether the file stores the rows in columns, as formats below 10 do.
-    let isOld: Bool
+    var isOld = false
     /// The address of the cluster tree, or of the columns.
-    let rows: Int64
+    var rows: Int64 = 0
     /// The address of the table.
     let address: Int64
     /// The column keys of the properties, for resolving backlinks.
-    let columnKeys: [Int64]
+    var columnKeys: [Int64] = []
 
     /// Whether the table contains objects of an app and not Realm's own data.
     package var isUserClass: Bool { name.hasPrefix("class_") && !name.hasPrefix("class___") }
