@@ -273,7 +273,7 @@ package final class ClusterMember: ReplicationWork {
             let output = try FileWriter(file, like: path)
             var lines = ChangeLines()
             try output.write(lines.header(change.older))
-            try lines.write(change) { try output.write($0) }
+            try lines.write(ChangedObjects(change)) { try output.write($0) }
             try output.finish()
             try store.restore(version, finish: write)
             report(

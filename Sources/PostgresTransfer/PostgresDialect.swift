@@ -190,6 +190,7 @@ final class PostgresRowReader: RelationalRowReader {
     func next() throws -> Bool { try rows.next() }
     func isNull(_ index: Int) -> Bool { rows.isNull(index) }
     func int(_ index: Int) -> Int64 { rows.int(index) }
+    func bytes(_ index: Int) -> [UInt8] { rows.bytes(index) }
 
     func value(
         _ index: Int, _ column: RelationalPlan.Column, for type: PropertyType

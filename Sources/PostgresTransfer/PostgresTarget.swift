@@ -105,7 +105,7 @@ final class PostgresTarget: RelationalTarget {
 
     func write(
         _ keys: ResultKeys, of table: RelationalLayout.Table, with rows: RelationalRows,
-        count: () throws -> Void
+        count: (_ objects: Int) throws -> Void
     ) throws {
         if existing.contains(table.name) {
             try upsert(table, keys, rows, count)
@@ -120,7 +120,7 @@ final class PostgresTarget: RelationalTarget {
                 try rows.writeKeys(keys, of: join.owner, to: writer(stage, ["owner"]))
                 try server.run("\(Self.deletion(path, "owner", of: stage)); DROP TABLE \(stage)")
             }
-            try rows.write(join, keys, to: writer(path, join.columnNames))
+            try rows.write(join, keys, to: writer(path, join.columnNames), count)
         }
     }
 
@@ -239,7 +239,7 @@ final class PostgresTarget: RelationalTarget {
 
     private func upsert(
         _ table: RelationalLayout.Table, _ keys: ResultKeys, _ rows: RelationalRows,
-        _ count: () throws -> Void
+        _ count: (_ objects: Int) throws -> Void
     ) throws {
         let known = try columns(of: table.name)
         for name in table.columnNames where known[name] == nil {

@@ -21,6 +21,8 @@ package final class Exporter {
     private let progress: TransferProgress?
     private var written = 0
     private var total: Int?
+    /// The number of written objects and elements of collections with their own tables.
+    private var steps = 0
 
     /// Creates an export.
     ///
@@ -40,51 +42,77 @@ package final class Exporter {
     /// The file appears completely or not at all; `-` is standard output. Throws `invalid_argument` for values that the
     /// format cannot represent and for the store's own file. Throws a `FormatError` if the file cannot be written.
     package func write(to path: String) throws -> Int {
-        if let own = storePath, ProcessServices.isSameFile(own, path) {
-            throw StoreError(
-                .invalidArgument, "'\(path)' is the store itself; name another file to export to")
-        }
-        if format != .postgres, path != "-" { try StoreFiles.requireNoStore(path) }
-        guard format != .realm else {
-            throw StoreError(
-                .invalidArgument,
-                "Realm files are only read; export to JSON Lines, JSON, CSV, SQLite or Lua source")
-        }
-        guard format != .geoJSON else {
-            throw StoreError(
-                .invalidArgument, "GeoJSON can be imported but not exported; use json or jsonl")
-        }
-        try options.check(for: format)
-        guard format != .sqlite || !Compression.isCompressed(path) else {
-            throw StoreError(
-                .invalidArgument,
-                "a SQLite database is not compressed while it is written; name a file without .gz or .zst"
-            )
-        }
-        guard options.key == nil || format != .sqlite && format != .postgres else {
-            throw StoreError(
-                .invalidArgument,
-                "a database is not encrypted while it is written; export to JSON Lines, JSON, CSV or Lua source"
-            )
-        }
+        try check(path)
         try progress?(0, 0)
+        let view: StoreView
+        let classes: [ClassSchema]
+        let parts: [Part]
         switch subject {
         case .store(let store):
-            guard !options.needsClass else {
-                throw StoreError(
-                    .invalidArgument,
-                    "the options 'columns' and 'table' have no effect on the export of a store, only of a class"
-                )
+            view = try store.frozenView()
+            classes = view.schema.classes.sorted { $0.name < $1.name }
+            parts = try classes.filter { !$0.isEmbedded }.map {
+                ($0, try Results(.frozen(view), all: $0).keys())
             }
-            guard format != .csv, format != .tsv else {
-                throw StoreError(
-                    .invalidArgument, "a CSV file holds one class; add --class NAME")
+        case .results(let results):
+            view = results.source.view
+            classes = [try options.exported(results.classSchema())]
+            parts = [(classes[0], try results.keys())]
+        }
+        total = parts.reduce(0) { $0 + $1.keys.count }
+        if let target = try database(path) {
+            try target.export(
+                classes, of: view, isWhole: isWhole,
+                keys: { table in parts.first { $0.classSchema === table }?.keys }, count: count)
+        } else {
+            let file = try FileWriter(path, key: options.key)
+            if format == .csv || format == .tsv {
+                try writeRecords(parts[0], of: view, to: file)
+            } else {
+                try writeRows(parts, of: view, to: file)
             }
-            try writeAll(try store.frozenView(), path)
-        case .results(let results): try writeOne(results, path)
+            try file.finish()
         }
         try progress?(written, 1)
         return written
+    }
+
+    private typealias Part = (classSchema: ClassSchema, keys: ResultKeys)
+
+    /// Whether all objects are exported, with the schema.
+    private var isWhole: Bool { if case .store = subject { true } else { false } }
+
+    /// Throws `invalid_argument` for an export that is not possible, or that would destroy a store.
+    private func check(_ path: String) throws {
+        func refuse(_ isWrong: Bool, _ reason: @autoclosure () -> String) throws {
+            if isWrong { throw StoreError(.invalidArgument, reason()) }
+        }
+        let isDatabase = format == .sqlite || format == .postgres
+        try refuse(
+            storePath.map { ProcessServices.isSameFile($0, path) } ?? false,
+            "'\(path)' is the store itself; name another file to export to")
+        if format != .postgres, path != "-" { try StoreFiles.requireNoStore(path) }
+        try refuse(
+            format == .realm,
+            "Realm files are only read; export to JSON Lines, JSON, CSV, SQLite or Lua source")
+        try refuse(
+            format == .geoJSON, "GeoJSON can be imported but not exported; use json or jsonl")
+        try options.check(for: format)
+        try refuse(
+            format == .sqlite && Compression.isCompressed(path),
+            "a SQLite database is not compressed while it is written; name a file without .gz or .zst"
+        )
+        try refuse(
+            isDatabase && options.key != nil,
+            "a database is not encrypted while it is written; export to JSON Lines, JSON, CSV or Lua source"
+        )
+        guard isWhole else { return }
+        try refuse(
+            options.needsClass,
+            "the options 'columns' and 'table' have no effect on the export of a store, only of a class"
+        )
+        try refuse(
+            format == .csv || format == .tsv, "a CSV file holds one class; add --class NAME")
     }
 
     private var storePath: String? {
@@ -108,99 +136,63 @@ package final class Exporter {
         }
     }
 
-    private func writeAll(_ view: StoreView, _ path: String) throws {
-        let classes = view.schema.classes.sorted { $0.name < $1.name }
-        let parts = try classes.filter { !$0.isEmbedded }.map { classSchema in
-            (classSchema, try Results(.frozen(view), all: classSchema).keys())
+    /// Writes the records of a CSV file.
+    private func writeRecords(_ part: Part, of view: StoreView, to file: FileWriter) throws {
+        let separator = options.separator ?? (format == .tsv ? "\t" : ",")
+        let rows = try CSVRows(view, part.classSchema, separator: separator)
+        try rows.write(part.keys, header: file.write) { bytes in
+            try file.write(bytes)
+            try count(1)
         }
-        total = parts.reduce(0) { $0 + $1.1.count }
-        if let target = try database(path) {
-            return try target.export(
-                classes, of: view, isWhole: true,
-                keys: { table in parts.first { $0.0 === table }?.1 }, count: count)
+    }
+
+    /// Writes rows of JSON or Lua source.
+    private func writeRows(_ parts: [Part], of view: StoreView, to file: FileWriter) throws {
+        let isLua = format == .lua
+        var json = JSONWriter(isLua ? .lua : .json)
+        if isLua { json.literal(LuaDataText.head) }
+        if isWhole {
+            if isLua {
+                json.literal("schema ")
+            } else {
+                json.beginObject()
+                json.key("$schema")
+            }
+            try SchemaJSON.write(view, to: &json)
+            if format == .jsonLines { json.endObject() }
+            if format != .json { json.newLine() }
         }
-        let file = try FileWriter(path, key: options.key)
-        var json = JSONWriter(format == .lua ? .lua : .json)
-        if format == .lua {
-            json.literal(LuaDataText.head + "schema ")
-        } else {
-            json.beginObject()
-            json.key("$schema")
-        }
-        try SchemaJSON.write(classes, of: view, to: &json, isLua: format == .lua)
-        if format == .jsonLines { json.endObject() }
-        if format != .json { json.newLine() }
+        let form: JSONRows.Form =
+            format == .json ? .list : isLua ? .calls : isWhole ? .named : .lines
         for (classSchema, keys) in parts {
-            if format == .json {
+            if isWhole, format == .json {
                 json.indent(2)
                 json.key(classSchema.name)
             }
-            try write(
-                keys, as: rows(view, classSchema, namesClass: format == .jsonLines), through: &json,
-                to: file)
-        }
-        switch format {
-        case .json:
-            json.indentEnd(0)
-            json.endObject()
-            json.newLine()
-        case .lua: json.literal(LuaDataText.tail)
-        default: break
-        }
-        try file.write(json.bytes)
-        try file.finish()
-    }
-
-    private func writeOne(_ results: Results, _ path: String) throws {
-        let view = results.source.view
-        let classSchema = try options.exported(results.classSchema())
-        let keys = try results.keys()
-        total = keys.count
-        if let target = try database(path) {
-            return try target.export(
-                [classSchema], of: view, isWhole: false, keys: { _ in keys }, count: count)
-        }
-        let file = try FileWriter(path, key: options.key)
-        if format == .csv || format == .tsv {
-            let csv = try CSVRows(
-                view, classSchema, separator: options.separator ?? (format == .tsv ? "\t" : ","))
-            try csv.write(keys, header: file.write) { bytes in
-                try file.write(bytes)
-                try self.count()
+            let rows = try JSONRows(view, classSchema, form, isNumbered: options.columns.isEmpty)
+            try rows.write(keys, &json) { json in
+                try count(1)
+                guard json.bytes.count > 64 << 10 else { return }
+                try file.write(json.bytes)
+                json.removeAll()
             }
-            return try file.finish()
         }
-        var json = JSONWriter(format == .lua ? .lua : .json)
-        if format == .lua { json.literal(LuaDataText.head) }
-        try write(keys, as: rows(view, classSchema, namesClass: false), through: &json, to: file)
-        if format == .json { json.newLine() }
-        if format == .lua { json.literal(LuaDataText.tail) }
+        if isLua { json.literal(LuaDataText.tail) }
+        if format == .json {
+            if isWhole {
+                json.indentEnd(0)
+                json.endObject()
+            }
+            json.newLine()
+        }
         try file.write(json.bytes)
-        try file.finish()
     }
 
-    private func rows(
-        _ view: StoreView, _ classSchema: ClassSchema, namesClass: Bool
-    ) throws -> JSONRows {
-        let form: JSONRows.Form =
-            format == .json ? .list : format == .lua ? .calls : namesClass ? .named : .lines
-        return try JSONRows(view, classSchema, form, isNumbered: options.columns.isEmpty)
-    }
-
-    private func write(
-        _ keys: ResultKeys, as rows: JSONRows, through json: inout JSONWriter, to file: FileWriter
-    ) throws {
-        try rows.write(keys, &json) { json in
-            try self.count()
-            guard json.bytes.count > 64 << 10 else { return }
-            try file.write(json.bytes)
-            json.removeAll()
-        }
-    }
-
-    private func count() throws {
-        written += 1
-        guard written % 4096 == 0 else { return }
+    /// Counts written objects, or with 0 an element of a collection, and reports the progress periodically.
+    private func count(_ objects: Int) throws {
+        written += objects
+        steps += 1
+        guard steps % 4096 == 0 else { return }
         try progress?(written, total.map { Double(written) / Double(max($0, 1)) })
     }
 }

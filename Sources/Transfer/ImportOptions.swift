@@ -26,6 +26,9 @@ package struct ImportOptions: Sendable {
     ///
     /// Without it, the first invalid record ends the import.
     package var rejects: String?
+    /// Returns the path of the file with the reasons for invalid records.
+    package static func reasonsFile(of rejects: String) -> String { rejects + ".reasons.jsonl" }
+
     /// The number of rows between commits; nil for a single commit at the end.
     package var batch: Int?
     /// Whether to roll back the import at the end.

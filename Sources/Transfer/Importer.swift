@@ -13,7 +13,7 @@ package final class Importer {
     private let progress: TransferProgress?
     private(set) var report = ImportReport()
     /// Returns the line and the column of values in the current row, for messages.
-    var locator: (any RowLocator)?
+    var locator: (any RowReader)?
     private var renames: [String: [String: String]] = [:]
     /// The fields in `options.names` that the file has not had so far.
     private var unusedNames: Set<String> = []

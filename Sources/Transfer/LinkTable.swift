@@ -315,49 +315,34 @@ struct LinkCollectionReader {
                 case let key: try importer.link(to: key, of: target, location)
                 }
             }
-            let keys = elements.compactMap(\.key)
-            let value: Value =
-                property.isMap
-                ? .dictionary(ValueMap(zip(keys, links).map { (key: $0, value: $1) }))
-                : .list(links)
             guard let object = try importer.find(key, of: owner) else {
                 throw FormatError("there is no \(owner.name) \(key.summary)")
             }
-            try importer.store.update(object, [property.name: value])
+            try importer.store.update(object, [property.name: collection(elements, links)])
         }
+    }
+
+    private func collection(_ elements: [Element], _ links: [Value]) -> Value {
+        guard property.isMap else { return .list(links) }
+        return .dictionary(
+            ValueMap(zip(elements.compactMap(\.key), links).map { (key: $0, value: $1) }))
     }
 
     /// Returns the owner and its links as a row of JSON Lines, which an import with upsert accepts.
     private func record(_ key: Value, _ elements: [Element]) -> [UInt8] {
+        let links = elements.map { element -> Value in
+            guard target.primaryKey == nil, element.target != .null else { return element.target }
+            return .dictionary(["$key": element.target])
+        }
         var json = JSONWriter()
         json.beginObject()
         json.member("$class", owner.name)
         json.key(owner.primaryKey?.name ?? "$key")
-        Self.write(key, to: &json)
+        json.value(key)
         json.key(property.name)
-        if property.isMap { json.beginObject() } else { json.beginArray() }
-        for element in elements {
-            if let key = element.key { json.key(key) }
-            guard target.primaryKey == nil, element.target != .null else {
-                Self.write(element.target, to: &json)
-                continue
-            }
-            json.beginObject()
-            json.key("$key")
-            Self.write(element.target, to: &json)
-            json.endObject()
-        }
-        if property.isMap { json.endObject() } else { json.endArray() }
+        json.value(collection(elements, links))
         json.endObject()
         return json.bytes
-    }
-
-    private static func write(_ key: Value, to json: inout JSONWriter) {
-        switch key {
-        case .int(let number): json.int(number)
-        case .null: json.null()
-        default: json.string(ValueText.text(key) ?? key.summary)
-        }
     }
 }
 

@@ -66,19 +66,12 @@ final class TextSource: RowSource {
     }
 
     func read(into importer: Importer) throws {
-        switch format {
-        case .jsonLines: try JSONLinesSource(file).read(into: importer)
-        case .json:
-            try JSONSource(JSONRowReader(file, path: options.records)).read(into: importer)
-        case .geoJSON: try JSONSource(.features(file)).read(into: importer)
-        case .csv, .tsv:
-            let source = CSVSource(file, trustsTypes: mayTrustTypes)
-            defer { notes = source.notes + notes }
-            try source.read(into: importer)
-        case .lua: try LuaSource(file).read(into: importer)
-        case .sqlite, .realm, .postgres:
-            throw StoreError(.invalidArgument, "a database is not text")
+        guard format == .csv || format == .tsv else {
+            return try TreeRows(file, format, options).read(into: importer)
         }
+        let source = CSVSource(file, trustsTypes: mayTrustTypes)
+        defer { notes = source.notes + notes }
+        try source.read(into: importer)
     }
 }
 
@@ -130,7 +123,7 @@ package struct RowLocation {
     }
 
     /// Returns an error of this row with its location.
-    func fault(_ error: any Error, _ locator: (any RowLocator)?) -> FormatError {
+    func fault(_ error: any Error, _ locator: (any RowReader)?) -> FormatError {
         switch error {
         case let error as FormatError where error.line != nil: return error
         case let error as FormatError: return fault(error.reason)
@@ -163,14 +156,6 @@ struct ValueFault: Error {
     let location: Location
     let underlying: any Error
 }
-
-/// Finds the line and column of an offset in the current row.
-protocol RowLocator: AnyObject {
-    func location(_ offset: Int) -> (line: Int, column: Int)
-}
-
-extension JSONRowReader: RowLocator {}
-extension JSONLineReader: RowLocator {}
 
 /// Writes invalid records in the format of the input, so that a user can correct the file and import it.
 ///
@@ -222,7 +207,7 @@ final class RejectFile {
         self.path = path
         if path != "-" { try StoreFiles.requireNoStore(path) }
         records = try FileWriter(path)
-        reasons = try FileWriter(path == "-" ? "/dev/null" : RejectNames.reasons(of: path))
+        reasons = try FileWriter(path == "-" ? "/dev/null" : ImportOptions.reasonsFile(of: path))
     }
 
     func add(_ location: RowLocation, reason: FormatError, record: [UInt8]?) throws {
@@ -269,10 +254,4 @@ final class RejectFile {
         try records.finish()
         try reasons.finish()
     }
-}
-
-/// Returns the names of the files that accompany invalid records.
-package enum RejectNames {
-    /// Returns the path of the file with the reasons for invalid records.
-    package static func reasons(of path: String) -> String { path + ".reasons.jsonl" }
 }

@@ -35,7 +35,7 @@ package enum ValueText {
     /// Parses a text as a value of a type.
     ///
     /// Returns nil if the text is invalid, or if the type cannot represent it exactly.
-    static func value(_ text: String, as type: PropertyType) -> Value? {
+    package static func value(_ text: String, as type: PropertyType) -> Value? {
         switch type {
         case .string: return .string(text)
         case .bool:
@@ -71,14 +71,19 @@ package enum ValueText {
         case .decimal:
             guard NumberText.isNumber(text), let number = DecimalValue(text) else { return nil }
             return number.isFinite ? .decimal(number) : nil
-        case .date: return TimeDigits(text)?.rounded.map(Value.date)
+        case .date:
+            guard let moment = PreciseTimestamp(text) else { return nil }
+            let isUp = moment.digitsBelow.first.map { $0 >= "5" } ?? false
+            let (microseconds, overflow) = moment.floor.microseconds
+                .addingReportingOverflow(isUp ? 1 : 0)
+            return overflow ? nil : .date(Timestamp(microseconds: microseconds))
         default: return nil
         }
     }
 
     /// Returns the number that JSON digits represent: a double or a decimal, whichever has exactly this value; nil if
     /// neither does.
-    static func number(_ text: String) -> Value? {
+    package static func number(_ text: String) -> Value? {
         if let number = NumberText.exactDouble(text) ?? special(text) { return .double(number) }
         return decimal(text).map(Value.decimal)
     }
@@ -98,47 +103,6 @@ package enum ValueText {
         case "NaN", "nan": .nan
         default: nil
         }
-    }
-}
-
-/// The fraction of the seconds of a date.
-///
-/// A store keeps microseconds, but other programs write nanoseconds.
-struct TimeDigits {
-    private let head: Substring
-    private let fraction: Substring
-    private let tail: Substring
-
-    /// Parses a text such as `2026-01-01T00:00:00.123456789Z`; returns nil for a text without a fraction.
-    init?(_ text: String) {
-        guard let point = text.firstIndex(of: ".") else { return nil }
-        head = text[..<point]
-        let rest = text[text.index(after: point)...]
-        fraction = rest.prefix { ("0"..."9").contains($0) }
-        tail = rest[fraction.endIndex...]
-    }
-
-    /// The date, rounded to the nearest microsecond; nil if the text is not a date.
-    var rounded: Timestamp? {
-        let digits = fraction.prefix(6)
-        guard let cut = Timestamp("\(head).\(digits)\(tail)") else { return nil }
-        let isUp = fraction.dropFirst(6).first.map { $0 >= "5" } ?? false
-        let (microseconds, overflow) = cut.microseconds.addingReportingOverflow(isUp ? 1 : 0)
-        return overflow ? nil : Timestamp(microseconds: microseconds)
-    }
-}
-
-/// Converts JSON numbers that are not 64-bit integers.
-package enum JSONNumber {
-    /// Returns the double with exactly the value of these digits, otherwise the decimal, otherwise nil.
-    package static func value(_ digits: String) -> Value? { ValueText.number(digits) }
-}
-
-/// Converts the text of CSV fields to values of single properties.
-package enum FieldText {
-    /// Parses a text as a value of a type; returns nil if the type cannot represent it exactly.
-    package static func value(_ text: String, as type: PropertyType) -> Value? {
-        ValueText.value(text, as: type)
     }
 }
 

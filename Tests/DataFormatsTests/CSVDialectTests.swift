@@ -9,7 +9,7 @@ import Testing
             path: "moonpool-test-\(UUID()).csv")
         try text.write(to: file, atomically: false, encoding: .utf8)
         defer { try? FileManager.default.removeItem(at: file) }
-        let table = try CSVTable(FileReader(file.path), format)
+        let table = try CSVReader(FileReader(file.path), format)
         var records: [[String?]] = [table.names]
         while try table.next() {
             try table.check()
@@ -95,12 +95,12 @@ import Testing
         let text = "a,b\n" + (0..<300).map { "\($0),\"x\"\"\($0)\n,é\"\n" }.joined()
         for size in [1, 3, 17, 4096] {
             let pipe = try PieceWriter(Array(text.utf8), size)
-            let table = try CSVTable(FileReader(pipe.path))
+            let table = try CSVReader(FileReader(pipe.path))
             var count = 0
             while try table.next() {
                 try table.check()
                 #expect(try table.text(1) == "x\"\(count)\n,é")
-                #expect(table.reader.line == 2 + 2 * count)
+                #expect(table.line == 2 + 2 * count)
                 count += 1
             }
             #expect(count == 300)

@@ -52,7 +52,9 @@ import Testing
         let words = [",", "\"", "\"\"", "\n", "\r", "\r\n", "\u{FEFF}", "id", "name", "1,"]
         try compare("csv", words: words) { input in
             FuzzLoop.write(input, to: path)
-            let reader = CSVReader(try FileReader(path))
+            var format = CSVFormat()
+            format.hasHeader = false
+            guard let reader = try? CSVReader(FileReader(path), format) else { return ([], []) }
             var writer = CSVWriter()
             var values: [String] = []
             while try reader.next() {
@@ -83,29 +85,26 @@ import Testing
             var text = ""
             var list = JSONWriter(.lua)
             list.beginArray()
-            let reader = LuaDataReader(try FileReader(path)) { reader in
+            let reader = LuaDataReader(try FileReader(path))
+            while try reader.next() {
                 let row = JSONNode(reader.tape)
-                guard row.kind == .object || row.kind == .array else { return }
-                var json = JSONWriter()
-                row.write(to: &json)
-                let value = String(decoding: json.bytes, as: UTF8.self)
+                guard row.kind == .object || row.kind == .array else { continue }
+                let value = String(decoding: reader.record, as: UTF8.self)
                 guard let section = reader.section else {
                     row.write(to: &list)
-                    return rows.append(value)
+                    rows.append(value)
+                    continue
                 }
                 var name = JSONWriter(.lua)
                 name.string(section)
                 var call = JSONWriter(.lua)
-                let isSchema = section == "$schema"
-                call.literal(
-                    isSchema ? "schema " : "_ENV[\(String(decoding: name.bytes, as: UTF8.self))] ")
+                call.literal(section == "$schema" ? "schema " : "_ENV[\(name.text)] ")
                 row.write(to: &call)
-                text += String(decoding: call.bytes, as: UTF8.self) + "\n"
+                text += call.text + "\n"
                 calls.append(section + value)
             }
-            try reader.read()
             list.endArray()
-            text += "return " + String(decoding: list.bytes, as: UTF8.self)
+            text += "return " + list.text
             return (calls + rows, Array(text.utf8))
         }
     }

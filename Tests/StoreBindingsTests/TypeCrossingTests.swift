@@ -368,7 +368,7 @@ struct TypeCrossing {
     private func checkTexts() throws {
         for value in values {
             guard let type = value.type, type != .data, let text = value.text else { continue }
-            #expect(FieldText.value(text, as: type) == value, "\(type.rawValue): \(text)")
+            #expect(ValueText.value(text, as: type) == value, "\(type.rawValue): \(text)")
             let written = ExactConversion.convert(value, to: Property("x", .string))
             #expect(written == .string(text))
             #expect(ExactConversion.convert(.string(text), to: Property("x", type)) == value)

@@ -61,7 +61,7 @@ import Testing
         #expect(text.hasSuffix("}\n"))
         text = ""
         let token = try store.observeChanges { change in
-            text += String(decoding: try lines.lines(for: change), as: UTF8.self)
+            try lines.write(ChangedObjects(change)) { text += String(decoding: $0, as: UTF8.self) }
         }
         let rex = try store.write {
             try store.create(

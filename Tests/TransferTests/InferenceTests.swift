@@ -44,7 +44,7 @@ import Transfer
         _ = try Exporter(.results(try world.store.objects("T")), as: .csv).write(
             to: world.path("b.csv"))
         let types = try world.types("T")
-        let table = try CSVTable(try FileReader(world.path("b.csv")))
+        let table = try CSVReader(try FileReader(world.path("b.csv")))
         for expected in texts {
             #expect(try table.next())
             let found = try table.text(1)

@@ -50,6 +50,16 @@ import Transfer
         }
     }
 
+    @Test(arguments: [
+        "T {any = {[\"\\xff\"] = 1}}", "T {any = {a = \"\\xff\"}}", "_ENV[\"\\xff\"] {any = 1}",
+        "return {[\"\\xff\"] = {}}",
+    ])
+    func `Names and texts that are not UTF-8 are errors`(source: String) throws {
+        let world = try TransferWorld(["T": ["any": "mixed"]])
+        let fault = message { try world.take(source, as: "a.lua") }
+        #expect(fault.contains("line 1: the string is not UTF-8"), "\(fault)")
+    }
+
     @Test func `rows are imported as calls, with every form of Lua literals`() throws {
         let world = try TransferWorld(Self.dogs)
         try world.take(

@@ -117,4 +117,20 @@ import Transfer
         #expect(throws: FormatError.self) { try world.text(of: "bad.jsonl") }
         #expect(throws: FormatError.self) { try world.text(of: "bad.jsonl.reasons.jsonl") }
     }
+
+    @Test func `Text of a database that is not UTF-8 keeps its bytes`() throws {
+        let world = try TransferWorld()
+        let path = try world.database(
+            "CREATE TABLE dogs (id INTEGER PRIMARY KEY, name TEXT);"
+                + "INSERT INTO dogs VALUES (1, CAST(x'41ff42' AS TEXT)), (2, 'Rex')")
+        var options = ImportOptions()
+        options.rejects = world.path("bad.jsonl")
+        let report = try Importer(into: world.store, options).read(path, as: .sqlite)
+        #expect((report.created, report.rejected) == (1, 1))
+        let rejected = try world.text(of: "bad.jsonl")
+        #expect(rejected == "{\"$class\":\"Dogs\",\"id\":1,\"name\":{\"$binary\":\"Qf9C\"}}\n")
+        // The row does not become an object without a name.
+        let fault = message { try world.take(rejected, as: "again.jsonl") }
+        #expect(fault.contains("'Dogs.name' expects string"), "\(fault)")
+    }
 }

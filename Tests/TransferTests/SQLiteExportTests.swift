@@ -341,4 +341,29 @@ import Transfer
         let error = message { _ = try Importer(into: single.store).read(path, as: .sqlite) }
         #expect(error.contains("'Box.parts' expects Part, but the table 'Box_parts'"), "\(error)")
     }
+
+    @Test func `The elements of collections report progress and can be interrupted`() throws {
+        let world = try TransferWorld(["Dog": ["toys": "Toy[]"], "Toy": ["id": "int primary"]])
+        try world.store.write {
+            let toy = try world.store.create("Toy", .dictionary(["id": .int(1)]))
+            let toys = Value.list(Array(repeating: .object(toy.reference), count: 10_000))
+            try world.store.create("Dog", .dictionary(["toys": toys]))
+        }
+        struct Stopped: Error {}
+        var reports: [Int] = []
+        let path = world.path("a.sqlite")
+        #expect(throws: Stopped.self) {
+            try Exporter(.store(world.store), as: .sqlite) { count, _ in
+                reports.append(count)
+                if reports.count == 3 { throw Stopped() }
+            }.write(to: path)
+        }
+        #expect(reports == [0, 1, 1] || reports == [0, 2, 2])
+        #expect(message { _ = try FileReader(path) }.contains("No such file"))
+    }
+
+    @Test func `Chains of targets can have any length`() {
+        let order = (0..<300_000).targetsFirst { $0 < 299_999 ? [$0 + 1, 0] : [] }
+        #expect(order.elementsEqual((0..<300_000).reversed()))
+    }
 }

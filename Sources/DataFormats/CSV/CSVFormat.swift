@@ -71,13 +71,29 @@ package struct CSVWriter: Sendable {
         text.withUTF8 { field($0) }
     }
 
+    /// Writes an integer.
+    package mutating func int(_ value: Int64) {
+        string(ascii: { $0.append(contentsOf: value.description.utf8) })
+    }
+
+    /// Writes a number in the shortest form that is parsed as the same number.
+    package mutating func double(_ value: Double) {
+        string(ascii: { $0.append(contentsOf: value.description.utf8) })
+    }
+
+    /// Writes `true` or `false`.
+    package mutating func bool(_ value: Bool) {
+        string(ascii: { $0.append(contentsOf: (value ? "true" : "false").utf8) })
+    }
+
     /// Writes a field of UTF-8 bytes.
-    package mutating func field(utf8 text: RawSpan) {
+    package mutating func string(utf8 text: RawSpan) {
         text.withUnsafeBytes { field($0.bindMemory(to: UInt8.self)) }
     }
 
-    /// Writes a field that needs no quotes, such as a number or a date; `append` adds it to the bytes.
-    package mutating func field(plain append: (inout [UInt8]) -> Void) {
+    /// Writes a field of ASCII characters that needs no quotes, such as a number or a date; `append` adds it to the
+    /// bytes.
+    package mutating func string(ascii append: (inout [UInt8]) -> Void) {
         separate()
         let start = bytes.count
         append(&bytes)

@@ -4,8 +4,14 @@
 /// at the start is skipped. An empty field without quotes is nil; an empty field with quotes is the empty text. Memory
 /// use depends on the largest record. Confined to one thread.
 ///
-///     let reader = CSVReader(try FileReader("dogs.csv"))
-///     while try reader.next() { print(reader.line, reader.fields) }
+/// The header contains the column names. Columns without a name, and all columns of a file without a header, are called
+/// `column_1` and so on.
+///
+///     let reader = try CSVReader(try FileReader("dogs.csv"))
+///     while try reader.next() {
+///         try reader.check()
+///         print(reader.names, try reader.text(0) ?? "nil")
+///     }
 package final class CSVReader {
     private struct Field {
         /// The start as an offset in the record, or in the unescaped text of fields with doubled quotes.
@@ -25,18 +31,18 @@ package final class CSVReader {
     package private(set) var line = 1
     /// The error of an invalid record, which ends at the end of its line; nil for a valid record.
     package private(set) var fault: String?
-    /// The number of columns, which the first record determines.
+    /// The names of the columns, which are unique: the second column called `a` is `a_2`.
     ///
     /// In a file of one column, an empty line is a record whose field is nil.
-    private var columnCount: Int?
-    /// The dialect.
-    package let format: CSVFormat
+    package private(set) var names: [String] = []
+    /// Notes about decisions that the options do not determine.
+    package private(set) var notes: [String] = []
+    /// The bytes of the file before the first record, without the last line break; empty if there is no header.
+    package private(set) var header: [UInt8] = []
 
-    /// A note about a separator that the format does not specify; nil for a comma.
-    package private(set) var note: String?
-    /// The line `sep=;` before the header, with its line break; empty if there is none.
-    private(set) var separatorLine: [UInt8] = []
-
+    private let format: CSVFormat
+    /// Whether the next record has already been read, in order to count the columns.
+    private var isAhead = false
     private let buffer: InputBuffer
     private var separator: UInt8
     private let quote: UInt8?
@@ -53,18 +59,19 @@ package final class CSVReader {
     private var recordLength = 0
     private var consumed = 0
     private var nextLine = 1
-    private var hasStarted = false
 
-    /// Creates a reader for the records of a file.
+    /// Opens the records of a file, and reads its header.
     ///
-    /// The format must be valid.
-    package init(_ file: FileReader, _ format: CSVFormat = CSVFormat()) {
+    /// Throws a `FormatError` for an invalid format, an empty file and an invalid header.
+    package init(_ file: FileReader, _ format: CSVFormat = CSVFormat()) throws {
         self.format = format
         buffer = InputBuffer(file)
         separator = format.separator?.asciiValue ?? 0x2C
         quote = format.quote?.asciiValue
         nulls = format.nulls.map { Array($0.utf8) }
         fieldsOfRecord = .allocate(capacity: fieldCapacity)
+        if let fault = format.fault { throw FormatError(fault) }
+        try readHeader()
     }
 
     deinit { fieldsOfRecord.deallocate() }
@@ -75,7 +82,10 @@ package final class CSVReader {
     ///
     /// An invalid record has a ``fault``; reading continues on the next line.
     package func next() throws -> Bool {
-        if !hasStarted { try start() }
+        if isAhead {
+            isAhead = false
+            return true
+        }
         while true {
             buffer.consume(consumed)
             consumed = 0
@@ -85,20 +95,53 @@ package final class CSVReader {
             consumed = whole
             if hasTooManyFields { fault = "a record has more than \(Self.mostFields) fields" }
             let bytes = UnsafeBufferPointer(rebasing: buffer.bytes.prefix(whole))
-            nextLine += max(1, Self.lineBreaks(bytes))
-            if length == 0, columnCount != 1 { continue }
+            nextLine += max(1, TextPosition.lineBreaks(bytes))
+            if length == 0, names.count != 1 { continue }
             return true
         }
     }
 
-    /// Expects the number of fields of the current record in all later records.
-    func keepColumnCount() { columnCount = count }
+    private func readHeader() throws {
+        let separatorLine = try skipToHeader()
+        guard try next() else {
+            guard !format.hasHeader else {
+                throw FormatError("the file is empty; a CSV file begins with a header")
+            }
+            return
+        }
+        if let fault { throw FormatError(line: line, fault) }
+        guard format.hasHeader else {
+            names = (0..<count).map(CSVFormat.columnName)
+            header = separatorLine
+            isAhead = true
+            return
+        }
+        let titles = try (0..<count).map { index in
+            guard !isNil(index) else { return CSVFormat.columnName(index) }
+            guard let title = utf8(index) else { throw notUTF8("the header", column: nil) }
+            return title.isEmpty ? CSVFormat.columnName(index) : title
+        }
+        header = [UInt8](repeating: 0x0A, count: format.skippedLines) + separatorLine + record
+        var taken = Set(titles)
+        var seen: Set<String> = []
+        names = titles.map { title in
+            guard !seen.insert(title).inserted else { return title }
+            var number = 2
+            while !taken.insert("\(title)_\(number)").inserted { number += 1 }
+            notes.append(
+                "a column called '\(title)' is '\(title)_\(number)', because there are several")
+            return "\(title)_\(number)"
+        }
+    }
 
-    private func start() throws {
-        hasStarted = true
+    /// Skips the lines before the header; returns the line `sep=;` with its line break, empty if there is none.
+    private func skipToHeader() throws -> [UInt8] {
         try buffer.skipByteOrderMark()
         for _ in 0..<format.skippedLines {
-            guard let length = try lineLength() else { return buffer.consume(buffer.bytes.count) }
+            guard let length = try lineLength() else {
+                buffer.consume(buffer.bytes.count)
+                return []
+            }
             buffer.consume(length)
             nextLine += 1
         }
@@ -108,12 +151,14 @@ package final class CSVReader {
         {
             // The line is a convention of spreadsheet programs.
             if format.separator == nil { useSeparator(buffer.bytes[4]) }
-            separatorLine = Array(buffer.bytes.prefix(length))
-            buffer.consume(length)
+            defer { buffer.consume(length) }
             nextLine += 1
-        } else if format.separator == nil {
+            return Array(buffer.bytes.prefix(length))
+        }
+        if format.separator == nil {
             detectSeparator(buffer.bytes.prefix(try lineLength() ?? buffer.bytes.count))
         }
+        return []
     }
 
     /// Returns the length of the next line with its line break; nil for a last line without a line break.
@@ -146,12 +191,7 @@ package final class CSVReader {
         separator = byte
         guard byte != 0x2C else { return }
         let name = byte == 0x09 ? "a tab" : "'\(Character(UnicodeScalar(byte)))'"
-        note = "the separator of fields is \(name); --separator ',' uses a comma"
-    }
-
-    /// Returns the number of lines that a record spans.
-    private static func lineBreaks(_ bytes: UnsafeBufferPointer<UInt8>) -> Int {
-        TextPosition.lineBreaks(bytes)
+        notes.append("the separator of fields is \(name); --separator ',' uses a comma")
     }
 
     private func scanned() throws -> (Int, Int)? {
@@ -308,16 +348,36 @@ package final class CSVReader {
 
     /// Returns the text of a field; nil if the field is nil.
     ///
-    /// Throws a `FormatError` if it is not UTF-8.
+    /// Throws a `FormatError` with the column if it is not UTF-8.
     package func text(_ index: Int) throws -> String? {
         if isNil(index) { return nil }
-        guard let text = withBytes(index, { String(validating: $0, as: UTF8.self) }) else {
-            throw FormatError(
-                line: line,
-                "the field holds bytes that are not UTF-8; add the file's encoding, such as "
-                    + "--encoding windows-1252 (in Lua, encoding = …)")
+        guard let text = utf8(index) else {
+            throw notUTF8(
+                index < names.count ? "'\(names[index])'" : "the field", column: index + 1)
         }
         return text
+    }
+
+    private func utf8(_ index: Int) -> String? {
+        withBytes(index) { String(validating: $0, as: UTF8.self) }
+    }
+
+    private func notUTF8(_ subject: String, column: Int?) -> FormatError {
+        FormatError(
+            line: line, column: column,
+            "\(subject) holds bytes that are not UTF-8; add the file's encoding, such as "
+                + "--encoding windows-1252 (in Lua, encoding = …)")
+    }
+
+    /// Throws a `FormatError` if the current record is invalid, or if its number of fields differs from the number of
+    /// columns.
+    package func check() throws {
+        if let fault { throw FormatError(line: line, fault) }
+        guard count != names.count else { return }
+        let noun = count == 1 ? "field" : "fields"
+        let subject = format.hasHeader ? "the header names" : "the first record has"
+        throw FormatError(
+            line: line, "the record has \(count) \(noun), \(subject) \(names.count)")
     }
 
     /// Calls the body with the bytes of a field.

@@ -1,18 +1,52 @@
+/// Reads the rows of a file whose values are trees, one at a time.
+///
+/// Confined to one thread.
+///
+///     let reader: any RowReader = JSONLineReader(try FileReader("dogs.jsonl"))
+///     while try reader.next() {
+///         try reader.parse()
+///         print(JSONNode(reader.tape).description)
+///     }
+package protocol RowReader: AnyObject {
+    /// The row that was last parsed.
+    var tape: JSONTape { get }
+    /// The name of the list that contains the row, or `$schema` for a schema; nil for a row of an unnamed list.
+    var section: String? { get }
+    /// The line on which the row begins, starting at 1.
+    var line: Int { get }
+    /// The row as JSON, on one line unless it has several lines in the file.
+    var record: [UInt8] { get }
+    /// Advances to the next row; returns false after the last one.
+    ///
+    /// Throws a `FormatError` with the line if the file cannot be read further.
+    func next() throws -> Bool
+    /// Parses the row onto the tape, unless ``next()`` has parsed it.
+    ///
+    /// Throws a `FormatError` with line and column. The reader can continue with the next row.
+    func parse() throws
+    /// Returns the line and the column of an offset in the row; nil if the reader does not know them.
+    func location(_ offset: Int) -> (line: Int, column: Int)?
+}
+
+extension RowReader {
+    package var section: String? { nil }
+    package func parse() throws {}
+    package func location(_ offset: Int) -> (line: Int, column: Int)? { nil }
+}
+
 /// Reads the rows of one JSON text, one at a time, without holding the whole text in memory.
 ///
 /// Confined to one thread.
 ///
 ///     let reader = JSONRowReader(try FileReader("dogs.json"))
 ///     while try reader.next() { print(JSONNode(reader.tape).description) }
-package final class JSONRowReader {
-    /// The row that was last read.
+package final class JSONRowReader: RowReader {
     package let tape = JSONTape()
     /// The name of the list that contains the row; nil for a top-level list, and for a list that was selected by its
     /// path.
     package private(set) var section: String?
     /// Whether the rows are features of a GeoJSON collection.
     package private(set) var isGeoJSON = false
-    /// The line on which the row begins, starting at 1.
     package private(set) var line = 1
 
     private enum State {
@@ -54,14 +88,12 @@ package final class JSONRowReader {
     /// The bytes of the row in the text.
     package var record: [UInt8] { Array(buffer.bytes.prefix(rowLength)) }
 
-    /// Returns the line and the column of an offset in the row.
-    package func location(_ offset: Int) -> (line: Int, column: Int) {
+    package func location(_ offset: Int) -> (line: Int, column: Int)? { position(offset) }
+
+    private func position(_ offset: Int) -> (line: Int, column: Int) {
         TextPosition.location(buffer.bytes, offset, line: line, column: column)
     }
 
-    /// Reads the next row; returns false after the last one.
-    ///
-    /// Throws a `FormatError` with line and column.
     package func next() throws -> Bool {
         tape.clear()
         consume(rowLength)
@@ -268,7 +300,7 @@ package final class JSONRowReader {
     }
 
     private func fault(_ reason: String, _ offset: Int = 0) -> FormatError {
-        let position = location(offset)
+        let position = position(offset)
         return FormatError(line: position.line, column: position.column, reason)
     }
 }
@@ -280,12 +312,11 @@ package final class JSONRowReader {
 /// Confined to one thread.
 ///
 ///     let reader = JSONLineReader(try FileReader("dogs.jsonl"))
-///     while try reader.advance() {
+///     while try reader.next() {
 ///         try reader.parse()
 ///         print(JSONNode(reader.tape).description)
 ///     }
-package final class JSONLineReader {
-    /// The value of the line that was last parsed.
+package final class JSONLineReader: RowReader {
     package let tape = JSONTape()
     private let lines: LineReader
     private var current = UnsafeBufferPointer<UInt8>(start: nil, count: 0)
@@ -293,13 +324,10 @@ package final class JSONLineReader {
     /// Creates a reader for the lines of a file.
     package init(_ file: FileReader) { lines = LineReader(file) }
 
-    /// The number of the current line, starting at 1.
     package var line: Int { lines.line }
 
-    /// Advances to the next line that is not blank.
-    ///
-    /// Returns false at the end of the file.
-    package func advance() throws -> Bool {
+    /// Advances to the next line that is not blank; returns false at the end of the file.
+    package func next() throws -> Bool {
         var isBlank = true
         while isBlank {
             guard
@@ -313,16 +341,11 @@ package final class JSONLineReader {
         return true
     }
 
-    /// Parses the current line onto the tape.
-    ///
-    /// Throws a `FormatError` with line and column. The reader can continue with the next line.
     package func parse() throws { try JSONText.read(current, onto: tape, line: line) }
 
-    /// The bytes of the current line.
     package var record: [UInt8] { Array(current) }
 
-    /// Returns the line and the column of an offset in the current line.
-    package func location(_ offset: Int) -> (line: Int, column: Int) {
+    package func location(_ offset: Int) -> (line: Int, column: Int)? {
         TextPosition.location(current, offset, line: line, column: 1)
     }
 }

@@ -358,6 +358,17 @@ package struct JSONNode {
     package var kind: JSONTape.Kind { tape.kind(index) }
     /// The text of a string, or of a number that is not an `int`.
     package var text: String { tape.text(index) }
+    /// The value of an `int`; nil for any other node.
+    package var int: Int64? { kind == .int ? tape.int(index) : nil }
+    /// The text of a string; nil for any other node.
+    package var string: String? { kind == .string ? text : nil }
+
+    /// The members of an object by name, of which the last one with a name counts; empty for any other node.
+    package var members: [String: JSONNode] {
+        var members: [String: JSONNode] = [:]
+        forEachMember { members[$0] = $1 }
+        return members
+    }
 
     /// Calls `body` with the members of an object; does nothing for any other node.
     package func forEachMember(_ body: (String, JSONNode) throws -> Void) rethrows {

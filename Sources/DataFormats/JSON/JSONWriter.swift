@@ -17,6 +17,8 @@ package struct JSONWriter: Sendable {
 
     /// The bytes written so far.
     package private(set) var bytes: [UInt8] = []
+    /// The text written so far.
+    package var text: String { String(decoding: bytes, as: UTF8.self) }
     /// Whether values are written in Lua syntax.
     package let isLua: Bool
     private var needsComma = false

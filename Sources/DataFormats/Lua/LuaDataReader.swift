@@ -3,123 +3,162 @@
 /// Accepts the form of ``LuaDataText``, rows as calls (`Dog {id = 1, name = "Rex"}`), and a file that returns a table:
 /// a list of rows, or a list of rows for each name. Values are literals and tables of literals; anything else is an
 /// error. Memory use depends on the largest row. Confined to one thread.
-package final class LuaDataReader {
-    /// The row that was last read.
-    package let tape: JSONTape
-    /// The name of the list that contains the row, or `$schema` for a schema; nil for a row of an unnamed list.
+package final class LuaDataReader: RowReader {
     package private(set) var section: String?
+
+    private enum State {
+        case statements
+        /// Before a field of the returned table.
+        case returned(isFirst: Bool)
+        /// Before a row of a named list in the returned table.
+        case list(isFirst: Bool)
+        case ended
+    }
 
     private let bytes: ByteStream
     private let values: LuaValueReader
-    private let onRow: (LuaDataReader) throws -> Void
+    private var state = State.statements
+    private var hasStarted = false
 
-    /// Creates a reader that calls `onRow` for each row.
-    ///
-    /// The row is valid only during the call.
-    package init(_ file: FileReader, onRow: @escaping (LuaDataReader) throws -> Void) {
+    /// Creates a reader for the rows of a file.
+    package init(_ file: FileReader) {
         bytes = ByteStream(file)
         values = LuaValueReader(bytes)
-        tape = values.tape
-        self.onRow = onRow
     }
+
+    package var tape: JSONTape { values.tape }
 
     /// The current line, starting at 1.
     package var line: Int { bytes.line }
 
-    /// Reads all rows.
-    ///
-    /// Throws a `FormatError` for source that is not data, and the errors of `onRow`.
-    package func read() throws {
-        _ = try bytes.skip(Array("\u{FEFF}".utf8))
-        if try bytes.peek() == 0x23 {
-            while let byte = try bytes.peek(), byte != 0x0A { bytes.advance() }
-        }
-        while try statement() {}
+    /// The row as JSON on one line, which an import of JSON Lines accepts.
+    package var record: [UInt8] {
+        var json = JSONWriter()
+        JSONNode(tape).write(to: &json)
+        return json.bytes
     }
 
-    /// Reads a statement.
+    /// Advances to the next row; returns false after the last one.
     ///
-    /// Returns false at the end of the file.
+    /// Throws a `FormatError` for source that is not data.
+    package func next() throws -> Bool {
+        tape.clear()
+        if !hasStarted { try start() }
+        while true {
+            switch state {
+            case .statements: if try statement() { return true }
+            case .returned(let isFirst): if try returnedField(isFirst) { return true }
+            case .list(let isFirst): if try listElement(isFirst) { return true }
+            case .ended:
+                if try bytes.peek() == 0x3B { bytes.advance() }
+                try values.skipSpace()
+                guard try bytes.peek() == nil else { throw refusal("the end of the file") }
+                return false
+            }
+        }
+    }
+
+    private func start() throws {
+        hasStarted = true
+        try bytes.skipByteOrderMark()
+        guard try bytes.peek() == 0x23 else { return }
+        while let byte = try bytes.peek(), byte != 0x0A { bytes.advance() }
+    }
+
+    /// Reads a statement; returns whether it is a row.
     private func statement() throws -> Bool {
         try values.skipSpace()
-        guard let byte = try bytes.peek() else { return false }
+        guard let byte = try bytes.peek() else {
+            state = .ended
+            return false
+        }
         if byte == 0x3B {
             bytes.advance()
-            return true
+            return false
         }
         guard LuaWords.isStart(byte) else { throw refusal("a row") }
         let word = try values.name()
         switch word {
-        case "local":
-            guard try bytes.skip(LuaDataText.afterLocal) else { throw program() }
-        case "do":
-            guard try bytes.skip(LuaDataText.afterDo) else { throw program() }
-        case "end":
-            guard try bytes.skip(LuaDataText.afterEnd) else { throw program() }
-        case "return":
-            try values.skipSpace()
-            try returned()
-            try values.skipSpace()
-            if try bytes.peek() == 0x3B { bytes.advance() }
-            try values.skipSpace()
-            guard try bytes.peek() == nil else { throw refusal("the end of the file") }
-            return false
+        case "local": try expect(LuaDataText.afterLocal)
+        case "do": try expect(LuaDataText.afterDo)
+        case "end": try expect(LuaDataText.afterEnd)
+        case "return": try startReturned()
         case "_ENV":
             try values.expect(0x5B, "[")
             try values.skipSpace()
             let name = try values.string()
             try values.expect(0x5D, "]")
-            try row(name)
-        case "schema": try row("$schema")
+            return try row(name)
+        case "schema": return try row("$schema")
         default:
             guard LuaWords.isName(word) else { throw program() }
-            try row(word)
+            return try row(word)
         }
-        return true
+        return false
     }
 
-    private func row(_ name: String) throws {
+    private func expect(_ text: [UInt8]) throws {
+        guard try bytes.skip(text) else { throw program() }
+    }
+
+    private func row(_ name: String) throws -> Bool {
         try values.skipSpace()
         guard try bytes.peek() == 0x7B else { throw program() }
-        section = name
-        try values.value()
-        try endRow()
+        return try value(in: name)
     }
 
-    private func endRow() throws {
-        defer { tape.clear() }
-        try onRow(self)
+    private func value(in section: String?) throws -> Bool {
+        self.section = section
+        try values.value()
+        return true
     }
 
     // MARK: A returned table
 
-    private func returned() throws {
-        if try bytes.peek() != 0x7B {
-            // `return data` is the last line in the form with calls.
-            guard try values.name() == "data" else { throw refusal("a table") }
+    private func startReturned() throws {
+        try values.skipSpace()
+        if try bytes.peek() == 0x7B {
+            bytes.advance()
+            state = .returned(isFirst: true)
             return
         }
-        bytes.advance()
-        try values.forEachField { [self] name in
-            guard let name else {
-                section = nil
-                try values.value()
-                return try endRow()
-            }
-            if name == "schema" {
-                section = "$schema"
-                try values.value()
-                return try endRow()
-            }
-            guard try bytes.peek() == 0x7B else { throw refusal("a list of rows for '\(name)'") }
-            bytes.advance()
-            try values.forEachField { [self] inner in
-                guard inner == nil else { throw refusal("a list of rows for '\(name)'") }
-                section = name
-                try values.value()
-                try endRow()
-            }
+        // `return data` is the last line in the form with calls.
+        guard try values.name() == "data" else { throw refusal("a table") }
+        try end()
+    }
+
+    private func end() throws {
+        try values.skipSpace()
+        state = .ended
+    }
+
+    /// Reads up to the next field of the returned table; returns whether it is a row.
+    private func returnedField(_ isFirst: Bool) throws -> Bool {
+        guard let field = try values.nextField(isFirst) else {
+            try end()
+            return false
         }
+        state = .returned(isFirst: false)
+        guard case .named(let name) = field else { return try value(in: nil) }
+        if name == "schema" { return try value(in: "$schema") }
+        guard try bytes.peek() == 0x7B else { throw refusal("a list of rows for '\(name)'") }
+        bytes.advance()
+        section = name
+        state = .list(isFirst: true)
+        return false
+    }
+
+    /// Reads up to the next row of a named list; returns whether there is one.
+    private func listElement(_ isFirst: Bool) throws -> Bool {
+        guard let field = try values.nextField(isFirst) else {
+            state = .returned(isFirst: false)
+            return false
+        }
+        guard case .element = field else {
+            throw refusal("a list of rows for '\(section ?? "")'")
+        }
+        state = .list(isFirst: false)
+        return try value(in: section)
     }
 
     private func refusal(_ expected: String) -> FormatError {
@@ -176,33 +215,28 @@ package enum LuaDataText {
 
 /// The bytes of a file in sequence.
 final class ByteStream {
-    private let file: FileReader
-    private var buffer: [UInt8] = []
-    private var position = 0
-    private var isAtEnd = false
+    private let buffer: InputBuffer
     /// The line of the current byte, starting at 1.
     private(set) var line = 1
 
-    init(_ file: FileReader) { self.file = file }
+    init(_ file: FileReader) { buffer = InputBuffer(file) }
 
-    /// Returns the next byte without consuming it; nil at the end.
+    /// Skips a byte order mark at the beginning of the file.
+    func skipByteOrderMark() throws { try buffer.skipByteOrderMark() }
+
+    /// Returns the next byte, or the one at an offset from it, without consuming bytes; nil at the end.
     @inline(__always)
-    func peek() throws -> UInt8? {
-        if position < buffer.count { return buffer[position] }
-        return try refill() ? buffer[position] : nil
-    }
-
-    /// Returns the byte after the next one; nil at the end.
-    func peekSecond() throws -> UInt8? {
-        while buffer.count - position < 2, try more() {}
-        return position + 1 < buffer.count ? buffer[position + 1] : nil
+    func peek(_ offset: Int = 0) throws -> UInt8? {
+        if let byte = buffer.byte(offset) { return byte }
+        while try buffer.fill() { if let byte = buffer.byte(offset) { return byte } }
+        return nil
     }
 
     /// Consumes the next byte.
     @inline(__always)
     func advance() {
-        if buffer[position] == 0x0A { line += 1 }
-        position += 1
+        if buffer.byte(0) == 0x0A { line += 1 }
+        buffer.consume(1)
     }
 
     /// Consumes and returns the next byte; nil at the end.
@@ -217,28 +251,10 @@ final class ByteStream {
     ///
     /// Otherwise returns false and consumes no bytes.
     func skip(_ text: [UInt8]) throws -> Bool {
-        while buffer.count - position < text.count, try more() {}
-        guard buffer[position...].starts(with: text) else { return false }
+        while buffer.bytes.count < text.count, try buffer.fill() {}
+        guard buffer.bytes.starts(with: text) else { return false }
         for _ in text { advance() }
         return true
-    }
-
-    private func refill() throws -> Bool {
-        guard !isAtEnd else { return false }
-        buffer = try file.read()
-        position = 0
-        isAtEnd = buffer.isEmpty
-        return !isAtEnd
-    }
-
-    /// Reads more bytes and keeps those that were not consumed.
-    private func more() throws -> Bool {
-        guard !isAtEnd else { return false }
-        let bytes = try file.read()
-        buffer = Array(buffer[position...]) + bytes
-        position = 0
-        isAtEnd = bytes.isEmpty
-        return !isAtEnd
     }
 }
 

@@ -52,7 +52,14 @@ final class LuaValueReader {
     /// Returns the text of a quoted string.
     func string() throws -> String {
         guard let text = try strings.quoted() else { throw fault("expected a string") }
-        return String(decoding: text, as: UTF8.self)
+        return try utf8(text)
+    }
+
+    private func utf8(_ text: [UInt8]) throws -> String {
+        guard let text = String(validating: text, as: UTF8.self) else {
+            throw fault("the string is not UTF-8; data is written as base64 text")
+        }
+        return text
     }
 
     func fault(_ reason: String) -> FormatError { FormatError(line: bytes.line, reason) }
@@ -99,9 +106,7 @@ final class LuaValueReader {
         } else {
             throw fault("expected a string")
         }
-        guard String(validating: text, as: UTF8.self) != nil else {
-            throw fault("the string is not UTF-8; data is written as base64 text")
-        }
+        _ = try utf8(text)
         text.withUnsafeBufferPointer { tape.add(.string, $0) }
     }
 
@@ -115,41 +120,43 @@ final class LuaValueReader {
         let start = tape.count
         var isList: Bool?
         tape.add(.array)
-        try forEachField { [self] name in
-            guard isList ?? (name == nil) == (name == nil) else {
+        while let field = try nextField(isList == nil) {
+            var isElement = true
+            if case .named(let name) = field {
+                isElement = false
+                tape.append(name: name)
+            }
+            guard isList ?? isElement == isElement else {
                 throw fault("a table can contain a list or named values, not both")
             }
-            isList = name == nil
-            if let name { Array(name.utf8).withUnsafeBufferPointer { tape.add(.string, $0) } }
+            isList = isElement
             try value()
         }
         if isList == false { tape.become(.object, at: start) }
         tape.close(start)
     }
 
-    /// Calls `body` for each field of a table, with the name of the field; `body` must read the value.
-    ///
-    /// The opening brace has been consumed.
-    func forEachField(_ body: (String?) throws -> Void) throws {
-        while true {
-            try skipSpace()
-            guard let byte = try bytes.peek() else { throw fault("a table has no closing brace") }
-            if byte == 0x7D {
-                bytes.advance()
-                return
-            }
-            try field(byte, body)
-            try skipSpace()
-            switch try bytes.peek() {
-            case 0x2C, 0x3B: bytes.advance()
-            case 0x7D: break
-            case nil: throw fault("a table has no closing brace")
-            default: throw fault("expected ',' or '}'")
-            }
-        }
+    /// A field of a table, whose value comes next.
+    enum Field {
+        case element
+        case named(String)
     }
 
-    private func field(_ byte: UInt8, _ body: (String?) throws -> Void) throws {
+    /// Advances to the next field of a table whose opening brace has been consumed; returns nil after the last one.
+    ///
+    /// The value of the previous field must have been read, unless the field is the first one.
+    func nextField(_ isFirst: Bool) throws -> Field? {
+        try skipSpace()
+        if !isFirst, let byte = try bytes.peek(), byte != 0x7D {
+            guard byte == 0x2C || byte == 0x3B else { throw fault("expected ',' or '}'") }
+            bytes.advance()
+            try skipSpace()
+        }
+        guard let byte = try bytes.peek() else { throw fault("a table has no closing brace") }
+        if byte == 0x7D {
+            bytes.advance()
+            return nil
+        }
         if byte == 0x5B, try !strings.isLong() {
             bytes.advance()
             try skipSpace()
@@ -157,18 +164,18 @@ final class LuaValueReader {
             try expect(0x5D, "]")
             try expect(0x3D, "=")
             try skipSpace()
-            return try body(name)
+            return .named(name)
         }
-        guard LuaWords.isStart(byte) else { return try body(nil) }
+        guard LuaWords.isStart(byte) else { return .element }
         let first = try name()
         try skipSpace()
         guard LuaWords.isName(first), try bytes.peek() == 0x3D else {
             word = first
-            return try body(nil)
+            return .element
         }
         bytes.advance()
         try skipSpace()
-        try body(first)
+        return .named(first)
     }
 
     // MARK: Numbers
@@ -332,7 +339,7 @@ struct LuaStringReader {
 
     /// Returns whether a long string comes next.
     func isLong() throws -> Bool {
-        guard try bytes.peek() == 0x5B, let second = try bytes.peekSecond() else { return false }
+        guard try bytes.peek() == 0x5B, let second = try bytes.peek(1) else { return false }
         return second == 0x5B || second == 0x3D
     }
 

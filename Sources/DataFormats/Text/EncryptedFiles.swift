@@ -150,7 +150,7 @@ package enum EncryptedFiles {
         _ source: String, to target: String, with key: CopyKey, like original: String
     ) throws {
         let output = try FileWriter(target, like: original, key: key)
-        let input = try Input(source)
+        let input = try RawFile(source)
         while case let bytes = try input.read(ChunkCipher.chunkSize), !bytes.isEmpty {
             try output.write(bytes)
         }
@@ -162,7 +162,7 @@ package enum EncryptedFiles {
     /// A file appears completely or not at all; standard output receives only content that was not changed, and an error
     /// can follow it. Throws a `FormatError`.
     package static func decrypt(_ source: String, to target: String, with key: CopyKey) throws {
-        let input = try Input(source)
+        let input = try RawFile(source)
         do {
             let cipher = try ChunkCipher(key, header: input.read(ChunkCipher.headerSize))
             let output = try FileWriter(
@@ -179,36 +179,6 @@ package enum EncryptedFiles {
             try output.finish()
         } catch let error as FormatError {
             throw error.inFile(source)
-        }
-    }
-
-    private final class Input {
-        private let path: String
-        private let descriptor: Int32
-
-        init(_ path: String) throws {
-            self.path = path
-            descriptor = path == "-" ? 0 : open(path, O_RDONLY | O_CLOEXEC)
-            guard descriptor >= 0 else { throw failure() }
-        }
-
-        deinit { if descriptor > 0 { close(descriptor) } }
-
-        private func failure() -> FormatError {
-            FormatError("cannot read \(path): \(systemMessage())")
-        }
-
-        /// Returns the next bytes; fewer only at the end.
-        func read(_ count: Int) throws -> [UInt8] {
-            var bytes: [UInt8] = []
-            var buffer = [UInt8](repeating: 0, count: count)
-            while bytes.count < count {
-                let read = Descriptor.read(descriptor, into: &buffer, count - bytes.count)
-                guard read >= 0 else { throw failure() }
-                if read == 0 { break }
-                bytes += buffer[..<read]
-            }
-            return bytes
         }
     }
 }

@@ -217,6 +217,18 @@ final class RawFile {
         return count
     }
 
+    /// Returns the next bytes; fewer only at the end.
+    func read(_ count: Int) throws -> [UInt8] {
+        try [UInt8](unsafeUninitializedCapacity: count) { buffer, total in
+            let memory = UnsafeMutableRawBufferPointer(buffer)
+            while total < count {
+                let read = try read(into: UnsafeMutableRawBufferPointer(rebasing: memory[total...]))
+                if read == 0 { break }
+                total += read
+            }
+        }
+    }
+
     /// Keeps the bytes of a pipe from now on, until ``rewind()``.
     func keepBytes() { keepsBytes = true }
 

@@ -133,9 +133,6 @@ final class DraftFile {
     private static let nameLength = 16
     private static let ending = ".part"
 
-    /// The unfinished drafts of this process.
-    private static let unfinished = Mutex<Set<String>>([])
-
     /// Prepares a draft beside the file that `destination` leads to, with all symbolic links resolved.
     init(of destination: String) {
         self.destination = Self.resolve(destination)
@@ -166,7 +163,7 @@ final class DraftFile {
             (0..<Self.nameLength).map { _ in Self.letters[Int.random(in: Self.letters.indices)] })
         path = "\(destination).\(name)\(Self.ending)"
         // Registered first, so that the file is removed whenever the process is interrupted.
-        _ = Self.unfinished.withLock { $0.insert(path) }
+        UnfinishedFiles.add([path])
         let descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode)
         if descriptor >= 0 {
             // Another descriptor of the open file keeps the lock until the draft is dropped.
@@ -182,7 +179,7 @@ final class DraftFile {
             errno = EEXIST
         }
         let code = errno
-        Self.unfinished.withLock { _ = $0.remove(path) }
+        UnfinishedFiles.forget([path])
         errno = code
         return -1
     }
@@ -228,7 +225,7 @@ final class DraftFile {
     }
 
     deinit {
-        Self.unfinished.withLock { _ = $0.remove(path) }
+        UnfinishedFiles.forget([path])
         if !isPublished, !path.isEmpty { unlink(path) }
         if lock >= 0 { close(lock) }
     }
@@ -241,17 +238,6 @@ final class DraftFile {
         isPublished = true
         return true
     }
-
-    /// Registers files that are deleted if the process ends early, until they are unregistered.
-    static func add(_ paths: [String]) { unfinished.withLock { $0.formUnion(paths) } }
-
-    /// Removes files from the list of files to delete.
-    static func forget(_ paths: [String]) { unfinished.withLock { $0.subtract(paths) } }
-
-    /// Deletes all registered files, before the process ends.
-    static func removeAll() {
-        Self.unfinished.withLock { paths in for path in paths { unlink(path) } }
-    }
 }
 
 /// The files that this process has not finished writing.
@@ -259,13 +245,17 @@ package enum UnfinishedFiles {
     /// Deletes the files that this process has started and not finished, before an early end.
     ///
     /// Usable on any thread. No file may be written afterward.
-    package static func remove() { DraftFile.removeAll() }
+    package static func remove() {
+        paths.withLock { paths in for path in paths { unlink(path) } }
+    }
 
     /// Registers files that ``remove()`` deletes, until they are unregistered.
-    package static func add(_ paths: [String]) { DraftFile.add(paths) }
+    package static func add(_ files: [String]) { paths.withLock { $0.formUnion(files) } }
 
     /// Removes files from the list of files to delete.
-    package static func forget(_ paths: [String]) { DraftFile.forget(paths) }
+    package static func forget(_ files: [String]) { paths.withLock { $0.subtract(files) } }
+
+    private static let paths = Mutex<Set<String>>([])
 }
 
 /// A file to which lines are appended while other programs may read it.

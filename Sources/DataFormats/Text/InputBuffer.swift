@@ -28,6 +28,12 @@ final class InputBuffer {
         UnsafeBufferPointer(start: memory + start, count: end - start)
     }
 
+    /// Returns the byte at an offset; nil if it has not been read.
+    @inline(__always)
+    func byte(_ offset: Int) -> UInt8? {
+        start &+ offset < end ? memory[start &+ offset] : nil
+    }
+
     /// Removes bytes from the beginning.
     func consume(_ count: Int) {
         precondition(count >= 0 && start + count <= end, "more is consumed than was read")

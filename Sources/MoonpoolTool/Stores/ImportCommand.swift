@@ -343,7 +343,7 @@ struct ImportSummary {
         texts("notes", report.notes)
         json.endObject()
         json.newLine()
-        return String(decoding: json.bytes, as: UTF8.self)
+        return json.text
     }
 }
 

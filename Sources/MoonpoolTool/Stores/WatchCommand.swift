@@ -124,11 +124,7 @@ private final class WatchSession {
         guard let results else {
             tokens = [
                 try store.observeChanges { [unowned self] change in
-                    if isJSON {
-                        write(try lines.lines(for: change))
-                    } else {
-                        write(try ChangeText.lines(for: change))
-                    }
+                    try show(ChangedObjects(change))
                 }
             ]
             return
@@ -138,19 +134,18 @@ private final class WatchSession {
             try store.observe(results.query) { [unowned self] change in
                 if case .error(let error) = change.kind { return fail(error) }
                 let classSchema = try store.schema.require(name)
-                if isJSON {
-                    write(try lines.lines(for: change, classSchema, in: store.view))
-                } else {
-                    write(try ChangeText.lines(for: change, classSchema, in: store.view))
-                }
+                // The initial notification prints nothing.
+                try ChangedObjects(change, classSchema, in: store.view).map(show)
             }
         ]
-        // The initial notification prints nothing.
         try store.refresh()
     }
 
+    private func show(_ step: ChangedObjects) throws {
+        if isJSON { try lines.write(step, write) } else { write(try step.text) }
+    }
+
     private func write(_ lines: [String]) {
-        guard !lines.isEmpty else { return }
         let text = lines.map { ControlCharacters.escaped($0, onOneLine: true) + "\n" }.joined()
         write(Array(text.utf8))
     }

@@ -192,9 +192,7 @@ struct LuaJSON {
         _ reference: ObjectReference, _ view: StoreView, to json: inout JSONWriter
     ) throws {
         guard let classSchema = view.schema.find(table: reference.table) else { return json.null() }
-        json.beginObject()
-        try RowEncoder(view: view).members(of: reference.key, in: classSchema, to: &json)
-        json.endObject()
+        try RowEncoder(view: view).object(reference.key, in: classSchema, to: &json)
     }
 
     private func write(_ collection: some LiveCollection, to json: inout JSONWriter) throws {
@@ -256,7 +254,7 @@ struct LuaJSON {
     }
 
     private func number(_ node: JSONNode) throws -> LuaValue {
-        switch JSONNumber.value(node.text) {
+        switch ValueText.number(node.text) {
         case .double(let number): return .number(number)
         case .decimal(let number): return state.userdata(DecimalBox(number), DecimalBox.type)
         default:

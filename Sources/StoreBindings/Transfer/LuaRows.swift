@@ -8,7 +8,7 @@ import Transfer
 /// Uses the same reader as imports, so it reports the same errors, such as a header that is not UTF-8 or a record that
 /// is too short.
 struct LuaCSVRows {
-    let table: CSVTable
+    let table: CSVReader
     private let json: LuaJSON
     private let path: String
     private let types: [PropertyType?]
@@ -20,7 +20,7 @@ struct LuaCSVRows {
         let options = TransferOptions(options)
         let format = try options.csv(path)
         do {
-            table = try CSVTable(FileReader(path, encoding: options.text("encoding")), format)
+            table = try CSVReader(FileReader(path, encoding: options.text("encoding")), format)
         } catch let error as FormatError {
             throw error.inFile(path)
         }
@@ -54,9 +54,9 @@ struct LuaCSVRows {
 
     private func value(_ text: String, _ index: Int) throws -> LuaValue {
         guard let type = types[index] else { return .text(text) }
-        guard let value = FieldText.value(text, as: type) else {
+        guard let value = ValueText.value(text, as: type) else {
             throw FormatError(
-                line: table.reader.line, column: index + 1,
+                line: table.line, column: index + 1,
                 "'\(table.names[index])' expects \(type.rawValue), got \"\(text)\"")
         }
         return json.lua(value)
@@ -65,12 +65,7 @@ struct LuaCSVRows {
 
 /// The rows of a JSON Lines file, or of one JSON text, as Lua tables.
 struct LuaJSONRows {
-    private enum Source {
-        case lines(JSONLineReader)
-        case text(JSONRowReader)
-    }
-
-    private let source: Source
+    private let reader: any RowReader
     private let path: String
     private let json: LuaJSON
 
@@ -91,9 +86,9 @@ struct LuaJSONRows {
         let file = try FileReader(path, encoding: options.text("encoding"))
         switch format {
         case .json, .geoJSON:
-            source = .text(
-                JSONRowReader(file, path: records ?? (format == .geoJSON ? ["features"] : nil)))
-        case .jsonLines where records == nil: source = .lines(JSONLineReader(file))
+            reader = JSONRowReader(
+                file, path: records ?? (format == .geoJSON ? ["features"] : nil))
+        case .jsonLines where records == nil: reader = JSONLineReader(file)
         default:
             throw StoreError(
                 .invalidArgument,
@@ -106,28 +101,15 @@ struct LuaJSONRows {
     /// Returns the next value; nil after the last one.
     func next() throws -> LuaValue? {
         do {
-            switch source {
-            case .lines(let reader):
-                guard try reader.advance() else { return nil }
-                try reader.parse()
-                return try value(reader.tape, reader.location)
-            case .text(let reader):
-                guard try reader.next() else { return nil }
-                return try value(reader.tape, reader.location)
-            }
+            guard try reader.next() else { return nil }
+            try reader.parse()
+            return try json.value(JSONNode(reader.tape))
         } catch let error as FormatError {
             throw error.inFile(path)
-        }
-    }
-
-    private func value(
-        _ tape: JSONTape, _ location: (Int) -> (line: Int, column: Int)
-    ) throws -> LuaValue {
-        do {
-            return try json.value(JSONNode(tape))
         } catch let error as LuaJSON.NumberFault {
-            let location = location(error.offset)
-            throw FormatError(line: location.line, column: location.column, error.reason)
+            let location = reader.location(error.offset)
+            throw FormatError(line: location?.line, column: location?.column, error.reason)
+                .inFile(path)
         }
     }
 }

@@ -103,7 +103,7 @@ enum TransferMethods {
         options.isRounding = texts.flag("round")
         options.rejects = try texts.text("skip_bad").map {
             let path = try call.state.files.check($0, for: .writing)
-            _ = try call.state.files.check(RejectNames.reasons(of: $0), for: .writing)
+            _ = try call.state.files.check(ImportOptions.reasonsFile(of: $0), for: .writing)
             return path
         }
         options.dates = try texts.text("dates").map { try SQLiteDates(name: $0) }

@@ -26,7 +26,7 @@ final class CSVSource {
         guard let className = importer.useGivenClass() else {
             throw StoreError(.invalidArgument, "add --class NAME: a CSV file has no class name")
         }
-        let table = try CSVTable(file, importer.options.csv)
+        let table = try CSVReader(file, importer.options.csv)
         notes = table.notes
         importer.setRejectForm { _ in .csv(table.header) }
         let fields = try importer.fields(of: className)
@@ -35,12 +35,11 @@ final class CSVSource {
             assumed = Self.assumed(
                 of: table, columns: columns, in: fields.classSchema, options: importer.options)
         }
-        let record = table.reader
         while try table.next() {
-            try importer.take(RowLocation(line: record.line)) {
-                record.record
+            try importer.take(RowLocation(line: table.line)) {
+                table.record
             } decode: {
-                if record.fault == nil, try insert(table, fields, importer) { return .stored }
+                if table.fault == nil, try insert(table, fields, importer) { return .stored }
                 try table.check()
                 return .values(try row(table, fields, importer))
             }
@@ -48,9 +47,9 @@ final class CSVSource {
     }
 
     private func readHeader(
-        _ table: CSVTable, _ fields: FieldTable, _ importer: Importer
+        _ table: CSVReader, _ fields: FieldTable, _ importer: Importer
     ) throws -> [FieldTable.Field] {
-        let line = table.reader.line
+        let line = table.line
         for name in table.names { importer.noteField(name) }
         try importer.checkFields(among: table.names)
         do {
@@ -81,7 +80,7 @@ final class CSVSource {
 
     /// The properties whose types the options specify, but not whether nil is allowed.
     private static func assumed(
-        of table: CSVTable, columns: [FieldTable.Field], in classSchema: ClassSchema,
+        of table: CSVReader, columns: [FieldTable.Field], in classSchema: ClassSchema,
         options: ImportOptions
     ) -> Set<Int> {
         var result: Set<Int> = []
@@ -105,19 +104,18 @@ final class CSVSource {
     ///
     /// Returns false, without storing it, for any other record.
     private func insert(
-        _ table: CSVTable, _ fields: FieldTable, _ importer: Importer
+        _ table: CSVReader, _ fields: FieldTable, _ importer: Importer
     ) throws -> Bool {
-        let record = table.reader
-        guard record.count == columns.count,
+        guard table.count == columns.count,
             let inserter = try importer.directInserter(of: fields.classSchema)
         else { return false }
         inserter.clear()
         for (index, column) in columns.enumerated() {
             guard case .property(let position) = column else { continue }
             let isStored =
-                record.isNil(index)
+                table.isNil(index)
                 ? fields.isNilWhenUnset(position)
-                : set(field: position, record, index: index, type: fields.types[position], inserter)
+                : set(field: position, table, index: index, type: fields.types[position], inserter)
             guard isStored else {
                 inserter.clear()
                 return false
@@ -158,7 +156,7 @@ final class CSVSource {
     // MARK: In general
 
     private func row(
-        _ table: CSVTable, _ fields: FieldTable, _ importer: Importer
+        _ table: CSVReader, _ fields: FieldTable, _ importer: Importer
     ) throws -> DecodedRow {
         var row = DecodedRow(fields.classSchema)
         for (index, column) in columns.enumerated() {
@@ -168,7 +166,7 @@ final class CSVSource {
                 if let text = try table.text(index) {
                     row.values[position] = try value(
                         text, of: property, in: fields.classSchema, importer: importer,
-                        line: table.reader.line)
+                        line: table.line)
                 } else if assumed.contains(position) {
                     throw MissingValueOfGivenType()
                 } else if !importer.options.keepsEmpty {
@@ -219,31 +217,16 @@ final class CSVSource {
 /// A link is written as the primary key of its object. Collections, embedded objects and mixed values are JSON in a
 /// field.
 struct CSVRows {
-    private struct Column {
-        let position: Int
-        /// The type, if the value can be read without creating a `Value`; nil for other values.
-        let plain: PropertyType?
-    }
-
     private let view: StoreView
     private let classSchema: ClassSchema
-    private let columns: [Column]
-    private let reader: ObjectReader
-    private let encoder: RowEncoder
+    private let reader: PlainReader
     private let separator: Character
 
     init(_ view: StoreView, _ classSchema: ClassSchema, separator: Character = ",") throws {
         self.separator = separator
         self.view = view
         self.classSchema = classSchema
-        let plain: Set<PropertyType> = [.int, .double, .bool, .string, .date, .decimal]
-        columns = classSchema.properties.enumerated().compactMap { position, property in
-            if property.isBacklinks { return nil }
-            let isPlain = property.isSingle && plain.contains(property.type)
-            return Column(position: position, plain: isPlain ? property.type : nil)
-        }
-        reader = try ObjectReader(view, classSchema)
-        encoder = RowEncoder(view: view)
+        reader = try PlainReader(view, classSchema)
     }
 
     /// Passes the record of the header, and then one record at a time.
@@ -251,13 +234,13 @@ struct CSVRows {
         _ keys: ResultKeys, header: ([UInt8]) throws -> Void, record take: ([UInt8]) throws -> Void
     ) throws {
         var csv = CSVWriter(separator: separator)
-        for column in columns { csv.field(classSchema.properties[column.position].name) }
+        for column in reader.columns { csv.field(classSchema.properties[column.position].name) }
         csv.endRecord()
         try header(csv.bytes)
         csv.removeAll()
         for key in keys {
-            for column in columns where try !write(column, key, to: &csv) {
-                csv.field(try text(of: classSchema.properties[column.position], key))
+            for column in reader.columns {
+                try reader.write(column, key, to: &csv) { $2.field(try text(of: $0, $1)) }
             }
             csv.endRecord()
             try take(csv.bytes)
@@ -265,34 +248,7 @@ struct CSVRows {
         }
     }
 
-    /// Writes a plain value; returns false for nil and for other values.
-    private func write(_ column: Column, _ key: ObjectKey, to csv: inout CSVWriter) throws -> Bool {
-        switch column.plain {
-        case .int:
-            guard let number = try reader.int(column.position, key) else { return false }
-            csv.field(plain: { $0.append(contentsOf: number.description.utf8) })
-        case .double:
-            guard let number = try reader.double(column.position, key) else { return false }
-            csv.field(plain: { $0.append(contentsOf: number.description.utf8) })
-        case .bool:
-            guard let flag = try reader.bool(column.position, key) else { return false }
-            csv.field(plain: { $0.append(contentsOf: (flag ? "true" : "false").utf8) })
-        case .date:
-            guard let moment = try reader.date(column.position, key) else { return false }
-            csv.field(plain: moment.append(to:))
-        case .decimal:
-            guard let number = try reader.decimal(column.position, key) else { return false }
-            csv.field(plain: number.append(to:))
-        case .string:
-            let wasText: Void? = try reader.withText(column.position, key) { csv.field(utf8: $0) }
-            return wasText != nil
-        default: return false
-        }
-        return true
-    }
-
-    private func text(of property: Property, _ key: ObjectKey) throws -> String? {
-        let value = try view.value(property, of: key, in: classSchema)
+    private func text(of value: Value, _ property: Property) throws -> String? {
         if value == .null { return nil }
         if property.isSingle, property.type != .mixed {
             guard case .object(let reference) = value else { return ValueText.text(value) }
@@ -303,7 +259,7 @@ struct CSVRows {
             }
         }
         var json = JSONWriter()
-        try encoder.write(value, property, to: &json)
-        return String(decoding: json.bytes, as: UTF8.self)
+        try RowEncoder(view: view).write(value, property, to: &json)
+        return json.text
     }
 }

@@ -25,7 +25,11 @@ package struct ChangeLines {
     /// The beginning of a file in this format.
     static let mark = "{\"$changes\":"
 
+    private static let partSize = 64 << 10
+
     private var json = JSONWriter()
+    /// The number of objects in the step so far.
+    private var count = 0
     private let time: () -> Timestamp
     private let hasOldValues: Bool
 
@@ -38,17 +42,11 @@ package struct ChangeLines {
     }
 
     /// Returns the first line, which describes the initial state of the store.
-    package mutating func header(_ view: StoreView) throws -> [UInt8] {
-        try header(view, isSnapshot: false)
-    }
-
-    private mutating func header(_ view: StoreView, isSnapshot: Bool) throws -> [UInt8] {
+    package mutating func header(_ view: StoreView, isSnapshot: Bool = false) throws -> [UInt8] {
         json.beginObject()
         json.member("$changes", Self.format)
-        version(view.version)
-        if isSnapshot {
-            json.member("snapshot", true)
-        }
+        json.member("version", view.version)
+        if isSnapshot { json.member("snapshot", true) }
         try schema(view)
         return taken()
     }
@@ -58,280 +56,225 @@ package struct ChangeLines {
         _ view: StoreView, _ take: (_ part: [UInt8]) throws -> Void
     ) throws {
         try take(header(view, isSnapshot: true))
-        var count = 0
         for classSchema in view.schema.classes.sorted(by: { $0.name < $1.name })
         where !classSchema.isEmbedded {
             for key in try Results(.frozen(view), all: classSchema).keys() {
                 let object = ObjectReference(table: classSchema.table, key: key)
-                try inserted(object, in: classSchema, from: view, version: view.version)
-                count += 1
-                try takePart(take)
+                try inserted(object, in: classSchema, from: view)
+                try end(take)
             }
         }
-        try take(commit(view.version, since: nil, count))
-    }
-
-    private static let partSize = 64 << 10
-
-    /// Passes on the lines so far if they are long enough.
-    private mutating func takePart(_ take: (_ part: [UInt8]) throws -> Void) throws {
-        guard json.bytes.count >= Self.partSize else { return }
-        try take(json.bytes)
-        json.removeAll()
-    }
-
-    /// Returns the lines of one step.
-    package mutating func lines(for change: VersionChange) throws -> [UInt8] {
-        var lines: [UInt8] = []
-        try write(change) { lines += $0 }
-        return lines
+        try take(commit(view.version, since: nil))
     }
 
     /// Writes the lines of one step in parts that consist of whole lines, because a step may change millions of objects.
     package mutating func write(
-        _ change: VersionChange, _ take: (_ part: [UInt8]) throws -> Void
+        _ step: ChangedObjects, _ take: (_ part: [UInt8]) throws -> Void
     ) throws {
+        let (older, newer) = (step.older, step.newer)
         json.removeAll()
-        let number = change.newer.version
-        if change.changesSchema {
-            begin("schema", version: number)
-            try schema(change.newer)
-            end()
+        count = 0
+        if step.changesSchema {
+            begin("schema", newer.version)
+            try schema(newer)
+            endLine()
         }
-        let classes = try change.classes
-        var count = 0
-        for entry in classes {
+        for entry in step.classes {
             for object in entry.deleted {
-                try deleted(object, in: entry.classSchema, from: change.older, version: number)
-                count += 1
-                try takePart(take)
+                try begin("deleted", object, in: entry.classSchema, from: older, newer.version)
+                if hasOldValues {
+                    try members(
+                        "old", entry.classSchema.properties, of: object, in: entry.classSchema,
+                        older)
+                }
+                try end(take)
             }
         }
-        for entry in classes {
+        for entry in step.classes {
             for object in entry.inserted {
-                try inserted(object, in: entry.classSchema, from: change.newer, version: number)
-                count += 1
-                try takePart(take)
+                try inserted(object, in: entry.classSchema, from: newer)
+                try end(take)
             }
         }
-        for entry in classes {
-            for row in entry.modified {
-                try modified(
-                    row.object, row.properties, in: entry.classSchema,
-                    views: (change.older, change.newer), version: number)
-                count += 1
-                try takePart(take)
+        for entry in step.classes {
+            for (object, properties) in entry.modified {
+                try begin("modified", object, in: entry.classSchema, from: newer, newer.version)
+                try members("values", properties, of: object, in: entry.classSchema, newer)
+                // A new property has no previous value.
+                if hasOldValues, let known = older.schema.find(table: object.table) {
+                    let before = properties.filter { !$0.isBacklinks }
+                        .compactMap { known.property(in: $0.column) }
+                    try members("old", before, of: object, in: known, older)
+                }
+                try end(take)
             }
         }
-        try take(commit(number, since: change.older.version, count))
-    }
-
-    /// Returns the lines of a change of observed objects.
-    ///
-    /// Objects that left the collection count as deleted, and objects that entered it as inserted. Call it while the
-    /// observer's function runs.
-    package mutating func lines(
-        for change: CollectionChange, _ classSchema: ClassSchema, in view: StoreView
-    ) throws -> [UInt8] {
-        guard let older = change.versionBefore else { return [] }
-        let number = view.version
-        for object in change.deletedObjects {
-            try deleted(object, in: classSchema, from: older, version: number)
-        }
-        for object in change.insertedObjects {
-            try inserted(object, in: classSchema, from: view, version: number)
-        }
-        for (index, object) in change.modifiedObjects.enumerated() {
-            let properties = try change.properties(ofModification: index).map(\.property)
-            try modified(
-                object, properties.filter { !$0.isBacklinks }, in: classSchema,
-                views: (older, view), version: number)
-        }
-        return commit(
-            number, since: older.version,
-            change.deletions.count + change.insertions.count + change.modifications.count)
+        try take(commit(newer.version, since: older.version))
     }
 
     // MARK: - Lines
 
-    private mutating func deleted(
-        _ object: ObjectReference, in classSchema: ClassSchema, from view: StoreView,
-        version number: UInt64
-    ) throws {
-        try begin("deleted", object, in: classSchema, from: view, version: number)
-        if hasOldValues {
-            try members("old", classSchema.properties, of: object, in: classSchema, from: view)
-        }
-        end()
-    }
-
     private mutating func inserted(
-        _ object: ObjectReference, in classSchema: ClassSchema, from view: StoreView,
-        version number: UInt64
+        _ object: ObjectReference, in classSchema: ClassSchema, from view: StoreView
     ) throws {
-        try begin("inserted", object, in: classSchema, from: view, version: number)
-        if classSchema.primaryKey != nil {
-            json.member("number", object.key.rawValue)
-        }
-        try members("values", classSchema.properties, of: object, in: classSchema, from: view)
-        end()
-    }
-
-    private mutating func modified(
-        _ object: ObjectReference, _ properties: [Property], in classSchema: ClassSchema,
-        views: (older: StoreView, newer: StoreView), version number: UInt64
-    ) throws {
-        try begin("modified", object, in: classSchema, from: views.newer, version: number)
-        try members("values", properties, of: object, in: classSchema, from: views.newer)
-        // A new property has no previous value.
-        if hasOldValues, let known = views.older.schema.find(table: object.table) {
-            let before = properties.compactMap { known.property(in: $0.column) }
-            try members("old", before, of: object, in: known, from: views.older)
-        }
-        end()
+        try begin("inserted", object, in: classSchema, from: view, view.version)
+        if classSchema.primaryKey != nil { json.member("number", object.key.rawValue) }
+        try members("values", classSchema.properties, of: object, in: classSchema, view)
     }
 
     private mutating func members(
         _ name: String, _ properties: [Property], of object: ObjectReference,
-        in classSchema: ClassSchema, from view: StoreView
+        in classSchema: ClassSchema, _ view: StoreView
     ) throws {
-        let encoder = RowEncoder(view: view)
         json.key(name)
-        json.beginObject()
-        for property in properties where !property.isBacklinks {
-            json.key(property.name)
-            try encoder.write(
-                try view.value(property, of: object.key, in: classSchema), property, to: &json)
-        }
-        json.endObject()
+        try RowEncoder(view: view)
+            .object(object.key, in: classSchema, properties: properties, to: &json)
     }
 
     private mutating func begin(
         _ change: String, _ object: ObjectReference, in classSchema: ClassSchema,
-        from view: StoreView, version number: UInt64
+        from view: StoreView, _ version: UInt64
     ) throws {
-        begin(change, version: number)
+        begin(change, version)
         json.member("class", classSchema.name)
         json.key("key")
         try RowEncoder(view: view).link(object, to: &json)
     }
 
-    private mutating func begin(_ change: String, version number: UInt64) {
+    private mutating func begin(_ change: String, _ version: UInt64) {
         json.beginObject()
-        version(number)
+        json.member("version", version)
         json.member("change", change)
     }
 
     /// Returns the written lines, including the line that ends a step.
-    private mutating func commit(_ number: UInt64, since: UInt64?, _ count: Int) -> [UInt8] {
-        begin("commit", version: number)
-        if let since {
-            json.member("since", since)
-        }
+    private mutating func commit(_ version: UInt64, since: UInt64?) -> [UInt8] {
+        begin("commit", version)
+        if let since { json.member("since", since) }
         json.member("count", count)
         json.member("time", time().description)
+        count = 0
         return taken()
-    }
-
-    private mutating func version(_ number: UInt64) {
-        json.member("version", number)
     }
 
     private mutating func schema(_ view: StoreView) throws {
         json.key("schema")
-        try SchemaJSON.write(
-            view.schema.classes.sorted { $0.name < $1.name }, of: view, to: &json)
+        try SchemaJSON.write(view, to: &json)
     }
 
-    private mutating func end() {
+    /// Ends the line of an object, and passes on the lines so far if they are long enough.
+    private mutating func end(_ take: (_ part: [UInt8]) throws -> Void) throws {
+        endLine()
+        count += 1
+        guard json.bytes.count >= Self.partSize else { return }
+        try take(json.bytes)
+        json.removeAll()
+    }
+
+    private mutating func endLine() {
         json.endObject()
         json.newLine()
     }
 
     private mutating func taken() -> [UInt8] {
-        end()
+        endLine()
         defer { json.removeAll() }
         return json.bytes
     }
 }
 
-/// Formats changes of a store as text: `+` for inserted, `-` for deleted, `~` for modified.
-///
-///     version 12
-///       + Dog 1 {"id":1,"age":3}
-///       ~ Dog 2 age 3 → 4, owner null → "Ann"
-///       - Dog 7 {"id":7,"age":3}
-package struct ChangeText {
-    private var lines: [String] = []
-
-    private init() {}
-
-    /// Returns the lines of one step.
-    package static func lines(for change: VersionChange) throws -> [String] {
-        var text = ChangeText()
-        if change.changesSchema { text.lines.append("  schema changed") }
-        for entry in try change.classes {
-            try text.add(
-                entry.classSchema, deleted: entry.deleted, inserted: entry.inserted,
-                modified: entry.modified.lazy.map { ($0.object, $0.properties) },
-                from: change.older, to: change.newer)
-        }
-        return text.finished(change.newer.version)
+/// The objects that one step changes: one or several commits, or a change of observed objects.
+package struct ChangedObjects {
+    /// The changed objects of one class; each sequence is computed one by one.
+    struct ClassChanges {
+        let classSchema: ClassSchema
+        let deleted: AnySequence<ObjectReference>
+        let inserted: AnySequence<ObjectReference>
+        let modified: AnySequence<(object: ObjectReference, properties: [Property])>
     }
 
-    /// Returns the lines of a change of observed objects.
+    let older: StoreView
+    let newer: StoreView
+    let changesSchema: Bool
+    let classes: [ClassChanges]
+
+    /// The changes of a store.
+    package init(_ change: VersionChange) throws {
+        older = change.older
+        newer = change.newer
+        changesSchema = change.changesSchema
+        classes = try change.classes.map { entry in
+            ClassChanges(
+                classSchema: entry.classSchema, deleted: AnySequence(entry.deleted),
+                inserted: AnySequence(entry.inserted),
+                modified: AnySequence(entry.modified.lazy.map { ($0.object, $0.properties) }))
+        }
+    }
+
+    /// The change of a query's results; nil for the initial notification.
     ///
-    /// Call it while the observer's function runs.
-    package static func lines(
-        for change: CollectionChange, _ classSchema: ClassSchema, in view: StoreView
-    ) throws -> [String] {
-        guard let older = change.versionBefore else { return [] }
-        var text = ChangeText()
+    /// Objects that left the collection count as deleted, and objects that entered it as inserted. Call it while the
+    /// observer's function runs, and use the result only there.
+    package init?(
+        _ change: CollectionChange, _ classSchema: ClassSchema, in view: StoreView
+    ) throws {
+        guard let before = change.versionBefore else { return nil }
+        older = before
+        newer = view
+        changesSchema = false
         let modified = try change.modifiedObjects.enumerated().map { index, object in
-            (object, try change.properties(ofModification: index).map(\.property))
+            (
+                object: object,
+                properties: try change.properties(ofModification: index).map(\.property)
+            )
         }
-        try text.add(
-            classSchema, deleted: change.deletedObjects, inserted: change.insertedObjects,
-            modified: modified, from: older, to: view)
-        return text.finished(view.version)
+        classes = [
+            ClassChanges(
+                classSchema: classSchema, deleted: AnySequence(change.deletedObjects),
+                inserted: AnySequence(change.insertedObjects), modified: AnySequence(modified))
+        ]
     }
 
-    private func finished(_ version: UInt64) -> [String] {
-        ["version \(version)"] + lines
-    }
-
-    private mutating func add(
-        _ classSchema: ClassSchema, deleted: some Sequence<ObjectReference>,
-        inserted: some Sequence<ObjectReference>,
-        modified: some Sequence<(ObjectReference, [Property])>, from older: StoreView,
-        to newer: StoreView
-    ) throws {
-        for object in deleted { try add("-", object, in: classSchema, from: older) }
-        for object in inserted { try add("+", object, in: classSchema, from: newer) }
-        for (object, properties) in modified {
-            let parts = try properties.map { property in
-                guard !property.isBacklinks else { return property.name }
-                let before = try Self.value(property, of: object, in: older)
-                let after = try Self.value(property, of: object, in: newer)
-                return before == after
-                    ? "\(property.name) \(after)" : "\(property.name) \(before) → \(after)"
+    /// The step as text: `+` for inserted, `-` for deleted, `~` for modified.
+    ///
+    ///     version 12
+    ///       + Dog 1 {"id":1,"age":3}
+    ///       ~ Dog 2 age 3 → 4, owner null → "Ann"
+    ///       - Dog 7 {"id":7,"age":3}
+    package var text: [String] {
+        get throws {
+            var lines = ["version \(newer.version)"]
+            if changesSchema { lines.append("  schema changed") }
+            for entry in classes {
+                for (sign, objects, view) in [
+                    ("-", entry.deleted, older), ("+", entry.inserted, newer),
+                ] {
+                    for object in objects {
+                        var json = JSONWriter()
+                        try RowEncoder(view: view).object(
+                            object.key, in: entry.classSchema, to: &json)
+                        lines.append(
+                            "  \(sign) \(try Self.title(of: object, in: entry.classSchema, from: view)) "
+                                + json.text)
+                    }
+                }
+                for (object, properties) in entry.modified {
+                    let parts = try properties.map { try difference($0, object) }
+                    lines.append(
+                        "  ~ \(try Self.title(of: object, in: entry.classSchema, from: newer)) "
+                            + parts.joined(separator: ", "))
+                }
             }
-            lines.append(
-                "  ~ \(try Self.title(of: object, in: classSchema, from: newer)) "
-                    + parts.joined(separator: ", "))
+            return lines
         }
     }
 
-    private mutating func add(
-        _ sign: String, _ object: ObjectReference, in classSchema: ClassSchema, from view: StoreView
-    ) throws {
-        var json = JSONWriter()
-        json.beginObject()
-        try RowEncoder(view: view).members(of: object.key, in: classSchema, to: &json)
-        json.endObject()
-        lines.append(
-            "  \(sign) \(try Self.title(of: object, in: classSchema, from: view)) "
-                + String(decoding: json.bytes, as: UTF8.self))
+    private func difference(_ property: Property, _ object: ObjectReference) throws -> String {
+        guard !property.isBacklinks else { return property.name }
+        let before = try Self.value(property, of: object, in: older)
+        let after = try Self.value(property, of: object, in: newer)
+        return before == after
+            ? "\(property.name) \(after)" : "\(property.name) \(before) → \(after)"
     }
 
     /// Returns a title such as `Dog 1`, or `Toy #12` for an object without a primary key.
@@ -353,7 +296,7 @@ package struct ChangeText {
         var json = JSONWriter()
         try RowEncoder(view: view).write(
             try view.value(seen, of: object.key, in: classSchema), seen, to: &json)
-        return String(decoding: json.bytes, as: UTF8.self)
+        return json.text
     }
 }
 
@@ -396,7 +339,7 @@ package final class ChangeRecording {
         }
         token = try store.observeChanges(name: "the recording in \(path)") {
             [unowned self] change in
-            try lines.write(change, log.write)
+            try lines.write(ChangedObjects(change), log.write)
             steps += 1
         }
     }

@@ -50,7 +50,7 @@ package final class ChangeReplay {
         let lines = JSONLineReader(try FileReader(path))
         try importer.links.takeOwnNumbers()
         do {
-            while try lines.advance() {
+            while try lines.next() {
                 try located(lines.line, path) {
                     try lines.parse()
                     try take(JSONNode(lines.tape), lines)
@@ -86,7 +86,7 @@ package final class ChangeReplay {
     private func take(_ node: JSONNode, _ lines: JSONLineReader) throws {
         let members = try Self.members(node)
         if let format = members["$changes"] {
-            guard format.kind == .int, format.tape.int(format.index) == ChangeLines.format else {
+            guard format.int == ChangeLines.format else {
                 throw FormatError(
                     "the recording has format \(format.description); this version reads "
                         + "\(ChangeLines.format)")
@@ -165,10 +165,7 @@ package final class ChangeReplay {
                 missing.append(position)
             }
         }
-        row.number = Self.number(of: key)
-        if let number = members["number"], number.kind == .int {
-            row.number = number.tape.int(number.index)
-        }
+        row.number = members["number"]?.int ?? key.only("$key")?.int
         try importer.links.prepare(row)
         try importer.store(row)
         guard !missing.isEmpty else { return }
@@ -210,13 +207,7 @@ package final class ChangeReplay {
         guard let values = members["values"], values.kind == .object else {
             throw FormatError("the line has no \"values\"")
         }
-        try values.forEachMember { name, node in
-            let property = try classSchema.requireProperty(name)
-            guard let position = classSchema.position(of: name), !property.isBacklinks else {
-                return
-            }
-            body(position, try decoder.value(node, property, classSchema))
-        }
+        try decoder.forEachValue(of: values, in: classSchema, body)
     }
 
     private func find(
@@ -228,7 +219,7 @@ package final class ChangeReplay {
             if let found = try store.object(name, primaryKey: value) { return found }
             throw FormatError("the store has no '\(name)' with the key \(key.description)")
         }
-        guard let number = Self.number(of: key) else {
+        guard let number = key.only("$key")?.int else {
             throw FormatError("'\(name)' has no primary key; identify its objects by {\"$key\":n}")
         }
         guard let found = try importer.links.known(number, classSchema).flatMap(store.object) else {
@@ -239,9 +230,7 @@ package final class ChangeReplay {
 
     /// Throws if the count in the last line of the step differs from the number of changes.
     private func checkCount(_ count: JSONNode?) throws {
-        guard let count, count.kind == .int, count.tape.int(count.index) != changesInStep else {
-            return
-        }
+        guard let count, let wanted = count.int, wanted != changesInStep else { return }
         throw FormatError(
             "the recording is incomplete: lines of the step: \(changesInStep), by its last line: "
                 + count.description)
@@ -266,20 +255,13 @@ package final class ChangeReplay {
         guard node.kind == .object else {
             throw FormatError("expected an object on the line, got \(node.description)")
         }
-        var members: [String: JSONNode] = [:]
-        node.forEachMember { members[$0] = $1 }
-        return members
+        return node.members
     }
 
     private static func text(_ name: String, _ members: [String: JSONNode]) throws -> String {
-        guard let node = members[name], node.kind == .string else {
+        guard let text = members[name]?.string else {
             throw FormatError("the line has no \"\(name)\"")
         }
-        return node.text
-    }
-
-    private static func number(of key: JSONNode) -> Int64? {
-        guard let node = key.only("$key"), node.kind == .int else { return nil }
-        return node.tape.int(node.index)
+        return text
     }
 }

@@ -25,7 +25,6 @@ package final class ClassInference {
     private var isFirst = true
     private let options: ImportOptions
     private let known: Schema
-    private let flat = JSONTape()
     private var readsTypedRows = true
     private var isGeoJSON = false
 
@@ -44,20 +43,13 @@ package final class ClassInference {
     ) throws -> Result {
         let inference = ClassInference(options, known)
         inference.readsTypedRows = readsTypedRows
-        do {
-            switch format {
-            case .jsonLines: try inference.readLines(file)
-            case .json: try inference.readJSON(JSONRowReader(file, path: options.records))
-            case .geoJSON: try inference.readJSON(.features(file))
-            case .csv, .tsv: try inference.readCSV(file)
-            case .lua: try inference.readLua(file)
-            case .sqlite, .realm, .postgres: break
-            }
-        } catch is Enough {}
+        if format == .csv || format == .tsv {
+            try inference.readCSV(file)
+        } else {
+            try inference.readTrees(TreeRows(file, format, options))
+        }
         return try inference.finished()
     }
-
-    private struct Enough: Error {}
 
     private func finished() throws -> Result {
         if let declared { return Result(classes: declared) }
@@ -80,37 +72,21 @@ package final class ClassInference {
 
     private var isEnough: Bool { declared != nil || options.sample.map { rows >= $0 } ?? false }
 
-    private func readLines(_ file: FileReader) throws {
-        let reader = JSONLineReader(file)
-        while !isEnough, try reader.advance() {
-            do { try reader.parse() } catch is FormatError { continue }
-            try look(reader.tape, section: nil)
+    private func readTrees(_ rows: TreeRows) throws {
+        while !isEnough, try rows.reader.next() {
+            let tape: JSONTape
+            do { tape = try rows.parse() } catch is FormatError { continue }
+            isGeoJSON = rows.areFeatures
+            try look(
+                tape,
+                section: isGeoJSON
+                    ? options.className ?? GeoJSONFeature.className : rows.reader.section)
         }
-    }
-
-    private func readJSON(_ reader: JSONRowReader) throws {
-        while !isEnough, try reader.next() {
-            if reader.isGeoJSON {
-                isGeoJSON = true
-                GeoJSONFeature.flatten(reader.tape, onto: flat)
-                try look(flat, section: options.className ?? GeoJSONFeature.className)
-            } else {
-                try look(reader.tape, section: reader.section)
-            }
-        }
-    }
-
-    private func readLua(_ file: FileReader) throws {
-        let reader = LuaDataReader(file) { [self] in
-            try look($0.tape, section: $0.section)
-            if isEnough { throw Enough() }
-        }
-        try reader.read()
     }
 
     private func readCSV(_ file: FileReader) throws {
         guard let name = options.className else { return }
-        let table = try CSVTable(file, options.csv)
+        let table = try CSVReader(file, options.csv)
         let guess = self.guess(of: name, isUntyped: true)
         for name in table.names { guess.index(of: name) }
         let isTyped = table.names.allSatisfy { field in
@@ -120,10 +96,8 @@ package final class ClassInference {
         if isTyped, !readsTypedRows { return }
         while !isEnough, try table.next() {
             // Invalid records do not contribute to the types.
-            guard table.reader.fault == nil, table.reader.count == table.names.count else {
-                continue
-            }
-            guess.add(table.reader)
+            guard table.fault == nil, table.count == table.names.count else { continue }
+            guess.add(table)
             rows += 1
         }
     }
@@ -133,11 +107,7 @@ package final class ClassInference {
     private func look(_ tape: JSONTape, section: String?) throws {
         defer { isFirst = false }
         guard tape.kind(0) == .object else { return }
-        if section == "$schema", isFirst, let classes = try SchemaJSON.schema(tape, 0) {
-            declared = classes
-            return
-        }
-        if section == nil, isFirst, let classes = try SchemaJSON.schema(ofLine: tape) {
+        if isFirst, let classes = try SchemaJSON.schema(tape, section: section) {
             declared = classes
             return
         }

@@ -10,6 +10,24 @@ enum ExtendedJSON {
         return name.hasPrefix("$") && node.only(name) != nil ? name : nil
     }
 
+    /// Returns the value of a node for a property that is a collection; nil for a single property, and for a node of
+    /// another kind.
+    static func collection(
+        _ node: JSONNode, _ property: Property, _ single: (JSONNode) throws -> Value
+    ) rethrows -> Value? {
+        switch (property.collection, node.kind) {
+        case (.list, .array), (.set, .array):
+            var elements: [Value] = []
+            try node.forEachElement { elements.append(try single($0)) }
+            return .list(elements)
+        case (.map, _) where node.mayBeObject:
+            var entries: ValueMap = [:]
+            try node.forEachMember { entries[$0] = try single($1) }
+            return .dictionary(entries)
+        default: return nil
+        }
+    }
+
     /// Returns the value of a node, with or without a type tag, for a property of a type other than `mixed` and links;
     /// nil if the type does not match or cannot represent the value exactly.
     static func plain(_ node: JSONNode, as type: PropertyType) -> Value? {
@@ -37,10 +55,8 @@ enum ExtendedJSON {
             return .date(moment)
         }
         if tag == "$binary" {
-            let text = inner.kind == .object ? member("base64", of: inner) : inner
-            guard let text, text.kind == .string, let bytes = Base64.decode(text.text) else {
-                return nil
-            }
+            let text = inner.kind == .object ? inner.members["base64"] : inner
+            guard let bytes = text?.string.flatMap(Base64.decode) else { return nil }
             if case .fixed(let type) = type {
                 return FixedValue(type, bytes: bytes).map(Value.fixed)
             }
@@ -67,20 +83,9 @@ enum ExtendedJSON {
     /// Returns the date for milliseconds since 1970: a number or `{"$numberLong": "…"}`.
     private static func moment(_ node: JSONNode) -> Timestamp? {
         let number = node.only("$numberLong") ?? node
-        let milliseconds: Int64?
-        switch number.kind {
-        case .int: milliseconds = number.tape.int(number.index)
-        case .string where number.index != node.index:
-            milliseconds = NumberText.exactInt(number.text)
-        default: milliseconds = nil
-        }
+        let text = number.index == node.index ? nil : number.string
+        let milliseconds = number.int ?? text.flatMap(NumberText.exactInt)
         return milliseconds.flatMap { SQLiteDates.milliseconds.moment($0) }
-    }
-
-    private static func member(_ name: String, of node: JSONNode) -> JSONNode? {
-        var found: JSONNode?
-        node.forEachMember { if $0 == name { found = $1 } }
-        return found
     }
 }
 

@@ -207,17 +207,28 @@ struct JSONRowDecoder {
     func value(
         _ node: JSONNode, _ property: Property, _ classSchema: ClassSchema
     ) throws -> Value {
-        switch (property.collection, node.kind) {
-        case (.list, .array), (.set, .array):
-            var elements: [Value] = []
-            try node.forEachElement { elements.append(try single($0, property, classSchema)) }
-            return .list(elements)
-        case (.map, _) where node.mayBeObject:
-            var entries: ValueMap = [:]
-            try node.forEachMember { entries[$0] = try single($1, property, classSchema) }
-            return .dictionary(entries)
-        case (nil, _), (_, .null): return try single(node, property, classSchema)
-        default: throw importer.mismatch(property, classSchema, got: node.description, node.number)
+        let collection = try ExtendedJSON.collection(node, property) {
+            try single($0, property, classSchema)
+        }
+        if let collection { return collection }
+        guard property.isSingle || node.kind == .null else {
+            throw importer.mismatch(property, classSchema, got: node.description, node.number)
+        }
+        return try single(node, property, classSchema)
+    }
+
+    /// Calls `body` with the position and the value of each member of an object, except computed properties.
+    ///
+    /// Throws `unknown_property` for other members, and the errors of ``value(_:_:_:)``.
+    func forEachValue(
+        of node: JSONNode, in classSchema: ClassSchema, _ body: (Int, Value) -> Void
+    ) throws {
+        try node.forEachMember { name, node in
+            let property = try classSchema.requireProperty(name)
+            guard let position = classSchema.position(of: name), !property.isBacklinks else {
+                return
+            }
+            body(position, try value(node, property, classSchema))
         }
     }
 
@@ -258,9 +269,8 @@ struct JSONRowDecoder {
         _ node: JSONNode, to target: ClassSchema, _ subject: @autoclosure () -> String
     ) throws -> Value {
         if node.kind == .object || target.isEmbedded && node.mayBeObject {
-            if let number = node.only("$key"), number.kind == .int {
-                return try importer.link(
-                    toNumber: number.tape.int(number.index), of: target, location)
+            if let number = node.only("$key")?.int {
+                return try importer.link(toNumber: number, of: target, location)
             }
             if target.primaryKey == nil || ExtendedJSON.tag(of: node) == nil {
                 return try nested(node, target)
@@ -278,10 +288,7 @@ struct JSONRowDecoder {
     /// Returns an object that is nested in the row: an embedded object, or one that is created with the row.
     private func nested(_ node: JSONNode, _ target: ClassSchema) throws -> Value {
         var values: ValueMap = [:]
-        try node.forEachMember { name, value in
-            let property = try target.requireProperty(name)
-            if !property.isBacklinks { values[name] = try self.value(value, property, target) }
-        }
+        try forEachValue(of: node, in: target) { values[target.properties[$0].name] = $1 }
         return .dictionary(values)
     }
 }

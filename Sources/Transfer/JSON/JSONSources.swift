@@ -1,64 +1,57 @@
 import DataFormats
 import ObjectStore
 
-/// The rows of a JSON Lines file.
-struct JSONLinesSource {
-    private let file: FileReader
+/// The rows of a file whose values are trees: JSON Lines, one JSON text, GeoJSON or Lua source.
+///
+/// A row is an object; its class is in the row, in the name of its list, or in the options.
+final class TreeRows {
+    let reader: any RowReader
+    private let features: JSONRowReader?
+    private let flat = JSONTape()
 
-    init(_ file: FileReader) { self.file = file }
-
-    func read(into importer: Importer) throws {
-        let reader = JSONLineReader(file)
-        importer.locator = reader
-        var isFirst = true
-        while try reader.advance() {
-            let location = RowLocation(line: reader.line)
-            try importer.take(location) {
-                reader.record
-            } decode: {
-                let wasFirst = isFirst
-                isFirst = false
-                try reader.parse()
-                if wasFirst, try SchemaJSON.schema(ofLine: reader.tape) != nil { return .none }
-                return try JSONRowDecoder(importer, location).decode(
-                    reader.tape, section: nil)
-            }
+    init(_ file: FileReader, _ format: TransferFormat, _ options: ImportOptions) {
+        switch format {
+        case .lua: reader = LuaDataReader(file)
+        case .json: reader = JSONRowReader(file, path: options.records)
+        case .geoJSON: reader = JSONRowReader.features(file)
+        default: reader = JSONLineReader(file)
         }
+        features = reader as? JSONRowReader
     }
-}
 
-/// The rows of one JSON text: a list of objects, an object with a list for each class, or GeoJSON.
-struct JSONSource {
-    private let reader: JSONRowReader
+    /// Whether the rows are features of a GeoJSON collection.
+    var areFeatures: Bool { features?.isGeoJSON == true }
 
-    init(_ reader: JSONRowReader) { self.reader = reader }
+    /// Returns the current row, flattened if it is a feature.
+    func parse() throws -> JSONTape {
+        try reader.parse()
+        guard areFeatures else { return reader.tape }
+        GeoJSONFeature.flatten(reader.tape, onto: flat)
+        return flat
+    }
 
+    /// Passes all rows to an importer.
     func read(into importer: Importer) throws {
         importer.locator = reader
-        let flat = JSONTape()
         var isFirst = true
         while try reader.next() {
             let wasFirst = isFirst
             isFirst = false
-            if wasFirst {
-                importer.setRejectForm { reader.isGeoJSON ? .features : .rows($0) }
-            }
-            if wasFirst, reader.section == "$schema",
-                try SchemaJSON.schema(reader.tape, 0) != nil
-            {
-                continue
+            if wasFirst, features != nil {
+                importer.setRejectForm { areFeatures ? .features : .rows($0) }
             }
             let location = RowLocation(line: reader.line)
             try importer.take(location) {
                 RejectFile.record(reader.record, ofClass: reader.section)
             } decode: {
-                let decoder = JSONRowDecoder(importer, location)
-                guard reader.isGeoJSON else {
-                    return try decoder.decode(reader.tape, section: reader.section)
+                let tape = try parse()
+                if wasFirst, try SchemaJSON.schema(tape, section: reader.section) != nil {
+                    return .none
                 }
-                GeoJSONFeature.flatten(reader.tape, onto: flat)
-                return try decoder.decode(
-                    flat, section: importer.useGivenClass() ?? GeoJSONFeature.className)
+                let section =
+                    areFeatures
+                    ? importer.useGivenClass() ?? GeoJSONFeature.className : reader.section
+                return try JSONRowDecoder(importer, location).decode(tape, section: section)
             }
         }
     }
@@ -78,7 +71,8 @@ struct JSONRows {
         case calls
     }
 
-    private let encoder: ClassEncoder
+    private let encoder: RowEncoder
+    private let reader: PlainReader
     private let classSchema: ClassSchema
     private let form: Form
     private let isNumbered: Bool
@@ -86,7 +80,8 @@ struct JSONRows {
     /// Creates a writer; with `isNumbered`, rows of a class without a primary key contain the number of their object.
     init(_ view: StoreView, _ classSchema: ClassSchema, _ form: Form, isNumbered: Bool) throws {
         self.isNumbered = isNumbered && classSchema.primaryKey == nil
-        encoder = try ClassEncoder(view, classSchema, form == .calls ? .lua : .json)
+        encoder = RowEncoder(view: view)
+        reader = try PlainReader(view, classSchema)
         self.classSchema = classSchema
         self.form = form
     }
@@ -95,6 +90,7 @@ struct JSONRows {
     func write(
         _ keys: ResultKeys, _ json: inout JSONWriter, afterEach: (inout JSONWriter) throws -> Void
     ) throws {
+        let names = reader.columns.map { json.makeKey(classSchema.properties[$0.position].name) }
         let classKey = json.makeKey("$class")
         let numberKey = json.makeKey("$key")
         let call = callee
@@ -120,7 +116,10 @@ struct JSONRows {
                 json.key(numberKey)
                 json.int(key.rawValue)
             }
-            try encoder.members(of: key, to: &json)
+            for (name, column) in zip(names, reader.columns) {
+                json.key(name)
+                try reader.write(column, key, to: &json) { try encoder.write($0, $1, to: &$2) }
+            }
             json.endObject()
             if form != .list { json.newLine() }
             count += 1
@@ -141,38 +140,6 @@ struct JSONRows {
         if LuaWords.isName(name), !["schema", "data", "part"].contains(name) { return name + " " }
         var text = JSONWriter(.lua)
         text.string(name)
-        return "_ENV[\(String(decoding: text.bytes, as: UTF8.self))] "
-    }
-}
-
-/// The rows of a Lua data file.
-///
-/// A row is a table with the same members as in JSON.
-struct LuaSource {
-    private let file: FileReader
-
-    init(_ file: FileReader) { self.file = file }
-
-    func read(into importer: Importer) throws {
-        var isFirst = true
-        let reader = LuaDataReader(file) { reader in
-            let wasFirst = isFirst
-            isFirst = false
-            let section = reader.section
-            if section == "$schema", wasFirst, try SchemaJSON.schema(reader.tape, 0) != nil {
-                return
-            }
-            let location = RowLocation(line: reader.line)
-            try importer.take(location) {
-                // A row with several lines is written as JSON on one line, which an import of JSON Lines accepts.
-                var json = JSONWriter()
-                JSONNode(reader.tape).write(to: &json)
-                return RejectFile.record(json.bytes, ofClass: section)
-            } decode: {
-                try JSONRowDecoder(importer, location).decode(
-                    reader.tape, section: section)
-            }
-        }
-        try reader.read()
+        return "_ENV[\(text.text)] "
     }
 }

@@ -22,15 +22,18 @@ package struct RowEncoder {
         self.normalizesNumbers = normalizesNumbers
     }
 
-    /// Writes the members of an object, without the braces and without computed properties.
-    package func members(
-        of key: ObjectKey, in classSchema: ClassSchema, to json: inout JSONWriter
+    /// Writes an object, or some of its properties, without computed properties.
+    package func object(
+        _ key: ObjectKey, in classSchema: ClassSchema, properties: [Property]? = nil,
+        to json: inout JSONWriter
     ) throws {
-        for property in classSchema.properties where !property.isBacklinks {
+        json.beginObject()
+        for property in properties ?? classSchema.properties where !property.isBacklinks {
             json.key(property.name)
             let value = try view.value(property, of: key, in: classSchema)
             try write(value, property, to: &json)
         }
+        json.endObject()
     }
 
     /// Writes the value of a property.
@@ -61,9 +64,7 @@ package struct RowEncoder {
     func link(_ reference: ObjectReference, to json: inout JSONWriter) throws {
         guard let target = view.schema.find(table: reference.table) else { return json.null() }
         if target.isEmbedded {
-            json.beginObject()
-            try members(of: reference.key, in: target, to: &json)
-            json.endObject()
+            try object(reference.key, in: target, to: &json)
         } else if !linksByNumber, let key = target.primaryKey {
             plain(try view.value(key, of: reference.key, in: target), to: &json)
         } else {
@@ -75,14 +76,9 @@ package struct RowEncoder {
 
     private func plain(_ value: Value, to json: inout JSONWriter) {
         switch value {
-        case .bool(let flag): json.bool(flag)
-        case .int(let number): json.int(number)
         case .float(let number) where isNormalized(Double(number)): json.string(number.description)
         case .double(let number) where isNormalized(number): json.string(number.description)
-        case .float(let number): json.double(Double(number.description) ?? .nan)
-        case .double(let number): json.double(number)
-        case .string(let text): json.string(text)
-        default: if let text = ValueText.text(value) { json.string(text) } else { json.null() }
+        default: json.value(value)
         }
     }
 
@@ -139,79 +135,96 @@ package struct RowEncoder {
     }
 }
 
-/// Writes the members of many objects of one class; names are encoded once, and plain values are read without a copy.
-struct ClassEncoder {
-    private struct Member {
-        let key: JSONWriter.Key
+extension JSONWriter {
+    /// Writes a value without links and without type tags.
+    mutating func value(_ value: Value) {
+        switch value {
+        case .bool(let flag): bool(flag)
+        case .int(let number): int(number)
+        case .float(let number): double(Double(number.description) ?? .nan)
+        case .double(let number): double(number)
+        case .string(let text): string(text)
+        case .list(let elements):
+            beginArray()
+            for element in elements { self.value(element) }
+            endArray()
+        case .dictionary(let members):
+            beginObject()
+            for (name, member) in members.sorted(by: { $0.key < $1.key }) {
+                key(name)
+                self.value(member)
+            }
+            endObject()
+        default: if let text = ValueText.text(value) { string(text) } else { null() }
+        }
+    }
+}
+
+/// A writer of the values that a store keeps in plain columns.
+protocol PlainWriter {
+    mutating func int(_ value: Int64)
+    mutating func double(_ value: Double)
+    mutating func bool(_ value: Bool)
+    mutating func string(utf8 text: RawSpan)
+    mutating func string(ascii append: (inout [UInt8]) -> Void)
+}
+
+extension JSONWriter: PlainWriter {}
+extension CSVWriter: PlainWriter {}
+
+/// Reads the properties of many objects of one class; plain values are passed on without a copy.
+struct PlainReader {
+    /// A property that is not computed.
+    struct Column {
         let position: Int
         /// The type, if the value can be read without creating a `Value`; nil for other values.
-        let plain: PropertyType?
+        fileprivate let plain: PropertyType?
     }
 
+    let columns: [Column]
     private let view: StoreView
     private let classSchema: ClassSchema
-    private let members: [Member]
     private let reader: ObjectReader
-    private let encoder: RowEncoder
 
-    init(_ view: StoreView, _ classSchema: ClassSchema, _ syntax: JSONWriter.Syntax) throws {
+    init(_ view: StoreView, _ classSchema: ClassSchema) throws {
         self.view = view
         self.classSchema = classSchema
-        let writer = JSONWriter(syntax)
         let plain: Set<PropertyType> = [.int, .double, .bool, .string, .date, .decimal]
-        members = classSchema.properties.enumerated().compactMap { position, property in
+        columns = classSchema.properties.enumerated().compactMap { position, property in
             if property.isBacklinks { return nil }
             let isPlain = property.isSingle && plain.contains(property.type)
-            return Member(
-                key: writer.makeKey(property.name), position: position,
-                plain: isPlain ? property.type : nil)
+            return Column(position: position, plain: isPlain ? property.type : nil)
         }
         reader = try ObjectReader(view, classSchema)
-        encoder = RowEncoder(view: view)
     }
 
-    /// Writes the members of an object, without the braces and without computed properties.
-    func members(of key: ObjectKey, to json: inout JSONWriter) throws {
-        for member in members {
-            json.key(member.key)
-            switch member.plain {
-            case .int:
-                if let number = try reader.int(member.position, key) {
-                    json.int(number)
-                    continue
-                }
-            case .double:
-                if let number = try reader.double(member.position, key) {
-                    json.double(number)
-                    continue
-                }
-            case .bool:
-                if let flag = try reader.bool(member.position, key) {
-                    json.bool(flag)
-                    continue
-                }
-            case .string:
-                let wasText: Void? = try reader.withText(member.position, key) {
-                    json.string(utf8: $0)
-                }
-                if wasText != nil { continue }
-            case .date:
-                if let moment = try reader.date(member.position, key) {
-                    json.string(ascii: moment.append(to:))
-                    continue
-                }
-            case .decimal:
-                if let number = try reader.decimal(member.position, key) {
-                    json.string(ascii: number.append(to:))
-                    continue
-                }
-            default: break
+    /// Writes a plain value, or passes any other value and nil to `rest`.
+    @inline(__always)
+    func write<Writer: PlainWriter>(
+        _ column: Column, _ key: ObjectKey, to writer: inout Writer,
+        rest: (Value, Property, inout Writer) throws -> Void
+    ) throws {
+        let position = column.position
+        switch column.plain {
+        case .int: if let number = try reader.int(position, key) { return writer.int(number) }
+        case .double:
+            if let number = try reader.double(position, key) { return writer.double(number) }
+        case .bool: if let flag = try reader.bool(position, key) { return writer.bool(flag) }
+        case .date:
+            if let moment = try reader.date(position, key) {
+                return writer.string(ascii: moment.append(to:))
             }
-            // The property is read only here, because copying it for each plain value would cost more than writing the
-            // value.
-            let property = classSchema.properties[member.position]
-            let value = try view.value(property, of: key, in: classSchema)
-            try encoder.write(value, property, to: &json)
+        case .decimal:
+            if let number = try reader.decimal(position, key) {
+                return writer.string(ascii: number.append(to:))
+            }
+        case .string:
+            let wasText: Void? = try reader.withText(position, key) { writer.string(utf8: $0) }
+            if wasText != nil { return }
+        default: break
         }
+        // The property is read only here, because copying it for each plain value would cost more than writing the value.
+        let property = classSchema.properties[position]
+        try rest(try view.value(property, of: key, in: classSchema), property, &writer)
     }
 }

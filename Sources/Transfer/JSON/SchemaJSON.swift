@@ -8,24 +8,20 @@ import ObjectStore
 /// "age"], {"unique": ["city", "name"]}]`. In Lua, these names have no dollar sign. Functions as default values belong
 /// to a script, and are not written.
 enum SchemaJSON {
-    /// Writes classes.
-    static func write(
-        _ classes: [ClassSchema], of view: StoreView, to json: inout JSONWriter, isLua: Bool = false
-    ) throws {
+    /// Writes the classes of a version, in the order of their names.
+    static func write(_ view: StoreView, to json: inout JSONWriter) throws {
+        let prefix = json.isLua ? "" : "$"
         json.beginObject()
-        for classSchema in classes {
+        for classSchema in view.schema.classes.sorted(by: { $0.name < $1.name }) {
             json.key(classSchema.name)
             json.beginObject()
-            if classSchema.isEmbedded {
-                json.key(isLua ? "embedded" : "$embedded")
-                json.bool(true)
-            }
+            if classSchema.isEmbedded { json.member("\(prefix)embedded", true) }
             for property in classSchema.properties {
                 json.key(property.name)
                 try write(property, of: view, to: &json)
             }
             if !classSchema.indexes.isEmpty {
-                json.key(isLua ? "indexes" : "$indexes")
+                json.key("\(prefix)indexes")
                 write(classSchema.indexes, to: &json)
             }
             json.endObject()
@@ -84,10 +80,12 @@ enum SchemaJSON {
         json.endArray()
     }
 
-    /// Returns the classes of a line that contains only a schema; nil for any other row.
+    /// Returns the classes of the first row of a file, if it is a schema; nil for any other row.
     ///
-    /// Throws `invalid_schema` for types that do not exist.
-    static func schema(ofLine tape: JSONTape) throws -> [ClassSchema]? {
+    /// A schema is in the list `$schema`, or the only member of a line. Throws `invalid_schema` for types that do not
+    /// exist.
+    static func schema(_ tape: JSONTape, section: String?) throws -> [ClassSchema]? {
+        if let section { return section == "$schema" ? try schema(tape, 0) : nil }
         guard tape.kind(0) == .object, tape.kind(1) == .string, tape.equals(1, member),
             tape.kind(tape.after(2)) == .end
         else { return nil }
@@ -95,7 +93,7 @@ enum SchemaJSON {
     }
 
     /// Returns the classes of a node that has the form of a schema; nil for any other node.
-    static func schema(_ tape: JSONTape, _ node: Int) throws -> [ClassSchema]? {
+    private static func schema(_ tape: JSONTape, _ node: Int) throws -> [ClassSchema]? {
         guard tape.kind(node) == .object else { return nil }
         var isSchema = true
         JSONNode(tape, node).forEachMember { _, properties in
@@ -179,19 +177,16 @@ enum SchemaJSON {
     private static func read(
         _ node: JSONNode, named name: String, in className: String
     ) throws -> Property {
-        if node.kind == .string {
-            return try PropertySyntax.parse(name: name, in: className, node.text)
+        if let type = node.string {
+            return try PropertySyntax.parse(name: name, in: className, type)
         }
-        var members: [String: JSONNode] = [:]
-        node.forEachMember { members[$0] = $1 }
-        guard let type = members["type"], type.kind == .string else { throw malformed }
-        var property = try PropertySyntax.parse(name: name, in: className, type.text)
+        let members = node.members
+        guard let type = members["type"]?.string else { throw malformed }
+        var property = try PropertySyntax.parse(name: name, in: className, type)
         if let value = members["default"] {
             property.defaultValue = try defaultValue(value, property)
         }
-        if let stored = members["map_to"], stored.kind == .string {
-            property.storedName = stored.text
-        }
+        if let stored = members["map_to"]?.string { property.storedName = stored }
         for option in PropertyRules.optionNames {
             guard let node = members[option] else { continue }
             try property.rules.set(
@@ -216,17 +211,7 @@ enum SchemaJSON {
                 "'\(property.name)': the default \(node.description) is not a valid \(property.typeName)"
             )
         }
-        switch (property.collection, node.kind) {
-        case (.list, .array), (.set, .array):
-            var elements: [Value] = []
-            try node.forEachElement { elements.append(try single($0)) }
-            return .list(elements)
-        case (.map, _) where node.mayBeObject:
-            var entries: ValueMap = [:]
-            try node.forEachMember { entries[$0] = try single($1) }
-            return .dictionary(entries)
-        default: return try single(node)
-        }
+        return try ExtendedJSON.collection(node, property, single) ?? single(node)
     }
 
     private static var malformed: StoreError {

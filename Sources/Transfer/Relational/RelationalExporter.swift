@@ -12,10 +12,11 @@ package protocol RelationalTarget: AnyObject {
     func begin(_ layout: RelationalLayout, description: String?) throws
     /// Begins to write rows with these columns into a table.
     func writer(_ path: String, _ columns: [String]) throws -> any RelationalRowWriter
-    /// Writes the objects of one class.
+    /// Writes the objects of one class; calls `count` with 1 for each object, and with 0 for each element of a
+    /// collection with its own table.
     func write(
         _ keys: ResultKeys, of table: RelationalLayout.Table, with rows: RelationalRows,
-        count: () throws -> Void
+        count: (_ objects: Int) throws -> Void
     ) throws
     /// Creates the indexes and commits.
     func finish() throws
@@ -27,7 +28,8 @@ extension RelationalTarget {
     /// `isWhole` means that all objects are exported, including all linked objects.
     package func export(
         _ classes: [ClassSchema], of view: StoreView, isWhole: Bool,
-        keys: (ClassSchema) throws -> ResultKeys?, count: () throws -> Void = {}
+        keys: (ClassSchema) throws -> ResultKeys?,
+        count: (_ objects: Int) throws -> Void = { _ in }
     ) throws {
         let layout = try RelationalLayout(
             classes, view.schema.classes, isWhole: isWhole, in: dialect)
@@ -38,7 +40,7 @@ extension RelationalTarget {
                     + "\(dialect.name) has at most \(columnLimit); export it as jsonl, or name some of its "
                     + "properties in the option 'columns'")
         }
-        let description = isWhole ? try RelationalDescription.text(of: classes, in: view) : nil
+        let description = isWhole ? try RelationalDescription.text(of: view) : nil
         try begin(layout, description: description)
         let rows = RelationalRows(view, dialect)
         for table in layout.ordered {
@@ -50,11 +52,11 @@ extension RelationalTarget {
 
     package func write(
         _ keys: ResultKeys, of table: RelationalLayout.Table, with rows: RelationalRows,
-        count: () throws -> Void
+        count: (_ objects: Int) throws -> Void
     ) throws {
         try rows.write(table, keys, to: writer(dialect.path(table.name), table.columnNames), count)
         for join in table.joins {
-            try rows.write(join, keys, to: writer(dialect.path(join.name), join.columnNames))
+            try rows.write(join, keys, to: writer(dialect.path(join.name), join.columnNames), count)
         }
     }
 }
@@ -84,7 +86,7 @@ package struct RelationalRows {
     /// Writes a row for each object into a table with the columns of its class.
     package func write(
         _ table: RelationalLayout.Table, _ keys: some Sequence<ObjectKey>,
-        to writer: any RelationalRowWriter, _ count: () throws -> Void = {}
+        to writer: any RelationalRowWriter, _ count: (_ objects: Int) throws -> Void = { _ in }
     ) throws {
         let (classSchema, columns) = (table.classSchema, table.columns)
         let isNumbered = table.isNumbered
@@ -107,7 +109,7 @@ package struct RelationalRows {
             }
             for (type, property) in types { try writer.write(type, property) }
             try writer.endRow()
-            try count()
+            try count(1)
         }
         try writer.finish()
     }
@@ -127,7 +129,7 @@ package struct RelationalRows {
     /// Writes a row for each element of a collection of each object.
     package func write(
         _ join: RelationalLayout.Join, _ keys: some Sequence<ObjectKey>,
-        to writer: any RelationalRowWriter
+        to writer: any RelationalRowWriter, _ count: (_ objects: Int) throws -> Void = { _ in }
     ) throws {
         func add(_ owner: ObjectKey, _ position: Value, _ value: Value) throws {
             writer.beginRow()
@@ -139,6 +141,7 @@ package struct RelationalRows {
                 try writer.write(.null, nil)
             }
             try writer.endRow()
+            try count(0)
         }
         try each(keys, of: join.owner) { key in
             switch try view.value(join.property, of: key, in: join.owner) {

@@ -262,17 +262,35 @@ package struct RelationalLayout {
     ///
     /// Foreign keys can be checked for each row, and links to known objects cost less.
     package var ordered: [Table] {
-        var ordered: [Table] = []
-        var seen: Set<String> = []
-        func visit(_ classSchema: ClassSchema) {
-            guard seen.insert(classSchema.name).inserted else { return }
-            for property in classSchema.properties where property.isSingle {
-                if let target = property.target.flatMap({ classes[$0] }) { visit(target) }
+        // The class of a table can have another name and other properties than in the schema.
+        let byName = Dictionary(
+            tables.map { ($0.classSchema.name, $0) }, uniquingKeysWith: { first, _ in first })
+        return tables.map(\.classSchema.name).targetsFirst { name in
+            ((byName[name]?.classSchema ?? classes[name])?.properties ?? [])
+                .filter(\.isSingle).compactMap(\.target).filter { classes[$0] != nil }
+        }.compactMap { byName[$0] }
+    }
+}
+
+extension Sequence where Element: Hashable {
+    /// Returns the elements and their targets so that targets come first, except for circular links.
+    ///
+    /// Without recursion, because a file can have chains of thousands of classes.
+    package func targetsFirst(_ targets: (Element) -> [Element]) -> [Element] {
+        var order: [Element] = []
+        var seen: Set<Element> = []
+        for start in self where seen.insert(start).inserted {
+            var stack = [(element: start, rest: targets(start)[...])]
+            while let top = stack.last {
+                guard let target = top.rest.first else {
+                    order.append(stack.removeLast().element)
+                    continue
+                }
+                stack[stack.count - 1].rest.removeFirst()
+                if seen.insert(target).inserted { stack.append((target, targets(target)[...])) }
             }
-            if let table = table(of: classSchema) { ordered.append(table) }
         }
-        for table in tables { visit(table.classSchema) }
-        return ordered
+        return order
     }
 }
 
@@ -283,11 +301,11 @@ extension ClassSchema {
 
 /// The description of exported classes that a database contains.
 package enum RelationalDescription {
-    /// Returns the description of classes as the database stores it.
-    package static func text(of classes: [ClassSchema], in view: StoreView) throws -> String {
+    /// Returns the description of all classes as the database stores it.
+    package static func text(of view: StoreView) throws -> String {
         var json = JSONWriter()
-        try SchemaJSON.write(classes.sorted { $0.name < $1.name }, of: view, to: &json)
-        return String(decoding: json.bytes, as: UTF8.self)
+        try SchemaJSON.write(view, to: &json)
+        return json.text
     }
 
     /// Returns the described classes.

@@ -50,18 +50,13 @@ struct RelationalPlanner {
             tablesByName[dialect.folded(table.name)] = table
             selected.append(table)
         }
-        var seen: Set<String> = []
-        for table in selected { append(table, &seen) }
+        let byName = tablesByName
+        tables = selected.map { dialect.folded($0.name) }.targetsFirst { name in
+            (byName[name]?.foreignKeys ?? []).map { dialect.folded($0.target) }
+                .filter { byName[$0] != nil }
+        }.compactMap { byName[$0] }
         try checkKeys()
         for table in tables { try plan(table) }
-    }
-
-    private mutating func append(_ table: RelationalTable, _ seen: inout Set<String>) {
-        guard seen.insert(table.name).inserted else { return }
-        for key in table.foreignKeys {
-            if let other = self[key.target] { append(other, &seen) }
-        }
-        tables.append(table)
     }
 
     /// Throws `invalid_argument` for columns in `--key` that do not exist.

@@ -25,6 +25,8 @@ package protocol RelationalRowReader: AnyObject {
     func isNull(_ index: Int) -> Bool
     /// Returns an integer.
     func int(_ index: Int) -> Int64
+    /// Returns the bytes of a value in the form of the database.
+    func bytes(_ index: Int) -> [UInt8]
     /// Returns a value, or the elements of an array; `type` is the type of the property that receives it.
     ///
     /// Throws a `FormatError` for a value that no property can store.
@@ -397,24 +399,12 @@ struct RelationalDecoder {
         if plan.isNumbered { json.member("$key", rows.int(0)) }
         for (index, column) in plan.columns.enumerated() {
             json.key(column.property)
+            // A value that JSON cannot represent, such as text that is not UTF-8, keeps its bytes.
             let value = try? rows.value(plan.offset + index, column, for: .mixed)
-            Self.write(value ?? .null, to: &json)
+            json.value(
+                value ?? .dictionary(["$binary": .data(rows.bytes(plan.offset + index))]))
         }
         json.endObject()
         return json.bytes
-    }
-
-    private static func write(_ value: Value, to json: inout JSONWriter) {
-        switch value {
-        case .bool(let flag): json.bool(flag)
-        case .int(let number): json.int(number)
-        case .float(let number): json.double(Double(number))
-        case .double(let number): json.double(number)
-        case .list(let elements):
-            json.beginArray()
-            for element in elements { write(element, to: &json) }
-            json.endArray()
-        default: if let text = ValueText.text(value) { json.string(text) } else { json.null() }
-        }
     }
 }

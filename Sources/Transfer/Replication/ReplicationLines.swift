@@ -130,10 +130,7 @@ package struct ReplicationLines {
         _ object: ObjectReference, in classSchema: ClassSchema, from view: StoreView
     ) throws {
         line("inserted", classSchema, object)
-        try values(
-            of: object, classSchema.properties.filter { !Self.isLinking($0) }, in: classSchema,
-            from: view)
-        try end()
+        try end(object, classSchema.properties.filter { !Self.isLinking($0) }, classSchema, view)
     }
 
     private mutating func modified(
@@ -142,23 +139,18 @@ package struct ReplicationLines {
     ) throws {
         guard !properties.isEmpty else { return }
         line("modified", classSchema, object)
-        try values(of: object, properties, in: classSchema, from: view)
-        try end()
+        try end(object, properties, classSchema, view)
     }
 
-    private mutating func values(
-        of object: ObjectReference, _ properties: [Property], in classSchema: ClassSchema,
-        from view: StoreView
+    /// Ends a line with values.
+    private mutating func end(
+        _ object: ObjectReference, _ properties: [Property], _ classSchema: ClassSchema,
+        _ view: StoreView
     ) throws {
-        let encoder = RowEncoder(view: view, linksByNumber: true)
         json.key("values")
-        json.beginObject()
-        for property in properties where !property.isBacklinks {
-            json.key(property.name)
-            try encoder.write(
-                try view.value(property, of: object.key, in: classSchema), property, to: &json)
-        }
-        json.endObject()
+        try RowEncoder(view: view, linksByNumber: true)
+            .object(object.key, in: classSchema, properties: properties, to: &json)
+        try end()
     }
 
     private mutating func begin(_ version: UInt64) {
@@ -179,8 +171,7 @@ package struct ReplicationLines {
     private mutating func schema(_ view: StoreView, _ catalog: [UInt8]) throws {
         json.beginObject()
         json.key("schema")
-        try SchemaJSON.write(
-            view.schema.classes.sorted { $0.name < $1.name }, of: view, to: &json)
+        try SchemaJSON.write(view, to: &json)
         json.member("catalog", Base64.encode(catalog))
         try end()
     }

@@ -86,11 +86,11 @@ package final class ReplicationReader {
     }
 
     private func take(_ line: JSONNode) throws {
-        var members: [String: JSONNode] = [:]
-        line.forEachMember { members[$0] = $1 }
+        let members = line.members
         if let format = members["$replica"] {
-            guard format.kind == .int, format.tape.int(format.index) == ReplicationLines.format
-            else { throw NewerReplicaFormat(what: "format \(format.description)") }
+            guard format.int == ReplicationLines.format else {
+                throw NewerReplicaFormat(what: "format \(format.description)")
+            }
             hasHeader = true
             isSnapshot = members["snapshot"] != nil
             wasEmpty = try store.view.schema.classes.allSatisfy {
@@ -101,9 +101,9 @@ package final class ReplicationReader {
         }
         guard hasHeader else { throw FormatError("the first line is not {\"$replica\":1,…}") }
         if members["schema"] != nil {
-            guard let catalog = members["catalog"], catalog.kind == .string,
-                let bytes = Base64.decode(catalog.text)
-            else { throw FormatError("the schema has no catalog") }
+            guard let bytes = members["catalog"]?.string.flatMap(Base64.decode) else {
+                throw FormatError("the schema has no catalog")
+            }
             if bytes != store.schemaCatalog() {
                 do {
                     try store.adoptSchemaCatalog(bytes)
@@ -116,15 +116,19 @@ package final class ReplicationReader {
             try importer.links.takeOwnNumbers()
             return
         }
-        guard let number = members["object"], number.kind == .int else {
+        guard let number = members["object"]?.int else {
             throw FormatError("the line has no \"object\"")
         }
-        let key = ObjectKey(rawValue: number.tape.int(number.index))
-        if let name = members["deleted"] { return try delete(key, of: name.text) }
-        guard let name = members["inserted"] ?? members["modified"], name.kind == .string,
+        let key = ObjectKey(rawValue: number)
+        if let name = members["deleted"] {
+            // The commit contains each deletion, and its order says nothing about the owners.
+            let classSchema = try store.view.schema.require(name.text)
+            return try store.delete([key], of: classSchema, keepingOwned: true)
+        }
+        guard let name = (members["inserted"] ?? members["modified"])?.string,
             let values = members["values"], values.kind == .object
         else { throw FormatError("the line is neither deleted, inserted nor modified") }
-        let classSchema = try store.view.schema.require(name.text)
+        let classSchema = try store.view.schema.require(name)
         let decoder = JSONRowDecoder(importer, RowLocation(table: nil, line: 0))
         importer.links.startRow()
         if members["inserted"] != nil {
@@ -184,51 +188,35 @@ package final class ReplicationReader {
         return isPlain
     }
 
-    private func delete(_ key: ObjectKey, of name: String) throws {
-        let classSchema = try store.view.schema.require(name)
-        // The commit contains each deletion, and its order says nothing about the owners.
-        try store.delete([key], of: classSchema, keepingOwned: true)
-    }
-
     private func insert(
         _ key: ObjectKey, in classSchema: ClassSchema, values: JSONNode,
         with decoder: JSONRowDecoder
     ) throws {
-        var row = [Value?](repeating: nil, count: classSchema.properties.count)
-        try values.forEachMember { name, node in
-            let property = try classSchema.requireProperty(name)
-            guard let position = classSchema.position(of: name) else { return }
-            row[position] = try decoder.value(node, property, classSchema)
-        }
+        var row = DecodedRow(classSchema)
+        try decoder.forEachValue(of: values, in: classSchema) { row.values[$0] = $1 }
         let replaces = isSnapshot && !wasEmpty
         if replaces { seen[classSchema.name, default: []].insert(key) }
-        if try store.create(classSchema, at: key, positional: row, replacingOthers: replaces) {
+        if try store.create(
+            classSchema, at: key, positional: row.values, replacingOthers: replaces)
+        {
             importer.links.noteOwn(key, classSchema)
             return
         }
         guard isSnapshot else {
             throw FormatError("the store already has a '\(classSchema.name)' \(key.rawValue)")
         }
-        var named: ValueMap = [:]
-        for (property, value) in zip(classSchema.properties, row) where !property.isPrimary {
-            named[property.name] = value
-        }
-        try update(key, in: classSchema, values: named, mode: .modified)
+        try update(key, in: classSchema, values: row.valuesByName, mode: .modified)
     }
 
     private func modify(
         _ key: ObjectKey, in classSchema: ClassSchema, values: JSONNode,
         with decoder: JSONRowDecoder
     ) throws {
-        var named: ValueMap = [:]
-        try values.forEachMember { name, node in
-            let property = try classSchema.requireProperty(name)
-            if !property.isPrimary {
-                named[name] = try decoder.value(node, property, classSchema)
-            }
-        }
+        var row = DecodedRow(classSchema)
+        try decoder.forEachValue(of: values, in: classSchema) { row.values[$0] = $1 }
         if let missing = try importer.links.missing.first { throw FormatError(missing.reason) }
-        try update(key, in: classSchema, values: named, mode: isSnapshot ? .modified : .all)
+        try update(
+            key, in: classSchema, values: row.valuesByName, mode: isSnapshot ? .modified : .all)
     }
 
     private func update(

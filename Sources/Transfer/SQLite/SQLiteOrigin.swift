@@ -174,6 +174,7 @@ private final class SQLiteRowReader: RelationalRowReader {
     func next() throws -> Bool { try row.step() }
     func isNull(_ index: Int) -> Bool { row.kind(index) == .null }
     func int(_ index: Int) -> Int64 { row.int(index) }
+    func bytes(_ index: Int) -> [UInt8] { row.bytes(index) }
 
     func value(
         _ index: Int, _ column: RelationalPlan.Column, for type: PropertyType

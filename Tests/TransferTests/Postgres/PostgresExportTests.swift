@@ -316,7 +316,7 @@ struct PostgresExportTests {
             let kind = try #require(PropertyType(rawValue: name))
             let single =
                 try kind == .uuid
-                ? Value.uuid(UUIDValue(high: 1, low: 2)) : #require(FieldText.value(text, as: kind))
+                ? Value.uuid(UUIDValue(high: 1, low: 2)) : #require(ValueText.value(text, as: kind))
             try world.store.write {
                 try world.store.deleteAll()
                 for id in 1...2 {
