@@ -37,7 +37,8 @@ final class RealmObjects {
         /// The index of the property in the class of the store.
         let position: Int
         let kind: Kind
-        let isNullable: Bool
+        /// Whether a plain value can be null; other values are converted with their nulls.
+        let mayBeNull: Bool
         /// Whether the property links to a class.
         let hasTarget: Bool
         /// Whether elements that differ in the file can be equal in a store: NaN, or 1 and 1.0.
@@ -60,9 +61,7 @@ final class RealmObjects {
     /// Creates the objects of a class.
     ///
     /// ``complete(_:_:)`` sets links to objects that do not exist yet.
-    func create(
-        _ position: Int, _ pass: RealmPass, _ order: RealmOrder, count: (Int) -> Void
-    ) throws {
+    func create(_ position: Int, _ pass: RealmPass, count: (Int) -> Void) throws {
         let found = plan.classes[position]
         let schema = schemas[position]
         try importer.requireKeyForUpsert(schema)
@@ -96,29 +95,24 @@ final class RealmObjects {
         let location = RowLocation(
             table: plan.classes[position].name, line: Int(clamping: realmKey))
         try importer.take(
-            location,
-            record: { Array(text(rows, row: row, fields: fields, position: position).utf8) }
+            location, record: { record(rows, row: row, fields: fields, position: position) }
         ) {
             inserter.clear()
             for field in fields { try set(field, rows, row: row, inserter, position: position) }
-            var isUpdate = false
-            if importer.options.isUpsert, let key {
-                let primary =
-                    try values.value(
-                        rows.value(row, key.index), of: property(key, position), "") ?? .null
-                isUpdate =
-                    try importer.store.object(
-                        schemas[position].name, primaryKey: primary) != nil
+            func primaryKey() throws -> Value? {
+                try key.flatMap {
+                    try values.value(rows.value(row, $0.index), of: property($0, position), "")
+                }
             }
+            let isUpdate =
+                try importer.options.isUpsert && key != nil
+                && importer.store.object(
+                    schemas[position].name, primaryKey: primaryKey() ?? .null) != nil
             let object: ObjectKey
             do {
                 object = try inserter.insert(mode: isUpdate ? .modified : .error)
             } catch let error as StoreError where error.code == .duplicateKey {
-                let value = try key.flatMap {
-                    try values.value(
-                        rows.value(row, $0.index), of: property($0, position), "")
-                }
-                throw importer.duplicate(value, schemas[position])
+                throw try importer.duplicate(primaryKey(), schemas[position])
             }
             values.note(realmKey, position, object)
             for field in fields where field.mayMerge {
@@ -149,40 +143,20 @@ final class RealmObjects {
         _ field: Field, _ rows: RealmRows, row: Int, _ inserter: ObjectInserter, position: Int
     ) throws {
         let index = field.index
+        if field.mayBeNull, rows.isNull(row, index) {
+            return inserter.set(field.position, null(field, position))
+        }
         switch field.kind {
-        case .int:
-            if field.isNullable, rows.isNull(row, index) {
-                inserter.set(field.position, null(field, position))
-            } else {
-                inserter.set(field.position, int: rows.int(row, index))
-            }
-        case .bool:
-            if field.isNullable, rows.isNull(row, index) {
-                inserter.set(field.position, null(field, position))
-            } else {
-                inserter.set(field.position, bool: rows.int(row, index) != 0)
-            }
+        case .int: inserter.set(field.position, int: rows.int(row, index))
+        case .bool: inserter.set(field.position, bool: rows.int(row, index) != 0)
         case .double:
-            if field.isNullable, rows.isNull(row, index) {
-                inserter.set(field.position, null(field, position))
-            } else {
-                inserter.set(
-                    field.position,
-                    double: Double(bitPattern: UInt64(bitPattern: rows.int(row, index))))
-            }
+            let bits = UInt64(bitPattern: rows.int(row, index))
+            inserter.set(field.position, double: Double(bitPattern: bits))
         case .text:
-            if rows.isNull(row, index) {
-                inserter.set(field.position, null(field, position))
-                return
-            }
             var isSet = false
             _ = try rows.withBytes(row, index) { isSet = inserter.set(field.position, utf8: $0) }
             if !isSet { try setAny(field, rows, row: row, inserter, position: position) }
         case .link(let target):
-            guard !rows.isNull(row, index) else {
-                inserter.set(field.position, null(field, position))
-                return
-            }
             let found = values.found(
                 rows.int(row, index), of: target, fieldLocation(of: position, field, rows, row: row)
             )
@@ -243,8 +217,14 @@ final class RealmObjects {
         let mayMerge =
             found.collection == .set
             && [.float, .double, .decimal, .mixed].contains(found.type)
+        let mayBeNull =
+            switch kind {
+            case .int, .bool, .double: found.isNullable
+            case .text, .link: true
+            case .general: false
+            }
         return Field(
-            index: column.index, position: position, kind: kind, isNullable: found.isNullable,
+            index: column.index, position: position, kind: kind, mayBeNull: mayBeNull,
             hasTarget: column.target != nil, mayMerge: mayMerge)
     }
 
@@ -305,8 +285,7 @@ final class RealmObjects {
         let location = RowLocation(
             table: plan.classes[position].name, line: Int(clamping: rows.key(row)))
         try importer.complete(
-            location,
-            record: { Array(text(rows, row: row, fields: fields, position: position).utf8) }
+            location, record: { record(rows, row: row, fields: fields, position: position) }
         ) {
             var changes: ValueMap = [:]
             for field in fields {
@@ -348,15 +327,16 @@ final class RealmObjects {
         "\(plan.classes[position].name).\(schemas[position].properties[field.position].name), object \(rows.key(row))"
     }
 
-    private func text(
+    private func record(
         _ rows: RealmRows, row: Int, fields: [Field], position: Int
-    ) -> String {
-        fields.map { field in
+    ) -> [UInt8] {
+        let texts = fields.map { field in
             // The error is ignored, because the row is rejected in any case.
             let value = try? rows.value(row, field.index)
             return
                 "\(schemas[position].properties[field.position].name)=\(value.map { "\($0)" } ?? "?")"
-        }.joined(separator: ", ")
+        }
+        return Array(texts.joined(separator: ", ").utf8)
     }
 }
 

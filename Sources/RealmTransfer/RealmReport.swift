@@ -5,23 +5,11 @@ import Transfer
 
 /// A description of a Realm file and its contents, without importing it.
 struct RealmReport: RowReport {
-    /// A class, or one of Realm's internal tables.
-    private struct Table {
-        /// The name of the table.
-        let name: String
-        /// The kind: `object`, `embedded`, `asymmetric`, or `internal` for Realm's own tables.
-        let kind: String
-        /// The number of objects.
-        let objects: Int
-        /// The number of properties.
-        let properties: Int
-        /// The size of the table in bytes.
-        let bytes: Int
-    }
-
     private let file: RealmFile
-    /// The classes and tables, in the order of the file.
-    private let tables: [Table]
+    /// The size of each class in bytes.
+    private let sizes: [Int]
+    /// The indexes of the classes of the app; the others are Realm's own tables.
+    private let users: Set<Int>
     /// The schema version of the app; nil if the file does not contain one.
     let schemaVersion: UInt64?
 
@@ -29,27 +17,25 @@ struct RealmReport: RowReport {
     ///
     /// Throws `file_corrupt` and `invalid_argument`, with a suggested fix.
     init(_ path: String, _ options: RealmOptions) throws {
-        (file, tables, schemaVersion) = try RealmErrors.wrapping(path) {
+        (file, schemaVersion) = try RealmErrors.wrapping(path) {
             let file = try RealmFile(
                 path, key: options.key.map { try RealmKey($0) }, rescue: options.isRescue)
-            let users = Set(file.userClasses.map(\.index))
-            let tables = zip(file.classes, file.sizes()).map { found, bytes in
-                Table(
-                    name: found.name,
-                    kind: users.contains(found.index) ? found.kind.rawValue : "internal",
-                    objects: found.count, properties: found.properties.count, bytes: bytes)
-            }
-            return (file, tables, try file.schemaVersion())
+            return (file, try file.schemaVersion())
         }
+        sizes = file.sizes()
+        users = Set(file.userClasses.map(\.index))
     }
 
     /// The file format.
     var format: Int { file.format }
     /// The number of classes of the app.
-    var classCount: Int { tables.count { $0.kind != "internal" } }
+    var classCount: Int { users.count }
     /// The number of objects of the app's classes.
-    var objectCount: Int {
-        tables.reduce(0) { $0 + ($1.kind == "internal" ? 0 : $1.objects) }
+    var objectCount: Int { file.userClasses.reduce(0) { $0 + $1.count } }
+
+    /// Returns the kind of a class: `object`, `embedded`, `asymmetric`, or `internal` for Realm's own tables.
+    private func kind(_ found: RealmClass) -> String {
+        users.contains(found.index) ? found.kind.rawValue : "internal"
     }
 
     /// A description of the kind of history in the file.
@@ -83,8 +69,8 @@ struct RealmReport: RowReport {
             "",
         ]
         var rows = [["", "", "objects", "properties", "bytes"]]
-        rows += tables.map {
-            [$0.name, $0.kind, "\($0.objects)", "\($0.properties)", "\($0.bytes)"]
+        rows += zip(file.classes, sizes).map {
+            [$0.name, kind($0), "\($0.count)", "\($0.properties.count)", "\($1)"]
         }
         let widths = (0..<5).map { column in rows.map { $0[column].count }.max() ?? 0 }
         for row in rows {
@@ -113,18 +99,18 @@ struct RealmReport: RowReport {
         json.member("objects", objectCount)
         json.key("classes")
         json.beginArray()
-        for table in tables {
+        for (found, bytes) in zip(file.classes, sizes) {
             json.beginObject()
-            json.member("name", table.name)
-            json.member("kind", table.kind)
-            json.member("objects", table.objects)
-            json.member("properties", table.properties)
-            json.member("bytes", table.bytes)
+            json.member("name", found.name)
+            json.member("kind", kind(found))
+            json.member("objects", found.count)
+            json.member("properties", found.properties.count)
+            json.member("bytes", bytes)
             json.endObject()
         }
         json.endArray()
         json.endObject()
-        return String(decoding: json.bytes, as: UTF8.self) + "\n"
+        return json.text + "\n"
     }
 }
 

@@ -82,15 +82,18 @@ final class RealmSource: RowSource {
             file, plan, schemas, swapsGUIDs: options.realm.hasDotNetGUIDs)
         self.values = values
         try whileUnchanged {
-            let order = RealmOrder(plan)
+            // Linked classes come first, except for circular links.
+            let positions = plan.classes.indices
+                .targetsFirst { plan.classes[$0].columns.compactMap(\.target) }
+                .filter { plan.classes[$0].source.kind != .embedded }
             let objects = RealmObjects(importer, plan: plan, schemas: schemas, values: values)
             let pass = file.makePass()
-            for position in order.positions {
-                try objects.create(position, pass, order) { rowsDone += $0 }
+            for position in positions {
+                try objects.create(position, pass) { rowsDone += $0 }
                 values.isComplete[position] = true
             }
             let links = file.makePass()
-            for position in order.positions { try objects.complete(position, links) }
+            for position in positions { try objects.complete(position, links) }
             for (position, found) in plan.classes.enumerated() where found.source.kind == .embedded
             {
                 let missing = found.source.count - values.partCounts[position]
@@ -116,36 +119,6 @@ final class RealmSource: RowSource {
                 throw error
             }
             try file.checkUnchanged()
-        }
-    }
-}
-
-/// The order in which classes are created: linked classes come first, except for circular links.
-struct RealmOrder {
-    /// The indexes of the classes of independent objects.
-    private(set) var positions: [Int] = []
-
-    init(_ plan: RealmPlan) {
-        var isDone = Array(repeating: false, count: plan.classes.count)
-        // Depth first, without recursion, because a file can have chains of thousands of classes.
-        for start in plan.classes.indices where !isDone[start] {
-            isDone[start] = true
-            var stack: [(position: Int, next: Int)] = [(start, 0)]
-            while let (position, next) = stack.last {
-                let columns = plan.classes[position].columns
-                guard next < columns.count else {
-                    stack.removeLast()
-                    if plan.classes[position].source.kind != .embedded {
-                        positions.append(position)
-                    }
-                    continue
-                }
-                stack[stack.count - 1].next += 1
-                if let target = columns[next].target, !isDone[target] {
-                    isDone[target] = true
-                    stack.append((target, 0))
-                }
-            }
         }
     }
 }

@@ -21,6 +21,10 @@ final class RealmValues {
     private let tables: [TableID]
     private let schemas: [ClassSchema]
     private var lookups: [Int: RealmLookup] = [:]
+    /// Whether the value that is being converted links to objects that are created later.
+    private var isLater = false
+    /// The number of embedded objects around the value that is being converted.
+    private var depth = 0
     /// The maximum nesting depth of embedded objects.
     private static let deepestParts = 100
 
@@ -42,8 +46,8 @@ final class RealmValues {
     func value(
         _ value: RealmValue, of property: RealmProperty, _ location: @autoclosure () -> String
     ) throws -> Value? {
-        var isLater = false
-        let result = try convert(value, depth: 0, isLater: &isLater, location: location)
+        (isLater, depth) = (false, 0)
+        let result = try convert(value, location)
         return isLater ? nil : fitted(result, property, location)
     }
 
@@ -118,9 +122,7 @@ final class RealmValues {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    private func convert(
-        _ value: RealmValue, depth: Int, isLater: inout Bool, location: () -> String
-    ) throws -> Value {
+    private func convert(_ value: RealmValue, _ location: () -> String) throws -> Value {
         switch value {
         case .null: return .null
         case .bool(let flag): return .bool(flag)
@@ -134,25 +136,15 @@ final class RealmValues {
         case .decimal(let number): return .decimal(Self.decimal(number))
         case .objectID(let id): return .objectID(ObjectIDValue(high: id.high, low: id.low))
         case .uuid(let id): return .uuid(uuid(id))
-        case .link(let link):
-            return try resolve(link, depth: depth, isLater: &isLater, location: location)
+        case .link(let link): return try resolve(link, location)
         case .list(let elements), .set(let elements):
-            var values: [Value] = []
-            values.reserveCapacity(elements.count)
-            for element in elements {
-                values.append(
-                    try convert(element, depth: depth, isLater: &isLater, location: location))
-            }
-            return .list(values)
+            return .list(try elements.map { try convert($0, location) })
         case .dictionary(let entries), .object(let entries):
-            return .dictionary(
-                try map(entries, depth: depth, isLater: &isLater, location: location))
+            return .dictionary(try map(entries, location))
         }
     }
 
-    private func map(
-        _ entries: [RealmEntry], depth: Int, isLater: inout Bool, location: () -> String
-    ) throws -> ValueMap {
+    private func map(_ entries: [RealmEntry], _ location: () -> String) throws -> ValueMap {
         var values: ValueMap = [:]
         values.reserveCapacity(entries.count)
         for entry in entries {
@@ -165,8 +157,7 @@ final class RealmValues {
                 losses.add(.malformedKeys, location())
                 continue
             }
-            let value = try convert(
-                entry.value, depth: depth, isLater: &isLater, location: location)
+            let value = try convert(entry.value, location)
             if values.updateValue(value, forKey: key) != nil {
                 losses.add(.repeatedKeys, location())
             }
@@ -184,32 +175,16 @@ final class RealmValues {
 
     // MARK: - Links
 
-    private func resolve(
-        _ link: RealmLink, depth: Int, isLater: inout Bool, location: () -> String
-    ) throws -> Value {
+    private func resolve(_ link: RealmLink, _ location: () -> String) throws -> Value {
         guard let target = plan.positions[link.target] else {
             losses.add(.unknownLinks, location())
             return .null
         }
-        if schemas[target].isEmbedded {
-            return try part(
-                link.key, of: target, depth: depth, isLater: &isLater, location: location)
+        if schemas[target].isEmbedded { return try part(link.key, of: target, location) }
+        if isComplete[target] || objects[target][link.key] != nil {
+            return found(link.key, of: target, location()).map(Value.object) ?? .null
         }
-        return object(link.key, of: target, isLater: &isLater, location: location)
-    }
-
-    /// Returns a link to an object of a class; sets `isLater` if the class is not complete.
-    private func object(
-        _ key: Int64, of target: Int, isLater: inout Bool, location: () -> String
-    ) -> Value {
-        if let object = objects[target][key] {
-            return .object(ObjectReference(table: tables[target], key: object))
-        }
-        if isComplete[target] {
-            losses.add(.danglingLinks, location())
-        } else {
-            isLater = true
-        }
+        isLater = true
         return .null
     }
 
@@ -226,7 +201,7 @@ final class RealmValues {
 
     /// Returns the values of an embedded object, in the order of its class.
     private func part(
-        _ key: Int64, of target: Int, depth: Int, isLater: inout Bool, location: () -> String
+        _ key: Int64, of target: Int, _ location: () -> String
     ) throws -> Value {
         let source = plan.classes[target]
         guard depth < Self.deepestParts, partCounts[target] < source.source.count * 2 + 1024 else {
@@ -243,6 +218,8 @@ final class RealmValues {
         // The lookup can reuse the rows for the nested embedded objects.
         let stored = try source.columns.map { try rows.value(row, $0.index) }
         var values = [Value](repeating: .null, count: schemas[target].properties.count)
+        depth += 1
+        defer { depth -= 1 }
         for (column, value) in zip(source.columns, stored) {
             guard let position = schemas[target].position(of: column.name) else {
                 throw StoreError(
@@ -251,8 +228,7 @@ final class RealmValues {
                         + "the column out by mapping it to nothing")
             }
             values[position] = fitted(
-                try convert(value, depth: depth + 1, isLater: &isLater, location: location),
-                source.source.properties[column.index], location)
+                try convert(value, location), source.source.properties[column.index], location)
         }
         if !isLater { partCounts[target] += 1 }
         return .list(values)
