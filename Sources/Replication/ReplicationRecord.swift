@@ -101,8 +101,7 @@ package struct ReplicationRecord: Equatable {
         for (name, text) in [
             ("role", role.rawValue), ("identity", identity), ("stream", stream), ("commit", commit),
         ] {
-            json.key(name)
-            json.string(text)
+            json.member(name, text)
         }
         json.member("sequence", sequence)
         json.member("version", version)

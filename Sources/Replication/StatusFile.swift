@@ -55,8 +55,7 @@ package struct StatusFile {
             ("state", hasEnded ? "ended" : numbers.isConnected ? "connected" : "disconnected"),
             ("lease_holder", numbers.lease?.holder ?? ""),
         ] {
-            json.key(name)
-            json.string(text)
+            json.member(name, text)
         }
         for (name, number) in [
             ("process", UInt64(getpid())), ("sequence", numbers.sequence),
@@ -65,8 +64,7 @@ package struct StatusFile {
             ("milli_rate", UInt64(max(0, numbers.rate * 1000))),
             ("lease", numbers.lease?.number ?? 0),
         ] {
-            json.key(name)
-            json.int(Int64(clamping: number))
+            json.member(name, number)
         }
         json.endObject()
         json.newLine()
@@ -93,4 +91,30 @@ package struct StatusFile {
         guard let number = pid_t(exactly: process), number > 0 else { return false }
         return kill(number, 0) == 0 || errno == EPERM
     }
+}
+
+/// The members of a JSON object: a status file, a record, or a reply of a server.
+package struct JSONAnswer {
+    private let tape = JSONTape()
+
+    package init(_ bytes: [UInt8]) throws { try JSONText.read(bytes, onto: tape) }
+
+    private func node(_ path: [String]) -> JSONNode? {
+        path.reduce(JSONNode(tape)) { (node: JSONNode?, name) in node?.members[name] }
+    }
+
+    package func number(_ path: String...) -> UInt64 { UInt64(clamping: node(path)?.int ?? 0) }
+
+    /// The names of the members of an object.
+    package func names(_ path: String...) -> [String] {
+        var names: [String] = []
+        node(path)?.forEachMember { name, _ in names.append(name) }
+        return names
+    }
+
+    package func flag(_ path: String...) -> Bool { node(path)?.kind == .truth }
+
+    package func text(_ path: String...) -> String { node(path)?.string ?? "" }
+
+    package var hasError: Bool { node(["error"]) != nil }
 }
