@@ -362,6 +362,20 @@ import Transfer
         #expect(message { _ = try FileReader(path) }.contains("No such file"))
     }
 
+    @Test func `A class in a table with another name keeps its rows`() throws {
+        let world = try zoo()
+        var options = ExportOptions()
+        options.table = "hounds"
+        options.setColumns(["id", "name=called", "owner"])
+        let path = world.path("a.sqlite")
+        let dogs = try world.store.objects("Dog")
+        #expect(try Exporter(.results(dogs), as: .sqlite, options).write(to: path) == 2)
+        #expect(
+            try world.query("SELECT * FROM hounds ORDER BY id", "a.sqlite") == [
+                "1|Rex|Ann", "2|Max|NULL",
+            ])
+    }
+
     @Test func `Chains of targets can have any length`() {
         let order = (0..<300_000).targetsFirst { $0 < 299_999 ? [$0 + 1, 0] : [] }
         #expect(order.elementsEqual((0..<300_000).reversed()))
