@@ -257,6 +257,12 @@ package struct ExportOptions: Sendable {
         guard needsClass else { return classSchema }
         var names: Set<String> = []
         var properties = try columns.map { name, column in
+            if classSchema.property(named: name) == nil, name.contains(where: ".[@".contains) {
+                throw StoreError(
+                    .invalidQuery,
+                    "'\(name)' is a path, and columns are properties; export a projection in a script: "
+                        + "results:project { name = \"\(name)\" }:export \"file.csv\"")
+            }
             var property = try classSchema.requireProperty(name)
             property.name = column
             guard names.insert(column).inserted else {

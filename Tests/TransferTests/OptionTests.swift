@@ -437,6 +437,8 @@ import Transfer
             ])
         given.setColumns(["prise"])
         #expect(message { _ = try export("b.sqlite") }.contains("did you mean 'price'?"))
+        given.setColumns(["maker.name"])
+        #expect(message { _ = try export("b.sqlite") }.contains("results:project { name = "))
         given.setColumns(["id", "price=id"])
         #expect(message { _ = try export("b.sqlite") } == "two columns are called 'id'")
     }
