@@ -6,6 +6,8 @@ schema {
   Address = { embedded = true, street = "string", zip = "int?" },
   Dog = { id = "int primary", name = "string", age = "int", weight = "double?", owner = "Person",
     ["nil"] = "int", owners = "backlinks Person.dogs" },
+  Box = { id = "int primary", marks = "mixed[]", prices = "double[]", cents = "decimal[]", counts = "int[]",
+    seal = "data?" },
 }
 
 local people
@@ -207,4 +209,96 @@ scenario("the name of a type is a value, but has no order", function()
     local ok, err = pcall(body)
     assert(not ok and err.code == "invalid_query", tostring(err))
   end
+end)
+
+scenario("numbers of different types are ordered, grouped and added by value", function()
+  local decimal = moonpool.decimal
+  local most = math.maxinteger
+  local boxes = store:objects "Box"
+  store:write(function()
+    store:create("Box", { id = 1 })
+    store:create("Box", { id = 2, marks = { 1, 2 }, prices = { 0.0 }, cents = { decimal "0.0" }, counts = { most } })
+    store:create("Box", { id = 3, marks = { 2.5, "text" }, prices = { 0.25 }, counts = { most, 1 } })
+    store:create("Box", { id = 4, marks = { decimal "3" }, prices = { -0.25 }, counts = { -1 } })
+    store:create("Box", { id = 5, marks = { decimal "2.25", {} }, cents = { decimal "0.5" }, counts = { most, most } })
+  end)
+  local function ids(objects)
+    local found = {}
+    for box in objects:each() do found[#found + 1] = box.id end
+    return table.concat(found, " ")
+  end
+  for path, orders in pairs {
+    ["marks.@sum"] = { "1 5 3 2 4", "2 4 3 5 1", "1 | 5 | 3 | 2 4" },
+    ["marks.@max"] = { "1 2 5 3 4", "4 3 5 2 1", "1 | 2 | 5 | 3 | 4" },
+    ["marks.@avg"] = { "1 2 5 3 4", "4 3 5 2 1", "1 | 2 | 5 | 3 | 4" },
+    ["prices.@sum"] = { "4 1 2 5 3", "3 1 2 5 4", "4 | 1 2 5 | 3" },
+    ["cents.@sum"] = { "1 2 3 4 5", "5 1 2 3 4", "1 2 3 4 | 5" },
+    ["counts.@sum"] = { "4 1 2 3 5", "5 3 2 1 4", "4 | 1 | 2 | 3 | 5" },
+  } do
+    same(ids(boxes:sorted(path)), orders[1], path)
+    same(ids(boxes:sorted(path, "desc")), orders[2], path .. " desc")
+    same(ids(boxes:sorted(path):limit(2)), orders[1]:sub(1, 3), path .. " limit")
+    local groups = {}
+    for _, group in ipairs(boxes:group_by(path)) do groups[#groups + 1] = ids(group.objects) end
+    same(table.concat(groups, " | "), orders[3], "groups of " .. path)
+    same(#boxes:distinct(path), #groups, "distinct " .. path)
+  end
+  same(math.type(boxes[1]:get "prices.@sum"), "float", "the sum of no doubles")
+  same(boxes[1]:get "cents.@sum", decimal "0", "the sum of no decimals")
+  same(math.type(boxes[1]:get "counts.@sum"), "integer", "the sum of no ints")
+  same(boxes:sum "marks.@sum", decimal "10.75", "sum")
+  same(boxes:where("id < 3"):sum "counts.@sum", most, "the sum of sums of ints")
+  local seen = {}
+  local token <close> = boxes:sorted("marks.@sum"):observe(function(change) seen = { table.unpack(change.insertions) } end)
+  store:refresh()
+  store:write(function() store:create("Box", { id = 6, marks = { 2.375 } }) end)
+  store:refresh()
+  same(table.concat(seen, " "), "3", "the position of a new object")
+end)
+
+scenario("an element of backlinks may be nil", function()
+  same(#store:objects("Dog"):where "owners[1] == nil", 0, "first")
+  same(#store:objects("Dog"):where "owners[2] == nil", #store:objects "Dog", "second")
+  same(#store:objects("Dog"):where "owners[2] in {nil}", #store:objects "Dog", "second, in a list")
+  fails("invalid_query", function() return #store:objects("Dog"):where "owners == nil" end)
+end)
+
+scenario("data is compared with the text that a script reads", function()
+  local box = store:write(function() return store:create("Box", { id = 1, seal = moonpool.data "ab" }) end)
+  local boxes = store:objects "Box"
+  for _, condition in ipairs { "seal == $1", "seal in {$1}", "seal beginswith $1", "seal >= $1", "any seal == 'ab'" } do
+    if condition:find "any" then
+      fails("invalid_query", function() return #boxes:where(condition) end)
+    else
+      same(#boxes:where(condition, box.seal), 1, condition)
+    end
+  end
+  same(#boxes:where { seal = box.seal }, 1, "a table")
+  same(#boxes:where "seal == 'b'", 0, "another text")
+end)
+
+scenario("after a change of a property's type, no path reads a wrong value", function()
+  local ann = store:object("Person", 4)
+  local row = ann:project { sum = "dogs.@sum.age", name = "dogs[1].name" }
+  local seen, sums, errors = {}, {}, {}
+  moonpool.on_error = function(err) errors[#errors + 1] = err.code end
+  local kept = {
+    ann:observe_value("dogs.@max.age", function(new) seen[#seen + 1] = new end),
+    people:observe_aggregate("sum", "dogs.@avg.age", function(new) sums[#sums + 1] = new end),
+    people:group_by("tags.@count"):observe_aggregate("average", "dogs.@avg.age", function(new) sums[#sums + 1] = new end),
+  }
+  store:refresh()
+  local dog = { id = "int primary", name = "string", age = "double", weight = "double?", owner = "Person", ["nil"] = "int",
+    owners = "backlinks Person.dogs" }
+  store:define({ Dog = dog }, { force = true })
+  store:refresh()
+  store:write(function() ann.dogs[1].age = 100.5 end)
+  store:refresh()
+  same(seen[#seen], 100.5, "observe_value")
+  same(#sums, 2, "calls of the aggregates")
+  same(table.concat(errors, " "), "schema_changed schema_changed", "errors of the aggregates")
+  fails("unknown_property", function() return row.sum end)
+  same(row.name, ann.dogs[1].name, "another path")
+  same(ann:get "dogs.@max.age", 100.5, "get")
+  kept[1]:invalidate()
 end)

@@ -41,9 +41,7 @@ package enum AggregateKind: String, Sendable, CaseIterable {
         case (.minimum, _), (.maximum, _): result.value(of: type)
         case (_, .decimal(let number)): .decimal(number)
         case (.average, _): result.double.map(Value.double) ?? .null
-        case (.sum, .int(let number)) where type == .int || type == .mixed: .int(number)
-        case (.sum, .int(0)) where type == .decimal: .decimal(.zero)
-        case (.sum, _): .double(result.double ?? 0)
+        case (.sum, _): result.sum(of: type).value
         }
     }
 }

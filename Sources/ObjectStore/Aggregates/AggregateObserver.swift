@@ -261,9 +261,7 @@ struct AggregateState {
             return
         }
         let (section, value) = try (sectionReader(in: view), rule.reader(in: view))
-        let interruption = Interruption.current
         for key in try QueryEvaluator.keys(of: query, in: view) {
-            try interruption?.step()
             try groups.requireSpaceToGrow()
             try join(section(key), value(key))
         }
@@ -380,15 +378,12 @@ struct AggregateState {
         try rows.follow(step)
         let schema = step.new.schema
         guard let elements = schema.find(table: query.table) else { return }
-        sections = try sections?.remade(for: schema)
         try sections?.ordered.check(in: schema)
-        let type = rule.type
-        rule = try AggregateRule(rule.kind, rule.text, class: elements, schema: schema)
-        guard rule.type == type else {
-            throw StoreError(
-                .unknownProperty,
-                "the observed property '\(elements.name).\(rule.text ?? "")' has another type")
+        sections = try sections?.remade(for: schema)
+        for path in rule.dependencies {
+            try path.check(in: schema, of: "observer", "the aggregate of '\(rule.text ?? "")'")
         }
+        rule = try AggregateRule(rule.kind, rule.text, class: elements, schema: schema)
     }
 }
 
@@ -455,6 +450,7 @@ struct ValuedRows {
 
     /// Adapts the rows to a changed schema.
     mutating func follow(_ step: VersionStep) throws {
+        try query.check(in: step.new.schema)
         query = try query.followed(to: step.new.schema)
         if query.dependsOnMixed { rows = try RowsFactory.rows(of: query, in: step.old) }
     }

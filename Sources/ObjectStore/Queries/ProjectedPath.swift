@@ -17,6 +17,7 @@ package struct ProjectedPath: Sendable {
     /// The text of the path.
     package let text: String
     private let path: ValuePath
+    private let schema: Schema
     /// The property at the end, unless several objects have it, or the path ends in an element or an operation.
     private let end: End?
     /// Whether the value may be null even if its property is required.
@@ -31,6 +32,7 @@ package struct ProjectedPath: Sendable {
     /// Throws `unknown_property` and `invalid_query`.
     package init(_ text: String, class classSchema: ClassSchema, schema: Schema) throws {
         self.text = text
+        self.schema = schema
         path = try ValuePath(text, class: classSchema, schema: schema)
         let syntax: PathSyntax
         do throws(QueryFault) { syntax = try PredicateParser.parsePath(text) } catch {
@@ -84,14 +86,37 @@ package struct ProjectedPath: Sendable {
     /// Throws `invalid_query`, with the fix in its message, unless each object has one value, possibly nil.
     package func requireOne(for purpose: String) throws { try path.requireOne(for: purpose) }
 
+    /// Returns the path with the same text in another schema.
+    ///
+    /// Throws the errors of ``init(_:class:schema:)``.
+    package func followed(to schema: Schema) throws -> ProjectedPath {
+        guard schema !== self.schema, let table = path.dependencies.first?.components[0].table,
+            let classSchema = schema.find(table: table)
+        else { return self }
+        return try ProjectedPath(text, class: classSchema, schema: schema)
+    }
+
+    /// Returns the path in the schema of a view; only links inside mixed values can lead to more classes.
+    ///
+    /// Throws `unknown_property` if the schema lacks a property of the path.
+    private func current(in view: StoreView) throws -> ProjectedPath {
+        guard view.schema !== schema else { return self }
+        for path in path.dependencies {
+            try path.check(in: view.schema, of: "projection", "the path '\(text)'")
+        }
+        return path.isPlain ? self : try followed(to: view.schema)
+    }
+
     /// Returns the property at the end of the path, and the object that has it; nil if several objects have it, after a
     /// nil link, and for elements and operations.
     package func end(
         of key: ObjectKey, in source: ObjectSource
     ) throws -> (property: Property, owner: LiveObject)? {
-        guard let end else { return nil }
-        try note(key, source)
-        return try ownerKey(of: end, key, in: source.openView()).map {
+        let view = try source.openView()
+        let path = try current(in: view)
+        guard let end = path.end else { return nil }
+        try path.note(key, source)
+        return try path.ownerKey(of: end, key, in: view).map {
             (end.property, source.object(end.classSchema, $0))
         }
     }
@@ -106,11 +131,17 @@ package struct ProjectedPath: Sendable {
 
     /// Reads the value for one object, and records the reads if they are tracked.
     ///
-    /// Throws `invalid_object` if the object was deleted, `closed`.
+    /// Throws `invalid_object` if the object was deleted, `closed`, and `unknown_property` if the schema lacks a property
+    /// of the path.
     package func value(of key: ObjectKey, in source: ObjectSource) throws -> Value {
         let view = try source.openView()
-        try note(key, source)
-        return try StoreError.evaluating {
+        let current = try current(in: view)
+        try current.note(key, source)
+        return try current.value(of: key, in: view)
+    }
+
+    private func value(of key: ObjectKey, in view: StoreView) throws -> Value {
+        try StoreError.evaluating {
             if let end, end.owner == nil || !end.property.isSingle {
                 guard let owner = try ownerKey(of: end, key, in: view) else { return .null }
                 return try view.value(end.property, of: owner, in: end.classSchema)

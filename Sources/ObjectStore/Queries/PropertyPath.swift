@@ -84,6 +84,22 @@ package struct PropertyPath: Hashable, Sendable {
         self.components = components
     }
 
+    /// Throws `unknown_property` if a property of the path was removed or has another type.
+    ///
+    /// `subject` depends on the path, and is a part of `whole`, which the message tells to create again.
+    func check(in schema: Schema, of whole: String, _ subject: String) throws(StoreError) {
+        for component in components {
+            let source = schema.find(table: component.origin?.table ?? component.table)
+            let column = component.origin?.column ?? component.property.column
+            guard source?.property(in: column) == nil else { continue }
+            throw StoreError(
+                .unknownProperty,
+                "\(subject) depends on '\(component.className).\(component.property.name)', which was removed or "
+                    + "has another type\(source?.lost.since(component.property.name) ?? ""); create the \(whole) "
+                    + "again")
+        }
+    }
+
     /// The text of the path, such as `owner.name`.
     package var description: String { components.map(\.property.name).joined(separator: ".") }
 

@@ -307,17 +307,8 @@ extension Query {
                         + "has another type")
             }
         }
-        for component in dependencies.flatMap(\.components) {
-            let source = schema.find(table: component.origin?.table ?? component.table)
-            let column = component.origin?.column ?? component.property.column
-            guard source?.property(in: column) != nil else {
-                throw StoreError(
-                    .unknownProperty,
-                    "this collection of '\(elements.name)' depends on "
-                        + "'\(component.className).\(component.property.name)', which was removed or has "
-                        + "another type\(source?.lost.since(component.property.name) ?? ""); create the query "
-                        + "again")
-            }
+        for path in dependencies {
+            try path.check(in: schema, of: "query", "this collection of '\(elements.name)'")
         }
     }
 }

@@ -100,18 +100,15 @@ package enum QueryEvaluator {
         _ keys: ResultKeys, _ distinct: [DistinctKey], _ view: StoreView
     ) throws -> ResultKeys {
         let readers = try distinct.map { try $0.reader(in: view) }
-        let interruption = Interruption.current
         var kept: [ObjectKey] = []
         if let first = readers.first, readers.count == 1 {
             var seen: Set<Scalar> = []
             for key in keys {
-                try interruption?.step()
                 if try seen.insert(first(key)).inserted { kept.append(key) }
             }
         } else {
             var seen: Set<[Scalar]> = []
             for key in keys {
-                try interruption?.step()
                 if try seen.insert(readers.map { try $0(key) }).inserted { kept.append(key) }
             }
         }

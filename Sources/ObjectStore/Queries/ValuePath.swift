@@ -68,7 +68,8 @@ package struct ValuePath: Sendable {
             throw QueryFault("\(operand.description) is not a value of an object", at: range)
         }
         switch operand.type {
-        case .value(let type): (self.type, target) = (type, nil)
+        case .value(let type):
+            (self.type, target) = (expression.hasAnyNumbers ? .mixed : type, nil)
         case .object(let table): (type, target) = (.object, table)
         case .null, .literal:
             throw QueryFault("\(operand.description) is not a value of an object", at: range)
@@ -93,6 +94,9 @@ package struct ValuePath: Sendable {
     static func hasOperations(_ text: String) -> Bool {
         text.utf8.contains { "@[`".utf8.contains($0) }
     }
+
+    /// Whether the path has names and dots only.
+    var isPlain: Bool { plain != nil }
 
     /// Whether one object may have several values or none.
     package var isToMany: Bool { reading.expression.isToMany }
@@ -193,7 +197,7 @@ final class PathReading: Sendable {
     }
 }
 
-/// A path that is bound to a view.
+/// A path that is bound to a view; reading an object's value is a step of the evaluation, which may be stopped.
 ///
 /// The type is a class, so copying a reference to a path changes only one reference count.
 final class BoundPath {
@@ -207,6 +211,7 @@ final class BoundPath {
 
     private let reading: PathReading
     private let location: Location
+    private let interruption = Interruption.current
 
     init(_ reading: PathReading, in view: StoreView) throws {
         self.reading = reading
@@ -227,6 +232,7 @@ final class BoundPath {
 
     /// Returns the value of an object; null if there is none.
     func value(_ key: ObjectKey) throws -> Scalar {
+        try interruption?.step()
         switch location {
         case .own(let rows, let source): return try source.scalar(rows, key)
         case .elsewhere(let tables):
@@ -239,6 +245,7 @@ final class BoundPath {
     /// Returns all values of an object, in order.
     func values(_ key: ObjectKey) throws -> [Scalar] {
         guard case .elsewhere(let tables) = location else { return [try value(key)] }
+        try interruption?.step()
         var values: [Scalar] = []
         try reading.expression.forEach(tables, key) { value in
             values.append(named(value))

@@ -129,11 +129,7 @@ struct SectionRules {
                 for part in parts.dropFirst() { counts.merge(part, uniquingKeysWith: +) }
             } else {
                 let read = try reader(in: view)
-                let interruption = Interruption.current
-                for object in objects {
-                    try interruption?.step()
-                    counts[try read(object), default: 0] += 1
-                }
+                for object in objects { counts[try read(object), default: 0] += 1 }
             }
             return counts.map { (key: $0.key, count: $0.value) }.sorted {
                 order($0.key, $1.key) < 0

@@ -314,27 +314,32 @@ struct ObserverBinding {
         let bridge = ValueBridge(handle, nil)
         try path.requireOne(for: "observe_value")
         try refuseRemote("path")
+        var path = path
+        func value(in source: ObjectSource) throws -> Value {
+            path = try path.followed(to: source.view.schema)
+            return try path.value(of: object.key, in: source)
+        }
         // Compares values: `toys[1].name` does not change when the name of another toy changes.
-        var last = try path.value(of: object.key, in: object.source)
+        var last = try value(in: object.source)
         return try observe(
             object, keyPaths: path.observed,
             ValueCalls(
                 subject: "\(path.text) of a \(object.classSchema.name)",
                 initial: {
-                    last = try path.value(of: object.key, in: object.source)
+                    last = try value(in: object.source)
                     return bridge.lua(last)
                 },
                 prior: { change in
                     guard let view = change.properties.first?.viewAfter else { return nil }
-                    let next = try path.value(of: object.key, in: .frozen(view))
+                    let next = try value(in: .frozen(view))
                     return next == last ? Optional.none : bridge.lua(last)
                 },
                 change: { change in
                     guard case .change = change.kind else { return nil }
-                    let value = try path.value(of: object.key, in: object.source)
-                    guard value != last else { return nil }
-                    defer { last = value }
-                    return [bridge.lua(value), bridge.lua(last)]
+                    let next = try value(in: object.source)
+                    guard next != last else { return nil }
+                    defer { last = next }
+                    return [bridge.lua(next), bridge.lua(last)]
                 }))
     }
 
@@ -414,6 +419,7 @@ struct AggregateBinding {
             try sections.sections.observeAggregate(kind, path, name: name) { changes in
                 let groups = handle.state.makeTable(fields: changes.count)
                 for change in changes {
+                    try Interruption.step()
                     let group = handle.state.makeTable(fields: 2)
                     group["new"] = change.new.map(bridge.lua) ?? .nil
                     group["old"] = change.old.map(bridge.lua) ?? .nil

@@ -148,6 +148,7 @@ final class CollectionObserver: Observer {
     private func follow(_ step: VersionStep) throws {
         let schema = step.new.schema
         guard let elements = schema.find(table: table) else { return }
+        if case .objects(let query) = collection { try query.check(in: schema) }
         collection = try collection.followed(to: schema)
         // No object had values of the added properties before the step, so the rows before the step are the same.
         if rows != nil, case .objects(let query) = collection, query.dependsOnMixed {

@@ -65,12 +65,8 @@ struct DistinctRows {
     init(_ distinct: RowRules.Distinct, inOrder rows: [CodedKey], _ reader: RowReader) throws {
         self.distinct = distinct
         let values = try reader.values(distinct.keys)
-        let interruption = Interruption.current
         var lists: [[Scalar]: [CodedKey]] = [:]
-        for row in rows {
-            try interruption?.step()
-            lists[try values(row.key), default: []].append(row)
-        }
+        for row in rows { lists[try values(row.key), default: []].append(row) }
         groups = lists.mapValues(SortedKeys.init(inOrder:))
     }
 

@@ -80,8 +80,9 @@ package struct BoundPredicate {
     /// The combined conditions; an object matches if all of them hold.
     let conditions: [BoundCondition]
 
-    /// Returns whether an object matches.
+    /// Returns whether an object matches; this is a step of the evaluation, which may be stopped.
     package func matches(_ key: ObjectKey) throws -> Bool {
+        try conditions.first?.tables.step()
         for index in conditions.indices
         where try !conditions[index].node.matches(conditions[index].tables, key) {
             return false
@@ -131,10 +132,11 @@ enum OperandType: Hashable, Sendable {
         }
     }
 
-    /// Returns whether values of both types can be equal.
+    /// Returns whether values of both types can be equal; data equals a text with the same bytes.
     func isComparable(with other: OperandType) -> Bool {
-        self == other || self == .null || other == .null || (isNumeric && other.isNumeric)
-            || isMixed || other.isMixed
+        let isText = { ($0 as OperandType) == .value(.string) || $0 == .value(.data) }
+        return self == other || self == .null || other == .null || (isNumeric && other.isNumeric)
+            || isMixed || other.isMixed || (isText(self) && isText(other))
     }
 
     var isMixed: Bool { self == .value(.mixed) }
@@ -184,6 +186,15 @@ struct PredicateOperand {
     }
 
     var isToMany: Bool { expression?.isToMany ?? false }
+}
+
+extension PredicateOperand {
+    /// Creates the operand of an aggregate, such as `@sum`.
+    init(_ aggregate: AggregateExpression, name: String, range: Range<Int>) {
+        self.init(
+            form: .expression(aggregate), type: .value(aggregate.resultType),
+            description: "'@\(name)'", range: range)
+    }
 }
 
 /// One column and the type of its values.

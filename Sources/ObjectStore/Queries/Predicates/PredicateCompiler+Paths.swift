@@ -222,15 +222,11 @@ extension PredicateCompiler {
         }
         try checkQuantifier(isToMany: false, of: "'@\(sign.name)'", in: context)
         depend(on: walk.components, in: context.scope)
-        let path = CompiledPath(hops: walk.hops, terminal: walk.terminal)
-        let type: PropertyType =
-            last.type != .mixed && (kind.isExtreme || last.type == .decimal)
-            ? last.type : .double
         return PredicateOperand(
-            form: .expression(
-                AggregateExpression(
-                    kind: kind, path: path, numbersOnly: last.type == .mixed)),
-            type: .value(type), description: "'@\(sign.name)'", range: context.range)
+            AggregateExpression(
+                kind: kind, path: CompiledPath(hops: walk.hops, terminal: walk.terminal),
+                type: last.type),
+            name: sign.name, range: context.range)
     }
 
     mutating func subquery(
@@ -474,11 +470,10 @@ extension PredicateCompiler {
         }
         try checkQuantifier(isToMany: false, of: "'@\(sign.name)'", in: context)
         return PredicateOperand(
-            form: .expression(
-                AggregateExpression(
-                    kind: kind,
-                    path: CompiledPath(hops: walk.hops, terminal: .mixed(path)), numbersOnly: true)),
-            type: .value(.double), description: "'@\(sign.name)'", range: context.range)
+            AggregateExpression(
+                kind: kind, path: CompiledPath(hops: walk.hops, terminal: .mixed(path)),
+                type: .mixed),
+            name: sign.name, range: context.range)
     }
 }
 

@@ -532,7 +532,8 @@ extension PredicateCompiler {
         return PredicateOperand(
             form: .path(path), type: type, description: "\(walk.description) (\(typeName))",
             range: context.range, quantifier: context.syntax.quantifier,
-            isBacklinks: walk.last?.isBacklinks ?? false,
+            isBacklinks: walk.last?.isBacklinks == true
+                && context.syntax.components.last?.brackets.isEmpty != false,
             components: context.scope.prefix + walk.components)
     }
 

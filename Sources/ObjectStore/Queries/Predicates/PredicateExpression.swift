@@ -5,6 +5,8 @@ import Decimals
 protocol PredicateExpression: Sendable {
     /// Whether one row may have several values or none.
     var isToMany: Bool { get }
+    /// Whether the values are numbers of different types, such as the sums of mixed values.
+    var hasAnyNumbers: Bool { get }
     /// The cost of one row, as a number of integer comparisons.
     var cost: Int { get }
     /// Calls `body` with every value of the row until it returns false.
@@ -13,6 +15,7 @@ protocol PredicateExpression: Sendable {
 
 extension PredicateExpression {
     var isToMany: Bool { false }
+    var hasAnyNumbers: Bool { false }
 
     func value(_ tables: BoundTables, _ key: ObjectKey) throws -> Scalar {
         var result = Scalar.nothing
@@ -75,17 +78,25 @@ struct SubqueryExpression: PredicateExpression {
 struct AggregateExpression: PredicateExpression {
     let kind: AggregateKind
     let path: CompiledPath
-    /// Whether values that are not numbers are ignored; true for mixed properties.
-    var numbersOnly = false
+    /// The type of the values; of mixed values, only numbers count.
+    let type: PropertyType
     var cost: Int { path.cost }
 
+    /// The type with which the result is compared.
+    var resultType: PropertyType {
+        type == .mixed || !kind.isExtreme && type != .decimal ? .double : type
+    }
+
+    // The sum of many ints can be a double.
+    var hasAnyNumbers: Bool { type == .mixed || type == .int && kind == .sum }
+
     func forEach(_ tables: BoundTables, _ key: ObjectKey, _ body: (Scalar) throws -> Bool) throws {
-        var aggregate = Aggregate(kind, numbersOnly: numbersOnly)
+        var aggregate = Aggregate(kind, numbersOnly: type == .mixed)
         _ = try path.forEachValue(tables, key) { value in
             aggregate.add(value)
             return true
         }
-        _ = try body(aggregate.result)
+        _ = try body(kind == .sum ? aggregate.result.sum(of: type) : aggregate.result)
     }
 }
 
@@ -146,6 +157,17 @@ extension ArithmeticExpression {
         case .minus: .decimal(left - right)
         case .times: .decimal(left * right)
         case .divided: .decimal(left / right)
+        }
+    }
+}
+
+extension Scalar {
+    /// The scalar as the sum of values of a type; without values, every sum is the int 0.
+    func sum(of type: PropertyType) -> Scalar {
+        switch (self, type) {
+        case (.int(let zero), .float), (.int(let zero), .double): .double(Double(zero))
+        case (.int(let zero), .decimal): .decimal(DecimalValue(zero))
+        default: self
         }
     }
 }

@@ -47,7 +47,6 @@ extension Results {
             x: PlotPoints.Axis(type: horizontal.type), y: PlotPoints.Axis(type: vertical.type))
         var groups: [TextKey?: [(x: Double, y: Double)]] = [:]
         for key in try keys() {
-            try StoreError.step()
             guard let px = try horizontal.number(key), let py = try vertical.number(key) else {
                 points.missing += 1
                 continue

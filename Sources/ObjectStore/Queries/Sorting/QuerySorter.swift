@@ -133,9 +133,7 @@ struct QuerySorter {
         } else {
             entries.reserveCapacity(selection.count)
             var arena = TextArena()
-            let interruption = Interruption.current
             for key in selection {
-                try interruption?.step()
                 guard let (code, text) = try values[index].code(key) else {
                     nulls.append(CodedKey(code: codeOfNil, key: key))
                     continue
