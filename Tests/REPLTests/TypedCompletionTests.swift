@@ -23,6 +23,8 @@ import Testing
         ("dogs:where(\"id > 3 and go", ["good"]), ("dogs:where(\"name beginswith[c] na", ["name"]),
         ("dogs:where(\"not go", ["good"]), ("dogs:where(\"(id > 3 or na", ["name"]),
         ("dogs:where(\"name == 'na", []), ("dogs:where(\"name == 'x' o", ["or"]),
+        ("dogs:sorted(\"tags.@", ["@count", "@size"]), ("dogs:sum(\"owner.dogs.@su", ["@sum"]),
+        ("dogs:sum(\"owner.dogs.@sum.", ["id"]), ("dogs:where(\"owner.dogs[1].na", ["name"]),
         (".watch Dog where name beg", ["beginswith"]), (".watch Dog where name == 'na", []),
     ]) func `predicates are completed`(_ typed: String, _ expected: [String]) throws {
         #expect(try session().complete(typed) == expected)

@@ -131,6 +131,19 @@ import Testing
             "local t = store:objects('Dog'):observe(function() end, { keypaths = { 'owner.nam' } })",
             "1:72: unknown property 'nam' in 'Person', in the key path 'owner.nam'; did you mean 'name'?"
         ),
+        ("store:objects('Dog'):sorted('toys.@foo')", "1:35: unknown operation '@foo'"),
+        (
+            "store:objects('Dog'):distinct('age', 'age[1]')",
+            "1:43: 'Dog.age' is int?, not a list, and has no elements"
+        ),
+        (
+            "local t = store:objects('Dog'):observe_aggregate('max', 'toys.price', print)",
+            "1:58: the key path 'toys.price' goes through the list 'toys', and max needs one value of each object; write 'toys.@count', 'toys.@sum.price', 'toys.@min.price', 'toys.@max.price', 'toys.@avg.price' or 'toys[1].price'; conditions also take 'any toys.price'"
+        ),
+        (
+            "print(store:object('Dog', 1):get 'toys.@sum.prise')",
+            "1:45: 'Toy' has no property 'prise'; did you mean 'price'?"
+        ),
         (
             "store:objects('Dog'):where 'age >'",
             "1:34: expected a value or a property, got the end"
@@ -196,6 +209,8 @@ import Testing
         "local d = store:object('Dog', 1) print(d.class, d.store, d:to_table(2), d['age'])",
         "local r = store:objects('Dog') r = r:where('age > 1') print(r.anything)",
         "store:objects('Toy'):where('name == \\'x\\'')",
+        "local t = store:object('Dog', 1):observe_value('toys', print) store:objects('Dog'):sum 'toys[1].price'",
+        "local t = store:object('Dog', 1):observe(print, { keypaths = { 'toys.*', 'toys.@sum.price', 'owner' } })",
         "for _, s in ipairs(store:objects('Dog'):group_by('age')) do print(s.key, #s.objects) end",
         "local other = moonpool.open { in_memory = 'o', schema = make() } local function make() end",
     ])

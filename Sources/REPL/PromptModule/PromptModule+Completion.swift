@@ -166,6 +166,21 @@ extension PromptModule {
                 return .nil
             }
         }
+        // The names that begin with a text and can follow the beginning of a path, with their types.
+        add("continuations") { session, call in
+            let names = state.makeTable()
+            let typed = try call.text(3)
+            guard let schema = session.store?.store.schema,
+                let element = schema.find(try call.text(1))
+            else { return .table(names) }
+            for (name, type) in PredicateCheck.continuations(
+                of: try call.text(2), class: element, schema: schema,
+                where: { $0.hasPrefix(typed) })
+            {
+                names[name] = .text(type ?? "")
+            }
+            return .table(names)
+        }
         // A name as it is written in a predicate.
         add("written") { _, call in
             .text(QueryText.written(try call.text(1), isFirst: try call.boolean(2)))

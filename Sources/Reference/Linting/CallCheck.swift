@@ -73,8 +73,12 @@ struct CallCheck {
 
     // MARK: - Texts
 
-    private static let pathMethods: Set = [
-        "sorted", "distinct", "group_by", "sum", "min", "max", "average", "count", "observe_value",
+    /// The functions that take paths, with the positions of the paths.
+    private static let pathMethods: [String: Range<Int>] = [
+        "sorted": 0..<1, "group_by": 0..<1, "sum": 0..<1, "min": 0..<1, "max": 0..<1,
+        "average": 0..<1, "count": 0..<1, "get": 0..<1, "project": 0..<1, "histogram": 0..<1,
+        "observe_value": 0..<1, "plot": 0..<2, "observe_aggregate": 1..<2, "distinct": 0..<100,
+        "values": 0..<100,
     ]
 
     private func judgeTexts(_ named: ClassSchema?) {
@@ -93,32 +97,33 @@ struct CallCheck {
         {
             run.report(.invalidQuery, fault.message, at: text.start + fault.range.lowerBound)
         }
-        guard Self.pathMethods.contains(entry.name) else { return }
-        let last = entry.name == "distinct" ? arguments.count : min(1, arguments.count)
-        for position in 0..<last {
-            if let text = literal(at: position) { judgePath(text, element, schema) }
+        let positions = Self.pathMethods[entry.name] ?? 0..<0
+        let isAggregate = entry.name == "observe_aggregate"
+        let function = isAggregate ? literal(at: 0)?.text ?? "" : entry.name
+        for position in positions.clamped(to: arguments.indices) {
+            if let text = literal(at: position) { judgePath(text, function, element, schema) }
             // `{ "name", { "age", "desc" } }`
-            guard arguments.indices.contains(position) else { continue }
             for field in run.fields(of: arguments[position]) ?? [] {
                 let path = run.fields(of: field.value)?.first?.value ?? field.value
-                if let text = SourceText.content(of: path) { judgePath(text, element, schema) }
+                if let text = SourceText.content(of: path) {
+                    judgePath(text, function, element, schema)
+                }
             }
         }
     }
 
     private func judgePath(
-        _ text: (text: String, start: Int), _ element: ClassSchema, _ schema: Schema
+        _ text: (text: String, start: Int), _ function: String, _ element: ClassSchema,
+        _ schema: Schema
     ) {
-        // Indexes, operations and quantifiers are checked by the store.
-        let isPlain = text.text.utf8.allSatisfy {
-            LuaLexer.isNameByte($0) || $0 == UInt8(ascii: ".") || $0 >= 0x80
-        }
-        guard isPlain, !text.text.isEmpty,
-            let fault = PredicateCheck.fault(inPath: text.text, class: element, schema: schema)
+        let isEnd = function == "observe_value" && text.text == "invalidated"
+        guard !text.text.isEmpty, !isEnd,
+            let fault = PredicateCheck.fault(
+                inPath: text.text, of: function, class: element, schema: schema)
         else { return }
-        // For indexes and element counts, the error message about the path alone would be misleading.
-        guard fault.isUnknownName else { return }
-        run.report(.unknownProperty, fault.message, at: text.start)
+        run.report(
+            fault.isUnknownName ? .unknownProperty : .invalidQuery, fault.message,
+            at: text.start + fault.range.lowerBound)
     }
 
     // MARK: - Tables
@@ -163,7 +168,7 @@ struct CallCheck {
                 let paths = run.fields(of: field.value)?.map(\.value) ?? [field.value]
                 for path in paths {
                     if let text = SourceText.content(of: path) {
-                        judgePath(text, element, schema)
+                        judgePath(text, "observe", element, schema)
                     }
                 }
             }

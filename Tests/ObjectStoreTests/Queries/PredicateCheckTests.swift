@@ -48,8 +48,11 @@ import Testing
 
     @Test func `key paths are checked too`() {
         let dog = schema.find("Dog")!
-        #expect(PredicateCheck.fault(inPath: "owner.name", class: dog, schema: schema) == nil)
-        let fault = PredicateCheck.fault(inPath: "owner.nam", class: dog, schema: schema)
+        #expect(
+            PredicateCheck.fault(
+                inPath: "owner.name", of: "sorted", class: dog, schema: schema) == nil)
+        let fault = PredicateCheck.fault(
+            inPath: "owner.nam", of: "sorted", class: dog, schema: schema)
         #expect(fault?.message.contains("did you mean 'name'?") == true)
     }
 

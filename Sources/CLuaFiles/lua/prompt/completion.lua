@@ -225,8 +225,11 @@ end
 
 -- MARK: Predicates and key paths
 
--- Returns the completions of a key path such as `owner.na`. Without a class, the candidates are the properties of all
--- classes, and the classes. In a predicate, names that would have another meaning are in backquotes.
+-- The end of a text that can be a path: `owner.na`, `toys[1].@su`, `notes['food'].`.
+local path_characters = "[%w_.`@%[%]'\x80-\xff]*$"
+
+-- Returns the completions of a path such as `owner.na` or `toys.@su`. Without a class, the candidates are the names of
+-- all properties and classes. In a predicate, names that would have another meaning are in backquotes.
 local function path(word, class, is_predicate)
   local first, typed = match(word, "^(.-)([^.]*)$")
   if not prompt.store() then return nil end
@@ -237,36 +240,21 @@ local function path(word, class, is_predicate)
     end
     return { typed, names }
   end
-  local function find_property(name)
-    for _, property in ipairs(properties(class) or {}) do
-      if property.name == string.gsub(name, "`", "") then return property end
-    end
-  end
-  for part in gmatch(first, "([^.]*)%.") do
-    local property = find_property(part)
-    class = property and property.target
-    if not class then return nil end
-  end
   local is_quoted = sub(typed, 1, 1) == "`"
   local function written(name)
     if is_quoted then return "`" .. name .. "`" end
-    return is_predicate and session.written(name, first == "") or name
+    return is_predicate and sub(name, 1, 1) ~= "@" and session.written(name, first == "") or name
   end
-  local beginning, names, plain = is_quoted and sub(typed, 2) or typed, {}, {}
-  for _, property in ipairs(properties(class) or {}) do
-    if sub(property.name, 1, #beginning) == beginning then
-      local name = written(property.name)
-      names[#names + 1] = name
-      if sub(name, 1, #typed) == typed then plain[#plain + 1] = name end
-    end
+  local types, names, plain = {}, {}, {}
+  for name, kind in next, session.continuations(class, first, is_quoted and sub(typed, 2) or typed) do
+    name = written(name)
+    types[name], names[#names + 1] = kind, name
+    if sub(name, 1, #typed) == typed then plain[#plain + 1] = name end
   end
   -- A word of the predicate language is offered in backquotes, unless other names begin with what was typed.
   return {
     typed, #plain > 0 and plain or names, is_filtered = true,
-    details = function(name)
-      local property = find_property(name)
-      return property and property.type
-    end,
+    details = function(name) return types[name] ~= "" and types[name] or nil end,
   }
 end
 
@@ -326,7 +314,7 @@ local function predicate(typed_text, class)
   for _, word in ipairs(words) do
     if word ~= "" then before = word end
   end
-  local function in_path() return path(match(typed_text, "[%w_.`]*$"), class, true) end
+  local function in_path() return path(match(typed_text, path_characters), class, true) end
   local is_word, bare = find(typed, "^[%a\x80-\xff]*$"), lower(before)
   if bare == "geowithin" and is_word then
     return { typed, { "geoBox(", "geoCircle(", "geoPolygon(" }, suffix = " " }
@@ -404,7 +392,7 @@ local function in_string(typed, tokens)
   local subject = call and resolve(call.receiver, true)
   local class = subject and subject.class
   if name == "where" and class then return predicate(typed, class) end
-  return path(match(typed, "[%w_.`]*$"), class)
+  return path(match(typed, path_characters), class)
 end
 
 -- Returns the completions of a name: a field, a method, a field of a table constructor, or a variable.

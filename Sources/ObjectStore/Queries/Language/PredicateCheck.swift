@@ -34,20 +34,81 @@ package enum PredicateCheck {
         }
     }
 
-    /// Returns the error in a key path of a sort order or of an observer; nil if the path is valid.
+    /// Returns the error with which a function, such as `sorted`, refuses a path; nil if it takes the path.
     package static func fault(
-        inPath text: String, class classSchema: ClassSchema, schema: Schema
+        inPath text: String, of function: String, class classSchema: ClassSchema, schema: Schema
     ) -> Fault? {
         do {
-            _ = try ValuePath(text, class: classSchema, schema: schema)
+            if let kind = AggregateKind(rawValue: function) {
+                _ = try AggregateRule(kind, text, class: classSchema, schema: schema)
+                return nil
+            }
+            if function == "observe" {
+                _ = try KeyPathFilter([text], class: classSchema, schema: schema)
+                return nil
+            }
+            let path = try ValuePath(text, class: classSchema, schema: schema)
+            switch function {
+            case "sorted", "group_by": _ = try SortKey(path, ascending: true)
+            case "distinct": _ = try DistinctKey(path)
+            case "observe_value" where classSchema.property(named: text) != nil: break
+            case "histogram", "plot", "observe_value": try path.requireOne(for: function)
+            default: break
+            }
             return nil
         } catch let error as StoreError {
+            // The other lines of the message show the text.
+            let start = text.prefix((error.textRange?.column ?? 1) - 1).utf8.count
             return Fault(
-                message: error.message, range: 0..<text.utf8.count,
-                isUnknownName: error.code == .unknownProperty)
+                message: String(error.message.prefix { $0 != "\n" }),
+                range: start..<text.utf8.count, isUnknownName: error.code == .unknownProperty)
         } catch {
             return nil
         }
+    }
+}
+
+extension PredicateCheck {
+    /// Returns the properties and operations that can follow the beginning of a path, such as `toys.` or `toys.@sum.`,
+    /// with their types; an operation has none.
+    ///
+    /// `isIncluded` selects the names to try: each one is compiled.
+    package static func continuations(
+        of beginning: String, class classSchema: ClassSchema, schema: Schema,
+        where isIncluded: (String) -> Bool
+    ) -> [(name: String, type: String?)] {
+        func isPath(_ text: String) -> Bool {
+            (try? ValuePath(text, class: classSchema, schema: schema)) != nil
+        }
+        let operations = ["count", "size", "sum", "min", "max", "avg", "keys", "values", "type"]
+            .map { "@" + $0 }
+        var start = beginning.dropLast(beginning.hasSuffix(".") ? 1 : 0)
+        if let sign = start.lastIndex(of: "@"), operations.contains(String(start[sign...])) {
+            start = start[..<sign].dropLast()
+        }
+        var elements: ClassSchema? = classSchema
+        if !start.isEmpty {
+            let path = try? ValuePath(String(start), class: classSchema, schema: schema)
+            guard let path else { return [] }
+            elements = path.target.flatMap(schema.find(table:))
+        }
+        let properties = (elements?.properties ?? []).map { property in
+            (
+                name: property.name, text: QueryText.written(property.name, isFirst: start.isEmpty),
+                type: property.typeName
+            )
+        }
+        let numbers = properties.filter {
+            elements?.property(named: $0.name)?.type.isNumeric == true
+        }
+        return properties.filter { isIncluded($0.name) && isPath(beginning + $0.text) }
+            .map { ($0.name, $0.type) }
+            + operations.filter { operation in
+                isIncluded(operation) && !beginning.isEmpty
+                    && (isPath(beginning + operation)
+                        || numbers.first.map { isPath(beginning + operation + "." + $0.text) }
+                            == true)
+            }.map { ($0, nil) }
     }
 }
 
