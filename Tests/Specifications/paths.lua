@@ -302,3 +302,47 @@ scenario("after a change of a property's type, no path reads a wrong value", fun
   same(ann:get "dogs.@max.age", 100.5, "get")
   kept[1]:invalidate()
 end)
+
+scenario("observers behind mixed values report exactly what a change of schema changes", function()
+  store:define { Card = { id = "int primary", x = "mixed" }, Coin = { id = "int primary", n = "int" } }
+  store:write(function()
+    for i = 1, 4 do store:create("Card", { id = i, x = store:create("Coin", { id = i, n = i }) }) end
+  end)
+  local cards, watched, kept = store:objects "Card", {}, {}
+  local function ids(objects)
+    local found = {}
+    for card in objects:each() do found[#found + 1] = card.id end
+    return found
+  end
+  local queries = {
+    where = function() return cards:where "x.n > 1" end,
+    sorted = function() return cards:sorted("x.n", "desc") end,
+    distinct = function() return cards:distinct "x.n" end,
+    window = function() return cards:sorted("x.n", "desc"):limit(2) end,
+  }
+  for name, query in pairs(queries) do
+    watched[name] = ids(query())
+    kept[#kept + 1] = query():observe(function(change)
+      if change.type == "initial" then return end
+      local rows, new = watched[name], ids(change.collection)
+      for i = #change.deletions, 1, -1 do table.remove(rows, change.deletions[i]) end
+      for _, i in ipairs(change.insertions) do table.insert(rows, i, new[i]) end
+    end)
+  end
+  store:refresh()
+  local function check(when)
+    store:refresh()
+    for name, query in pairs(queries) do
+      same(table.concat(watched[name], " "), table.concat(ids(query()), " "), name .. " " .. when)
+    end
+  end
+  store:define({ Coin = { id = "int primary", n = "double" } }, { force = true })
+  check "after another type"
+  store:write(function() store:object("Coin", 2).n = 10.5 store:object("Card", 4).x = 7 end)
+  check "after a write"
+  store:define({ Coin = { id = "int primary", m = "int" } }, { force = true })
+  check "after the removal"
+  store:write(function() store:object("Card", 4).x = { n = 3 } end)
+  check "after another write"
+  assert(#kept == 4)
+end)

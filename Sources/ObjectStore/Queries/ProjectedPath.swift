@@ -104,7 +104,7 @@ package struct ProjectedPath: Sendable {
         for path in path.dependencies {
             try path.check(in: view.schema, of: "projection", "the path '\(text)'")
         }
-        return path.isPlain ? self : try followed(to: view.schema)
+        return path.readsMixed ? try followed(to: view.schema) : self
     }
 
     /// Returns the property at the end of the path, and the object that has it; nil if several objects have it, after a

@@ -95,8 +95,10 @@ package struct ValuePath: Sendable {
         text.utf8.contains { "@[`".utf8.contains($0) }
     }
 
-    /// Whether the path has names and dots only.
-    var isPlain: Bool { plain != nil }
+    /// Whether the path reads mixed values, whose links may lead to objects of any class.
+    var readsMixed: Bool {
+        dependencies.contains { $0.components.contains { $0.property.type == .mixed } }
+    }
 
     /// Whether one object may have several values or none.
     package var isToMany: Bool { reading.expression.isToMany }

@@ -97,11 +97,11 @@ final class CollectionObserver: Observer {
             makeReason = { reason }
             return call
         }
-        if step.changes.schemaChanged { try follow(step) }
+        let shown = step.changes.schemaChanged ? try follow(step) : nil
         // After an error, the rows are read again in the version that the observer has seen.
         var rows = try rows ?? makeRows(step.old)
         self.rows = nil  // makes `rows` the only copy, which is then changed in place
-        let call = try advance(&rows, along: step)
+        let call = try advance(&rows, along: step, shown: shown)
         if !isFinished { self.rows = rows }
         if case .nested(_, let property, let steps) = collection, let nested = rows as? NestedRows {
             collection = .nested(nested.address, property, steps)
@@ -109,9 +109,16 @@ final class CollectionObserver: Observer {
         return call
     }
 
-    private func advance(_ rows: inout any ObservedRows, along step: VersionStep) throws -> Call? {
+    /// Updates the rows; `shown` are the rows that the handler knows if they differ from the rows before the step.
+    private func advance(
+        _ rows: inout any ObservedRows, along step: VersionStep, shown: [ObjectKey]?
+    ) throws -> Call? {
         var positions = try rows.advance(
             along: step, modified: filter?.touchedRows(in: step) ?? KeySet())
+        if let shown, case .objects(let query) = collection {
+            let keys = try QueryEvaluator.keys(of: query, in: step.new).array
+            positions = Self.changes(from: shown, to: keys, modified: Set(positions.modifiedKeys))
+        }
         if rows.isRemoved { return try lastCall(step, positions, rows.lostDetails) }
         var lost = rows.lostDetails
         if let coalesced = delay?.coalescedChanges { (positions, lost) = coalesced.reported() }
@@ -145,18 +152,50 @@ final class CollectionObserver: Observer {
             commonCoverage(keyPaths: texts), query, of: className, object, in: view)
     }
 
-    private func follow(_ step: VersionStep) throws {
+    /// Follows the collection to a changed schema.
+    ///
+    /// Links inside mixed values may lead to other properties: returns the rows that the handler knows if the query has
+    /// other rows before the step now.
+    private func follow(_ step: VersionStep) throws -> [ObjectKey]? {
         let schema = step.new.schema
-        guard let elements = schema.find(table: table) else { return }
-        if case .objects(let query) = collection { try query.check(in: schema) }
+        guard let elements = schema.find(table: table) else { return nil }
+        let before = collection
         collection = try collection.followed(to: schema)
-        // No object had values of the added properties before the step, so the rows before the step are the same.
-        if rows != nil, case .objects(let query) = collection, query.dependsOnMixed {
-            rows = try makeRows(step.old)
-        }
         if filter != nil {
             filter = try KeyPathFilter(texts, class: elements, schema: schema)
         }
+        guard rows != nil, case .objects(let old) = before, old.dependsOnMixed,
+            case .objects(let query) = collection
+        else { return nil }
+        rows = try makeRows(step.old)
+        let shown = try QueryEvaluator.keys(of: old, in: step.old).array
+        if try QueryEvaluator.keys(of: query, in: step.old).array == shown { return nil }
+        // Delayed changes, and lists with an object in several places, are not computed again.
+        guard delay == nil, case .table = query.base else {
+            try old.check(in: schema)
+            return nil
+        }
+        return shown
+    }
+
+    /// Returns the changes from one sequence of different objects to another.
+    private static func changes(
+        from old: [ObjectKey], to new: [ObjectKey], modified: Set<ObjectKey>
+    ) -> CollectionChangeSet {
+        var touched = TouchedPositions()
+        var entering = Dictionary(uniqueKeysWithValues: new.enumerated().map { ($1, $0) })
+        for (position, key) in old.enumerated() {
+            if let newPosition = entering.removeValue(forKey: key) {
+                touched.staying.append(
+                    .init(
+                        key: key, old: position, new: newPosition,
+                        isModified: modified.contains(key)))
+            } else {
+                touched.leaving.append((key, position))
+            }
+        }
+        touched.entering = entering.map { (key: $0.key, new: $0.value) }.sorted { $0.new < $1.new }
+        return touched.changes(oldCount: old.count) { new[$0] }
     }
 
     /// Returns the last call after the owner or the class was deleted, with all rows as deletions.
