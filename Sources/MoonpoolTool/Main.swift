@@ -26,11 +26,11 @@ enum Main {
                 let script = MoonpoolCommand.completionScript(for: words[2])
             {
                 ProcessServices.writeOutput(script)
-                return
+                ProcessServices.exit(0)
             }
             ProgramArguments.hideSecrets()
             MoonpoolCommand.run(Array(words.dropFirst()))
-            return
+            ProcessServices.exit(0)
         }
         ProcessServices.exit(runAsLua(words))
     }

@@ -23,8 +23,15 @@ package enum ProcessServices {
 
     /// Ends the process.
     ///
-    /// Flushes the C library's buffers and runs `atexit` handlers.
+    /// Flushes the C library's buffers and runs `atexit` handlers. The status is 1 instead of 0 if ``writeOutput(_:)`` has
+    /// failed: a report that is not there must not look like success.
     package static func exit(_ status: Int32) -> Never {
+        var status = status
+        let failure = outputFailure.load(ordering: .relaxed)
+        if status == 0, failure != 0 {
+            writeError("moonpool: standard output cannot be written: \(systemMessage(failure))\n")
+            status = 1
+        }
         #if canImport(Glibc)
             Glibc.exit(status)
         #else
@@ -55,9 +62,12 @@ extension ProcessServices {
     package static func draw(_ text: String) { Descriptor.write(2, Array(text.utf8)) }
 
     /// Writes a text to standard output, without buffering and with its control characters escaped.
+    ///
+    /// A failure is reported by ``exit(_:)``, unless the reader has closed the pipe.
     package static func writeOutput(_ text: String) {
-        Descriptor.write(
+        let failure = Descriptor.write(
             outputDescriptor.load(ordering: .relaxed), Array(ControlCharacters.escaped(text).utf8))
+        if failure != 0, failure != EPIPE { outputFailure.store(failure, ordering: .relaxed) }
     }
 
     /// Reserves standard output for ``writeOutput(_:)``; everything else that writes to it, such as C libraries and child
@@ -71,6 +81,8 @@ extension ProcessServices {
     }
 
     private static let outputDescriptor = Atomic<Int32>(1)
+    /// The system's error number of the last failed ``writeOutput(_:)``; 0 for none.
+    private static let outputFailure = Atomic<Int32>(0)
 
     /// Writes to the C library's standard output in one piece and flushes it, so that output of other threads does not
     /// mix with it.

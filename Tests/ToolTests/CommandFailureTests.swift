@@ -43,6 +43,20 @@ import Testing
         for part in parts { #expect(outcome.error.contains(part), "\(shown)") }
     }
 
+    @Test(arguments: [
+        "schema STORE", "stats STORE", "check STORE", "migrate status STORE --dir DIR", "--help",
+    ])
+    func `output that cannot be written is an error`(command: String) throws {
+        try makeStore()
+        try #require(mkdir(folder.path + "/DIR", 0o755) == 0)
+        _ = try folder.write("return { schema = {} }", to: "DIR/0001_none.lua")
+        let words = "\(Tool.path) \(command) > /dev/full".replacing("STORE", with: "zoo.moonpool")
+        let outcome = try Subprocess("/bin/sh", ["-c", words], in: folder.path).finish()
+        expectOneLine(outcome, [command], "standard output", "No space left on device")
+        let closed = words.replacing("> /dev/full", with: "| true")
+        #expect(try Subprocess("/bin/sh", ["-c", closed], in: folder.path).finish().error == "")
+    }
+
     // MARK: Missing files, and files of other kinds
 
     @Test(arguments: commands)
