@@ -250,6 +250,8 @@ package final class Session {
     /// Prints an error.
     func fail(_ error: any Error) {
         hasFailed = true
+        // `os.exit` interrupts what calls it.
+        if context.isExiting, (error as? LuaError)?.kind == .interrupted { return }
         // The next entry needs the memory that this one has left behind.
         if (error as? LuaError)?.kind == .memory { context.state.collectGarbage() }
         screen.finishLine()

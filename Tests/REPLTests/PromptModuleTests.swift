@@ -115,6 +115,9 @@ import Testing
         #expect(
             try session.run("moonpool.prompt.command('a', 'Test.', print, { useage = 'x' })")
                 .contains("unknown option 'useage'; did you mean 'usage'?"))
+        #expect(
+            try session.run("moonpool.prompt.command('a', 'Test.', print, { save = 7 })")
+                .contains("option 'save': expected Lua code or false, got a number"))
     }
 
     @Test func `An error of a command has its location and variables`() throws {

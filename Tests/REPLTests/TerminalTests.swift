@@ -234,6 +234,12 @@ final class TerminalSession {
         defer { session.remove() }
         session.terminal.type("os.exit(7)\r")
         #expect(try session.terminal.exitCode() == 7)
+        let nested = try TerminalSession()
+        defer { nested.remove() }
+        try nested.run("function leave() os.exit(5) end")
+        nested.terminal.type("leave()\r")
+        #expect(try nested.terminal.exitCode() == 5)
+        #expect(!nested.terminal.screen.text.contains("interrupted"))
         let other = try TerminalSession()
         defer { other.remove() }
         try other.run("moonpool.after(0.01, function() os.exit(3) end)")

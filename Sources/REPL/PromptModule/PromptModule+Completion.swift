@@ -75,21 +75,19 @@ extension PromptModule {
         add.table["property_types"] = .table(types)
         add("tokens") { _, call in
             let tokens = LuaLexer.allTokens(of: try call.text(1)).map { token in
-                let table = state.makeTable(fields: 5)
                 var (kind, isClosed) = ("\(token.kind)", true)
                 switch token.kind {
                 case .string(let closed): (kind, isClosed) = ("string", closed)
                 case .comment(let closed): (kind, isClosed) = ("comment", closed)
                 default: break
                 }
-                table["kind"] = .text(kind)
-                table["closed"] = .boolean(isClosed)
-                table["text"] = .text(token.text)
-                table["first"] = .integer(Int64(token.range.lowerBound + 1))
-                table["last"] = .integer(Int64(token.range.upperBound))
-                return LuaValue.table(table)
+                return state.record([
+                    "kind": .text(kind), "closed": .boolean(isClosed), "text": .text(token.text),
+                    "first": .count(token.range.lowerBound + 1),
+                    "last": .count(token.range.upperBound),
+                ])
             }
-            return .table(state.makeTable(tokens))
+            return state.list(tokens)
         }
         add("is_command") { _, call in .boolean(EntryText.isCommand(try call.text(1))) }
         add("classify") { [unowned self] _, call in classify(call[1]) }
@@ -149,10 +147,7 @@ extension PromptModule {
         add("options") { [unowned self] _, call in
             let parameters = HelpCatalog.find(try call.text(1)).flatMap(\.signatures)
                 .flatMap(\.parameters)
-            let types = parameters.flatMap { $0.type.split { "?|".contains($0) } }
-                .filter { $0.hasSuffix("Options") }
-                .compactMap { name in HelpCatalog.types.first { $0.annotation == name } }
-            return list(types.flatMap { HelpCatalog.entries(of: $0).map(\.name) })
+            return list(parameters.flatMap { HelpCatalog.options(in: $0.type).map(\.name) })
         }
         // What the completion function of a command returns for an argument; shows its error.
         add("candidates") { session, call in
@@ -189,10 +184,9 @@ extension PromptModule {
 
     private func subject(_ known: KnownType?) -> LuaValue {
         guard let known else { return .nil }
-        let table = context.state.makeTable(fields: 2)
-        table["type"] = .text(known.type.name)
-        if let element = known.element { table["class"] = .text(element.name) }
-        return .table(table)
+        return context.state.record([
+            "type": .text(known.type.name), "class": .optional(known.element?.name),
+        ])
     }
 
     /// Returns the type of a value and the class of its objects, or the names of a projection, as a table; nil for other
@@ -206,10 +200,7 @@ extension PromptModule {
             return known(type, collection.source.view.schema.target(of: collection.property))
         }
         func projection(_ names: [String], isRow: Bool) -> LuaValue {
-            let table = context.state.makeTable(fields: 2)
-            table["names"] = list(names)
-            table["is_row"] = .boolean(isRow)
-            return .table(table)
+            context.state.record(["names": list(names), "is_row": .boolean(isRow)])
         }
         switch context.storeModule.inspect(value) {
         case .object(let object): return known(HelpCatalog.object, object.classSchema)

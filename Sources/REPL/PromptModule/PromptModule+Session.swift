@@ -140,17 +140,16 @@ extension PromptModule {
         }
         add("timers") { session, _ in
             let timers = session.context.activeTimers.map { timer in
-                let table = state.makeTable(fields: 3)
-                table["id"] = .integer(Int64(ObjectIdentifier(timer).hashValue))
-                table["location"] = .text(timer.location)
-                table["cancel"] = .function(
-                    state.makeFunction("cancel") { _ in
-                        timer.cancel()
-                        return .none
-                    })
-                return LuaValue.table(table)
+                let cancel = state.makeFunction("cancel") { _ in
+                    timer.cancel()
+                    return .none
+                }
+                return state.record([
+                    "id": .count(ObjectIdentifier(timer).hashValue),
+                    "location": .text(timer.location), "cancel": .function(cancel),
+                ])
             }
-            return .table(state.makeTable(timers))
+            return state.list(timers)
         }
         add("is_running") { session, _ in .boolean(session.isRunning) }
         // A text that changes with a file; nil for a missing file.
@@ -214,17 +213,14 @@ extension PromptModule {
         }
         add("recorded") { session, _ in
             let steps = session.steps.map { step in
-                let table = state.makeTable(fields: 5)
-                table["kind"] = .text(step.kind)
-                table["text"] = .text(step.text)
-                table["detail"] = .optional(step.detail)
-                if let results = step.results {
-                    table["first"] = .integer(Int64(results.lowerBound))
-                    table["last"] = .integer(Int64(results.upperBound))
-                }
-                return LuaValue.table(table)
+                state.record([
+                    "kind": .text(step.kind), "text": .text(step.text),
+                    "detail": .optional(step.detail),
+                    "first": step.results.map { .count($0.lowerBound) } ?? .nil,
+                    "last": step.results.map { .count($0.upperBound) } ?? .nil,
+                ])
             }
-            return .table(state.makeTable(steps))
+            return state.list(steps)
         }
         // Splits statements that end in an expression before it; returns nil for other code.
         add("split_entry") { [unowned self] _, call in
@@ -285,18 +281,18 @@ extension PromptModule {
                 }
             let schema = session.store?.store.schema
             let rows = found.properties.map { property in
-                let table = call.state.makeTable(fields: 8)
                 let name = property.name
-                table["name"] = .text(name)
-                table["key"] = .text(ValueText.isName(name) ? name : "[\"\(name)\"]")
-                table["type"] = .text(PropertySyntax.text(of: property))
-                table["default"] = .optional(property.defaultValue?.summary)
-                table["stored"] = .optional(property.storedName == name ? nil : property.storedName)
-                table["rules"] = .optional(property.rules.isEmpty ? nil : property.rules.summary)
-                table["code"] = .text(LuaSchemaText.rules(of: property))
                 let target = property.isBacklinks ? nil : schema?.target(of: property)
-                table["target"] = .optional(target?.name)
-                return LuaValue.table(table)
+                return session.context.state.record([
+                    "name": .text(name),
+                    "key": .text(ValueText.isName(name) ? name : "[\"\(name)\"]"),
+                    "type": .text(PropertySyntax.text(of: property)),
+                    "default": .optional(property.defaultValue?.summary),
+                    "stored": .optional(property.storedName == name ? nil : property.storedName),
+                    "rules": .optional(property.rules.isEmpty ? nil : property.rules.summary),
+                    "code": .text(LuaSchemaText.rules(of: property)),
+                    "target": .optional(target?.name),
+                ])
             }
             let result = call.state.makeTable(rows)
             result["name"] = .text(found.name)
@@ -324,24 +320,22 @@ extension PromptModule {
                     call[1], limits: limits)
             else { return .nil }
             let keys = try results.limited(to: grid.rows.count).keys()
-            let result = state.makeTable(fields: 4)
-            result["rows"] = .table(state.makeTable(grid.rows.map { list($0) }))
-            result["keys"] = .table(state.makeTable(keys.map { .integer($0.rawValue) }))
-            result["count"] = .integer(Int64(grid.count))
-            result["render"] = .function(
-                function("render") { [unowned self] session, call in
-                    var shown = grid
-                    let styles = Self.cells(try call.table(2))
-                    shown.rows = Self.cells(try call.table(1))
-                    shown.count = Int(try call.integer(3))
-                    shown.paint = { row, column, text in
-                        session.style.paint(
-                            text, Style.Role(rawValue: styles[row][column]) ?? .plain)
-                    }
-                    let width = Int(try call.integer(4))
-                    return call.answer(list(shown.render(width: width, style: session.style)))
-                })
-            return .table(result)
+            let render = function("render") { [unowned self] session, call in
+                var shown = grid
+                let styles = Self.cells(try call.table(2))
+                shown.rows = Self.cells(try call.table(1))
+                shown.count = Int(try call.integer(3))
+                shown.paint = { row, column, text in
+                    session.style.paint(text, Style.Role(rawValue: styles[row][column]) ?? .plain)
+                }
+                let width = Int(try call.integer(4))
+                return call.answer(list(shown.render(width: width, style: session.style)))
+            }
+            return state.record([
+                "rows": self.rows(grid.rows),
+                "keys": state.list(keys.map { .integer($0.rawValue) }),
+                "count": .count(grid.count), "render": .function(render),
+            ])
         }
         // The source lines around a location.
         add("excerpt") { session, call in .optional(session.errorText.excerpt(try call.text(1))) }
@@ -437,13 +431,9 @@ extension PromptModule {
         add("source") { session, call in .optional(session.errorText.source(try call.text(1))) }
     }
 
-    func list(_ texts: some Collection<String>) -> LuaValue {
-        .table(context.state.makeTable(texts.map(LuaValue.text)))
-    }
+    func list(_ texts: some Collection<String>) -> LuaValue { context.state.texts(texts) }
 
-    private func rows(_ rows: [[String]]) -> LuaValue {
-        .table(context.state.makeTable(rows.map { list($0) }))
-    }
+    private func rows(_ rows: [[String]]) -> LuaValue { context.state.list(rows.map(list)) }
 }
 
 /// Adds functions to the table `session`.
@@ -467,9 +457,4 @@ struct SessionFunctions {
                 return .none
             })
     }
-}
-
-extension LuaValue {
-    /// Returns a text, or nil.
-    static func optional(_ text: String?) -> LuaValue { text.map(LuaValue.text) ?? .nil }
 }

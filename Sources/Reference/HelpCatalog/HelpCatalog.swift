@@ -93,7 +93,7 @@ package enum HelpCatalog {
         var options: [Int: [String]] = [:]
         for signature in signatures {
             for (index, parameter) in signature.parameters.enumerated() {
-                let names = optionNames(of: parameter.type)
+                let names = Self.options(in: parameter.type).map(\.name)
                 if !names.isEmpty { options[index + 1, default: []] += names }
             }
         }
@@ -103,16 +103,30 @@ package enum HelpCatalog {
             text: "\(prefix)\(name)(\(names.joined(separator: ", ")))", options: options)
     }
 
+    /// Returns the keys and the types of the options in an argument of a function, which is counted from 1.
+    package static func options(
+        of typeName: String, _ name: String, _ index: Int
+    ) -> [(name: String, type: String)] {
+        let parameters = entry(name, of: typeName)?.signatures[0].parameters ?? []
+        return index <= parameters.count ? options(in: parameters[index - 1].type) : []
+    }
+
     /// Returns the keys of the tables of options that a type allows: `string|ExportOptions`, `{name: string?}`.
-    private static func optionNames(of type: String) -> [String] {
-        TypeText.split(type[...], at: "|").flatMap { part -> [String] in
+    package static func options(in type: String) -> [(name: String, type: String)] {
+        TypeText.split(type[...], at: "|").flatMap { part -> [(name: String, type: String)] in
             if part.utf8.first == UInt8(ascii: "{") {
                 return TypeText.split(part.dropFirst().dropLast(), at: ",").map {
-                    String(TypeText.divide($0, at: ":").first)
+                    let (name, type) = TypeText.divide($0, at: ":")
+                    return (String(name), String(type))
                 }
             }
             guard part.hasSuffix("Options") else { return [] }
-            return types.first { $0.annotation == part }.map { entries(of: $0).map(\.name) } ?? []
+            return types.first { $0.annotation == part }.map {
+                entries(of: $0).map { entry in
+                    guard case .field(let type, _) = entry.kind else { return (entry.name, "") }
+                    return (entry.name, type)
+                }
+            } ?? []
         }
     }
 

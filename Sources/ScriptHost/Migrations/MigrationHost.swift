@@ -563,14 +563,18 @@ extension LuaValue {
 
 extension LuaState {
     /// Returns a table with these fields.
-    func record(_ fields: KeyValuePairs<String, LuaValue>) -> LuaValue {
+    package func record(_ fields: KeyValuePairs<String, LuaValue>) -> LuaValue {
         let table = makeTable(fields: fields.count)
         for (name, value) in fields { table[name] = value }
         return .table(table)
     }
 
-    func list(_ values: [LuaValue]) -> LuaValue { .table(makeTable(values)) }
-    func texts(_ values: [String]) -> LuaValue { list(values.map { .text($0) }) }
+    /// Returns an array of values.
+    package func list(_ values: [LuaValue]) -> LuaValue { .table(makeTable(values)) }
+    /// Returns an array of texts.
+    package func texts(_ values: some Collection<String>) -> LuaValue {
+        list(values.map { .text($0) })
+    }
 }
 
 extension SchemaDifference {

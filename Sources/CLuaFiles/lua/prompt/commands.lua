@@ -206,6 +206,9 @@ function commands.declare(command, replaces)
     return 4, "option 'complete': expected " .. table.concat(text.sorted_keys(kinds), ", ")
       .. ", a list of words or a function"
   end
+  if command.save ~= nil and command.save ~= false and type(command.save) ~= "string" then
+    return 4, "option 'save': expected Lua code or false, got a " .. type(command.save)
+  end
   local known = commands.find(command.name)
   if known and known.file and not replaces then
     return 1, "'." .. command.name .. "' is a command of the prompt; replace it with { replace = true }"
