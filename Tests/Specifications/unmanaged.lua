@@ -26,6 +26,21 @@ scenario("an added object becomes the stored object", function()
   equal(ann.age, 5)
 end)
 
+scenario("loops over objects and collections do not need the global functions", function()
+  local next, ipairs, pairs, count = next, ipairs, pairs, 0
+  local ann = moonpool.new("Person", { name = "Ann", age = 3, pets = { { kind = "cat" } } })
+  local added = store:write(function() return store:add(moonpool.new("Person", { name = "Bob", pets = { { kind = "a" }, { kind = "b" } } })) end)
+  _G.next, _G.ipairs, _G.pairs = nil, nil, nil
+  local is_done, message = pcall(function()
+    for name, value in pairs(ann) do count = count + (name == "age" and value or 0) end
+    for _, pet in pairs(added.pets) do count = count + (pet.class == "Pet" and 10 or 0) end
+    for _, person in pairs(store:objects "Person") do count = count + (person == added and 100 or 0) end
+  end)
+  _G.next, _G.ipairs, _G.pairs = next, ipairs, pairs
+  assert(is_done, message)
+  equal(count, 123)
+end)
+
 scenario("an object is added with all linked objects, also in cycles", function()
   local ann = moonpool.new("Person", { name = "Ann" })
   local bob = moonpool.new("Person", { name = "Bob", friend = ann })

@@ -15,7 +15,7 @@ struct FunctionText {
     ///
     /// Throws `invalid_argument` if the source is not known, or if the function uses a local of another function.
     func text(of function: LuaFunction) throws -> String {
-        guard let debug = module.state.globals["debug"].table,
+        guard let debug = module.state.runtime["debug"].table,
             let info = try debug["getinfo"].function?.call([.function(function), .text("Su")])
                 .first?.table,
             let chunk = info["source"].text, let first = info["linedefined"].integer,

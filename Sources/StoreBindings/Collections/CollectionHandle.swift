@@ -190,7 +190,7 @@ enum CollectionMethods {
     /// Returns the metamethod `__pairs`, which iterates over indexes and rows, as `ipairs` does for a list.
     static func pairs<Receiver>() -> LuaMethod<Receiver> {
         LuaMethod("__pairs") { _, call in
-            try call.answer(call.state.call(call.state.globals["ipairs"], [call[1]]))
+            try call.answer(call.state.call(call.state.runtime["ipairs"], [call[1]]))
         }
     }
 

@@ -159,7 +159,7 @@ extension CollectionHandle {
             if property.isOptional || property.type == .mixed {
                 return try call.answer(elements: handle.values().items())
             }
-            return try call.answer(call.state.call(call.state.globals["ipairs"], [call[1]]))
+            return try call.answer(call.state.call(call.state.runtime["ipairs"], [call[1]]))
         }
     }
 

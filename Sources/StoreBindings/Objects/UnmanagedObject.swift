@@ -108,7 +108,7 @@ final class UnmanagedObject {
                     .text("\(object.className) { \(parts.joined(separator: ", ")) } (unmanaged)"))
             },
             LuaMethod("__pairs") { object, call in
-                try call.answer([call.state.globals["next"], .table(object.values), .nil])
+                try call.answer([call.state.runtime["next"], .table(object.values), .nil])
             },
         ],
         other: { object, key, result in
