@@ -81,6 +81,102 @@ import Testing
         #expect(lines[6] == "pending")
     }
 
+    @Test func `init, merge and squash are functions too, and init finishes after it was killed`()
+        throws
+    {
+        let shop = try MigrationShop()
+        let outcome = try run(
+            """
+            local migrate = moonpool.migrate
+            moonpool.open({ path = "a.moonpool", schema = { A = { x = "int" } } }):close()
+            print(migrate.init("a.moonpool", { dir = "a" }).file)
+            os.remove "a.moonpool"  -- the new store has no record, like that of a killed init
+            moonpool.open({ path = "a.moonpool", schema = { A = { x = "int" } } }):close()
+            print(#migrate.init("a.moonpool", { dir = "a" }).recorded, migrate.check("a.moonpool", { dir = "a" }))
+            for _, name in ipairs { "0002_mail", "0002_phone" } do
+              local file <close> = io.open("a/" .. name .. ".lua", "w")
+              file:write("return { changes = { A = { " .. name:sub(6) .. " = 'string?' } } }")
+            end
+            print(pcall(migrate.merge, "a"))
+            print(migrate.merge("a", { files = { "0002_phone.lua" } }).steps[1])
+            print(migrate.squash("a", { to = 2 }).steps[1])
+            """, shop)
+        #expect(outcome.error == "")
+        let lines = outcome.lines
+        #expect(lines.count == 5)
+        #expect(lines.first == "a/0001_start.lua")
+        #expect(lines.dropFirst().first?.hasPrefix("1\t0") == true)
+        #expect(lines[2].contains("several migrations have the same number"))
+        #expect(
+            lines[3...] == [
+                "'0002_phone.lua' becomes '0003_phone.lua'",
+                "'0001_start.lua' to '0002_mail.lua' become '0002_squashed.lua'",
+            ])
+    }
+
+    @Test func `a migration does not run in a store whose version a program has set`() throws {
+        let shop = try MigrationShop([
+            "return { schema = { A = { x = 'int' } }, up = function(m) m:create('A', { x = 2 }) end }",
+            "return { changes = { A = { y = 'int?' } } }",
+        ])
+        let outcome = try run(
+            """
+            local migrate, path, dir = moonpool.migrate, arg[1], { dir = "migrations" }
+            moonpool.open({ path = path, schema = { A = { x = "int" } }, schema_version = 1 }):close()
+            local ok, err = pcall(migrate.up, path, dir)
+            print(ok, err.code, err.message:find "baseline" ~= nil, migrate.check(path, dir))
+            print(select(2, pcall(migrate.repair, path, dir)).message:find "baseline" ~= nil)
+            migrate.baseline(path, dir)
+            migrate.up(path, dir)
+            print(#moonpool.open(path):objects "A", (migrate.check(path, dir)))
+            """, shop)
+        #expect(outcome.error == "")
+        let lines = outcome.lines
+        #expect(lines.first?.hasPrefix("false\tversion_too_low\ttrue\t2") == true, "\(lines)")
+        #expect(lines.dropFirst().first == "true")
+        #expect(lines.last == "0\t0")
+    }
+
+    @Test(arguments: [
+        "{ sample = 3 }", "{ dry_run = true, keep = 1 }", "{ dry_run = true, backup = false }",
+        "{ dry_run = 1 }", "{ keep = -1 }", "{ lock_timeout = 0/0 }", "{ backup = 'yes' }",
+        "{ dir = 5 }", "{ continue = true }",
+    ])
+    func `options that are wrong or have no effect are refused`(options: String) throws {
+        let shop = try MigrationShop()
+        let outcome = try run(
+            """
+            local options = \(options)
+            options.dir = options.dir or "migrations"
+            local ok, err = pcall(moonpool.migrate.up, arg[1], options)
+            print(ok, err.code, io.open(arg[1]))
+            """, shop)
+        #expect(outcome.error == "")
+        #expect(outcome.output.hasPrefix("false\tinvalid_argument\tnil"), "\(outcome.output)")
+    }
+
+    @Test(arguments: [
+        "os = 'x'", "os = nil", "package = 'x'", "package.path = nil", "package.loaded = nil",
+        "require, dofile, loadfile = nil, 5, {}",
+        """
+        require, dofile = nil, nil
+        setmetatable(_G, { __index = function(_, k) error("read " .. k) end, __newindex = function(_, k) error(k) end })
+        """,
+    ])
+    func `a script that has changed its globals can migrate`(change: String) throws {
+        let shop = try MigrationShop()
+        let outcome = try run(
+            """
+            local migrate, path, print, dir = moonpool.migrate, arg[1], print, { dir = "migrations" }
+            \(change)
+            local before = rawget(_G, "require")
+            migrate.up(path, dir)
+            print(migrate.check(path, dir), #migrate.test("migrations").tests, rawget(_G, "require") == before)
+            """, shop)
+        #expect(outcome.error == "")
+        #expect(outcome.output == "0\t4\ttrue\n")
+    }
+
     @Test func `failing migration tests report their location`() throws {
         let shop = try MigrationShop()
         try shop.write(

@@ -31,6 +31,75 @@ import Testing
         #expect(test.output.contains("<testcase name=\"0002 names\"/>"), "\(test.output)")
     }
 
+    @Test func `the checks and the report of a team run`() throws {
+        let shop = try MigrationShop()
+        let page = "Sources/ScriptHost/ScriptHost.docc/NumberedMigrations.md"
+        let example = try #require(
+            ReadmeTests.blocks("lua", in: page).first { $0.contains("keys = function") })
+        try shop.write(example, to: "checks.lua")
+        #expect(try shop.migrate("up", "--to", "1").exitCode == 0)
+        #expect(try shop.migrate("check").exitCode == 1)
+        try shop.write(
+            """
+            local words = require "words"
+            return {
+              name = function(migration) return #migration.drops == 0 or words.drops(migration) end,
+              report = function(migration, report)
+                if migration.name ~= "ages" then return end
+                assert(report.classes[1].changed == 5 and migration.schema.Person.age.type_name == "int")
+                return { "one", "two" }
+              end,
+              wrong = function(migration) if migration.number == 3 then error "not so" end end,
+            }
+            """, to: "checks.lua")
+        try shop.write(
+            "return { drops = function(m) return m.path .. ' drops ' .. m.drops[1] end }",
+            to: "words.lua")
+        let check = try shop.migrate("check", "--format", "json")
+        #expect(check.exitCode == 2, "\(check.error)")
+        let expected = [
+            ("name", "2", "migrations/0002_names.lua drops Person.first"), ("report", "3", "one"),
+            ("report", "3", "two"), ("wrong", "3", "migrations/checks.lua:9: not so"),
+        ]
+        for (index, finding) in expected.enumerated() {
+            let path = "findings[\(index + 1)]."
+            #expect(try MigrationShop.json(check, path + "kind") == "check")
+            #expect(try MigrationShop.json(check, path + "code") == finding.0)
+            #expect(try MigrationShop.json(check, path + "number") == finding.1)
+            #expect(try MigrationShop.json(check, path + "message") == finding.2)
+        }
+        #expect(try shop.migrate("lint").output.contains("name: migrations/0002_names.lua drops"))
+        let text = try contents(of: Tool.root + "/" + page)
+        let start = try #require(text.range(of: "moonpool report.lua")).upperBound
+        let script = text[start...].split(separator: "\n").dropFirst().prefix {
+            $0.hasPrefix("    ")
+        }
+        let report = try Tool.run(
+            script: script.joined(separator: "\n"), arguments: [shop.store, shop.migrations])
+        #expect(
+            report.output == "names\tPerson\t0\t5\t0\nages\tPerson\t0\t5\t0\n", "\(report.error)")
+        for wrong in ["return 5", "return { 5 }", "return { a = 5 }", "return {", "error 'x'"] {
+            try shop.write(wrong, to: "checks.lua")
+            let outcome = try shop.migrate("check")
+            #expect(outcome.exitCode == 2)
+            #expect(outcome.error.contains("migrations/checks.lua"), "\(outcome.error)")
+            #expect(try shop.migrate("status").exitCode == 0)
+        }
+    }
+
+    @Test(arguments: [
+        "--jobs 2", "--canary 1", "--stop-after-failures 1", "--dry-run --backup",
+        "--dry-run --no-backup", "--dry-run --keep 2", "--fail-on ,", "--fail-on drops,",
+    ])
+    func `options without effect are refused`(options: String) throws {
+        let shop = try MigrationShop()
+        let words = options.split(separator: " ").map(String.init)
+        let outcome = try Tool.run(
+            ["migrate", "up", shop.store, "--dir", "migrations"] + words, in: shop.folder.path)
+        #expect(outcome.exitCode == 64)
+        #expect(outcome.error.contains("--"))
+    }
+
     @Test func `--fail-on refuses drops and rewrites before anything is applied`() throws {
         let shop = try MigrationShop()
         #expect(try shop.migrate("up", "--to", "1").exitCode == 0)

@@ -67,8 +67,8 @@ struct MigrationGate: ParsableArguments {
     var kinds: LuaValue { .text(failOn ?? "") }
 
     func validate() throws {
-        for name in (failOn ?? "").split(separator: ",") where name != "drops" && name != "rewrites"
-        {
+        let names = failOn?.split(separator: ",", omittingEmptySubsequences: false) ?? []
+        for name in names where name != "drops" && name != "rewrites" {
             throw ValidationError(
                 "--fail-on: expected drops, rewrites, or drops,rewrites; got '\(name)'")
         }

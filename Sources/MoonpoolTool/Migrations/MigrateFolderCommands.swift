@@ -158,6 +158,9 @@ struct MigrateLintCommand: ParsableCommand {
         guard (schema == nil) != (folder == nil) else {
             throw ValidationError("expected either a schema script or --dir DIR")
         }
+        guard folder != nil || gate.failOn == nil else {
+            throw ValidationError("--fail-on needs --dir")
+        }
     }
 
     func run() throws {
@@ -245,6 +248,9 @@ struct MigratePlanCommand: ParsableCommand {
             throw ValidationError("expected a schema script: plan --dir DIR schema.lua")
         }
         if folder == nil, name != nil { throw ValidationError("--name needs --dir") }
+        if output != nil, name != nil {
+            throw ValidationError("--output names the whole file; remove --name")
+        }
         if let name,
             name.isEmpty
                 || name.contains(where: {

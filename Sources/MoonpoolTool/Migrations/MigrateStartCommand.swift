@@ -40,7 +40,7 @@ struct MigrateStartCommand: ParsableCommand {
                 location,
                 [
                     "lock_timeout": .number(timeout.seconds), "pace": .count(pace),
-                    "most_failures": .count(maxFailures),
+                    "max_failures": .count(maxFailures),
                 ]), showsProgress: true)
     }
 }

@@ -41,14 +41,14 @@ struct MigrateUpCommand: ParsableCommand {
     @Option(help: "Keep the newest N backups of the store and remove the others.")
     var keep: Int?
 
-    @Option(help: "With a pattern of stores: migrate N stores at a time.")
-    var jobs = 1
+    @Option(help: "With a pattern of stores: migrate N stores at a time, by default one.")
+    var jobs: Int?
 
     @Option(
         help:
             "With a pattern of stores: begin with N stores, and continue only if all of them succeed."
     )
-    var canary = 0
+    var canary: Int?
 
     @Option(help: "With a pattern of stores: start no other store after N failures.")
     var stopAfterFailures: Int?
@@ -59,9 +59,20 @@ struct MigrateUpCommand: ParsableCommand {
         ] where value.map({ $0 < 0 }) == true {
             throw ValidationError("\(name): expected a number, 0 or more")
         }
-        guard jobs > 0 else { throw ValidationError("--jobs: expected a number, 1 or more") }
+        guard jobs.map({ $0 > 0 }) != false else {
+            throw ValidationError("--jobs: expected a number, 1 or more")
+        }
         guard dryRun || (sample == nil && report == nil && format == nil) else {
             throw ValidationError("--sample, --report and --format need --dry-run")
+        }
+        guard !dryRun || (backup == nil && keep == nil) else {
+            throw ValidationError(
+                "--dry-run makes no backup; remove --backup, --no-backup or --keep")
+        }
+        guard location.isPattern || (jobs == nil && canary == nil && stopAfterFailures == nil)
+        else {
+            throw ValidationError(
+                "--jobs, --canary and --stop-after-failures need a pattern of stores")
         }
     }
 
@@ -75,7 +86,8 @@ struct MigrateUpCommand: ParsableCommand {
                     "to": .optional(to), "dry_run": .boolean(dryRun), "sample": .optional(sample),
                     "report": .optional(report), "report_format": .optional(format?.rawValue),
                     "backup": .optional(backup),
-                    "keep": .optional(keep), "jobs": .count(jobs), "canary": .count(canary),
+                    "keep": .optional(keep), "jobs": .count(jobs ?? 1),
+                    "canary": .count(canary ?? 0),
                     "most_failures": .optional(stopAfterFailures),
                 ], list: argumentsOfMembers), showsProgress: true)
     }

@@ -9,58 +9,48 @@ import SystemCalls
 ///
 /// Their bodies are in `lua/migrate/api.lua`.
 enum MigrationModule {
-    private enum Kind {
-        case count, flag, seconds, percentage
-    }
-
-    /// The functions of a store and a folder, and their options.
-    private static let functions: [String: KeyValuePairs<String, Kind>] = [
-        "status": [:], "check": [:],
-        "up": [
-            "to": .count, "dry_run": .flag, "backup": .flag, "keep": .count, "sample": .count,
-            "lock_timeout": .seconds,
-        ], "down": ["to": .count, "backup": .flag, "lock_timeout": .seconds],
-        "undo": ["discard_later_writes": .flag], "baseline": ["to": .count],
-        "start": ["pace": .percentage, "max_failures": .count],
-        "complete": ["wait": .seconds, "force": .flag, "backup": .flag], "abort": ["force": .flag],
-        "repair": ["dry_run": .flag],
+    /// The functions of a store.
+    private static let ofStores = [
+        "init", "status", "check", "up", "down", "undo", "baseline", "start", "complete", "abort",
+        "repair",
     ]
+    /// The functions of a folder.
+    private static let ofFolders = ["test", "merge", "squash"]
 
     /// Installs the table `moonpool.migrate` in a script.
     static func install(in context: ScriptContext) {
         let module = context.storeModule
         let table = context.state.makeTable(fields: 16)
-        /// Adds a function of a store; one that changes nothing takes a store in memory too.
         func add(
-            _ name: String, changes: @escaping (LuaTable?) -> Bool = { _ in false },
-            _ arguments: @escaping (borrowing LuaCall) throws -> [LuaValue]
+            _ name: String,
+            _ arguments: @escaping (borrowing LuaCall) throws -> LuaTable
         ) {
             table[name] = .function(
                 context.state.makeFunction(name, of: "moonpool.migrate") {
                     [weak context, unowned module] call in
-                    let rest = try arguments(call)
-                    return try Self.withFile(call, module, mayCopy: !changes(rest.first?.table)) {
-                        try call.answer(Self.call(name, [.text($0)] + rest, context))
+                    let arguments = try arguments(call)
+                    let run = { (key: String, path: String) in
+                        arguments[key] = .text(path)
+                        return try Self.call(name, [.table(arguments)], context)
                     }
+                    guard !ofFolders.contains(name) else {
+                        return try call.answer(run("dir", call.text(1)))
+                    }
+                    let isReading = ["status", "check", "plan", "lint"].contains(name)
+                    return try Self.withFile(
+                        call, module, mayCopy: isReading || arguments["dry_run"].isTruthy
+                    ) { try call.answer(run("store", $0)) }
                 })
         }
-        add("plan") { call in
-            let options = try call.options(3, ["dir", "name"])
-            return [.table(try call.table(2)), options.map(LuaValue.table) ?? .nil]
+        for name in ["plan", "lint"] {
+            add(name) { call in
+                let classes = try call.table(2)
+                let arguments = try Self.options(name, 3, call)
+                arguments["classes"] = .table(classes)
+                return arguments
+            }
         }
-        add("lint") { call in [.table(try call.table(2))] }
-        for (name, options) in functions {
-            add(
-                name,
-                changes: {
-                    !["status", "check"].contains(name) && $0?["dry_run"].isTruthy != true
-                }
-            ) { call in [try Self.options(options, call)] }
-        }
-        table["test"] = .function(
-            context.state.makeFunction("test", of: "moonpool.migrate") { [weak context] call in
-                try call.answer(Self.call("test", [.text(call.text(1))], context))
-            })
+        for name in ofStores + ofFolders { add(name) { try Self.options(name, 2, $0) } }
         context.add("schema_text") { context, call in
             guard case .store(let handle)? = context.storeModule.inspect(call[1]) else {
                 throw call.typeError(1, "store")
@@ -113,37 +103,33 @@ enum MigrationModule {
         return try MigrationHost.attached(to: context).call(name, of: "api", arguments)
     }
 
-    /// Returns a table of the options, whose types are checked.
+    /// Returns a copy of the options at an index, whose types are those of the description of the API.
     private static func options(
-        _ known: KeyValuePairs<String, Kind>, _ call: borrowing LuaCall
-    ) throws -> LuaValue {
-        guard let options = try call.options(2, ["dir"] + known.map(\.key)) else {
-            throw call.typeError(2, "table of options")
-        }
-        guard options["dir"].text != nil else {
-            throw call.argumentError(
-                2, "option 'dir' must be the path of the folder of the migrations")
-        }
-        let result = call.state.makeTable(fields: known.count + 1)
-        result["dir"] = options["dir"]
-        for (name, kind) in known where !options[name].isNil {
-            let value = options[name]
+        _ name: String, _ index: Int, _ call: borrowing LuaCall
+    ) throws -> LuaTable {
+        let options = try call.options(index)
+        let result = call.state.makeTable(fields: 8)
+        for (key, type) in HelpCatalog.options(of: "moonpool.migrate", name, index) {
+            let value = options?[key] ?? .nil
+            if value.isNil, type.hasSuffix("?") { continue }
+            if options == nil { throw call.typeError(index, "table of options") }
             let expected: String? =
-                switch kind {
-                case .count:
+                switch type.prefix(while: { $0 != "?" }) {
+                case "integer":
                     value.integer.map { $0 >= 0 } == true ? nil : "a whole number, 0 or more"
-                case .percentage:
-                    value.integer.map { (1...100).contains($0) } == true
-                        ? nil : "a percentage from 1 to 100"
-                case .flag: value.boolean != nil ? nil : "true or false"
-                case .seconds:
+                case "number":
                     value.number.map { $0 >= 0 } == true ? nil : "a number of seconds, 0 or more"
+                case "boolean": value.boolean != nil ? nil : "true or false"
+                case "string": value.text != nil ? nil : "a text"
+                default:
+                    value.table?.array.allSatisfy { $0.text != nil } == true
+                        ? nil : "an array of texts"
                 }
             if let expected {
-                throw call.argumentError(2, "option '\(name)' must be \(expected)")
+                throw call.argumentError(index, "option '\(key)' must be \(expected)")
             }
-            result[name] = kind == .count ? value.integer.map { .integer($0) } ?? .nil : value
+            result[key] = value.integer.map { .integer($0) } ?? value
         }
-        return .table(result)
+        return result
     }
 }

@@ -48,7 +48,7 @@ function moonpool.migrate.lint(store, schema) end
 ---print(farm:schema("Cow").name)  --> string
 ---```
 ---@param store string|moonpool.Store
----@param options {dir: string, to: integer?, dry_run: boolean?, sample: integer?, backup: boolean?, keep: integer?, lock_timeout: number?, continue: boolean?}
+---@param options {dir: string, to: integer?, dry_run: boolean?, sample: integer?, backup: boolean?, keep: integer?, lock_timeout: number?}
 ---@return table
 function moonpool.migrate.up(store, options) end
 
@@ -68,7 +68,7 @@ function moonpool.migrate.up(store, options) end
 ---print(report.started.state)  --> both
 ---```
 ---@param store string|moonpool.Store
----@param options {dir: string, pace: integer?, max_failures: integer?}
+---@param options {dir: string, pace: integer?, max_failures: integer?, lock_timeout: number?}
 ---@return table
 function moonpool.migrate.start(store, options) end
 
@@ -88,7 +88,7 @@ function moonpool.migrate.start(store, options) end
 ---print(moonpool.migrate.check("farm.moonpool", { dir = "." }))  --> 0
 ---```
 ---@param store string|moonpool.Store
----@param options {dir: string, wait: number?, force: boolean?, backup: boolean?}
+---@param options {dir: string, wait: number?, force: boolean?, backup: boolean?, lock_timeout: number?}
 ---@return table
 function moonpool.migrate.complete(store, options) end
 
@@ -108,7 +108,7 @@ function moonpool.migrate.complete(store, options) end
 ---print(moonpool.migrate.check("farm.moonpool", { dir = "." }))  --> 1
 ---```
 ---@param store string|moonpool.Store
----@param options {dir: string, force: boolean?}
+---@param options {dir: string, force: boolean?, lock_timeout: number?}
 ---@return table
 function moonpool.migrate.abort(store, options) end
 
@@ -215,6 +215,51 @@ function moonpool.migrate.check(store, options) end
 ---@param options {dir: string, dry_run: boolean?}
 ---@return table
 function moonpool.migrate.repair(store, options) end
+
+---Starts a folder of migrations: writes the schema of a store as the first one, and records it as applied.
+---
+---Errors: invalid_argument, file_corrupt
+---
+---```lua
+---os.remove "farm.moonpool"
+---moonpool.open({ path = "farm.moonpool", schema = { Cow = { name = "string" } } }):close()
+---print(moonpool.migrate.init("farm.moonpool", { dir = "farm" }).file)  --> farm/0001_start.lua
+---```
+---@param store string|moonpool.Store
+---@param options {dir: string}
+---@return table
+function moonpool.migrate.init(store, options) end
+
+---Renumbers the migrations of another branch to follow the others. They are `files` and the rest of their branch, or those
+---that the file `store` has not applied.
+---
+---Errors: invalid_argument, invalid_schema, file_corrupt
+---
+---```lua
+---local file <close> = assert(io.open("0001_cows.lua", "w"))
+---file:write 'return { schema = { Cow = { name = "string" } } }'
+---file:close()
+---print(#moonpool.migrate.merge(".").steps)  --> 0
+---```
+---@param dir string
+---@param options? {files: string[]?, store: string?}
+---@return table
+function moonpool.migrate.merge(dir, options) end
+
+---Replaces the migrations up to the number `to` by one with the same result; the old files move to a subfolder.
+---
+---Errors: invalid_argument, invalid_schema
+---
+---```lua
+---local file <close> = assert(io.open("0001_cows.lua", "w"))
+---file:write 'return { schema = { Cow = { name = "string" } } }'
+---file:close()
+---print(#moonpool.migrate.squash(".", { to = 1 }).steps)  --> 0
+---```
+---@param dir string
+---@param options {to: integer}
+---@return table
+function moonpool.migrate.squash(dir, options) end
 
 ---Runs the migration tests of a folder.
 ---

@@ -1,68 +1,55 @@
--- The functions of `moonpool.migrate`. The host has checked the types of the options.
+-- The functions of `moonpool.migrate`: the commands, without questions and output. The host has checked the types of
+-- the options, which are arguments of the command.
+local text = require "migrate/text"
 local folder = require "migrate/folder"
 local runs = require "migrate/run"
 local plan = require "migrate/plan"
-local check = require "migrate/check"
 local up = require "migrate/up"
-local back = require "migrate/back"
-local repair = require "migrate/repair"
-local edits = require "migrate/edits"
-local reports = require "migrate/reports"
-local test = require "migrate/test"
-local started = require "migrate/started"
+local commands = require "migrate/commands"
 
 local api = { migration_since = require "migrate/session" }
 
--- Returns when to make a backup: always, never, or if a migration overwrites or removes values or objects.
-local function backup(choice) return choice == nil and "when_losing" or choice and "always" or "never" end
-api.backup = backup
+local function run(name, args)
+  args.is_call, args.json, args.yes, args.fail_on = true, true, not args.dry_run, ""
+  return commands.run(name, args)
+end
 
-local function run(store, options) return runs.new(store, options.dir, options) end
+for _, name in ipairs {
+  "init", "status", "down", "undo", "complete", "abort", "baseline", "repair", "squash", "test",
+} do
+  api[name] = function(args) return run(name, args).report end
+end
 
-function api.plan(store, classes, options)
-  if not options or not options.dir then return plan.for_store(store, classes) end
-  local name, content = plan.for_folder(options.dir, classes, options.name)
+function api.merge(args)
+  text.append(args, args.files or {})
+  return run("merge", args).report
+end
+
+function api.start(args)
+  if args.pace and (args.pace < 1 or args.pace > 100) then
+    text.fail("invalid_argument", "pace: expected a percentage from 1 to 100, got " .. args.pace)
+  end
+  return run("start", args).report
+end
+
+function api.up(args)
+  if args.dry_run and (args.keep or args.backup ~= nil) then
+    text.fail("invalid_argument", "a dry run makes no backup; pass only one of dry_run, and backup or keep")
+  elseif args.sample and not args.dry_run then
+    text.fail("invalid_argument", "sample needs dry_run")
+  end
+  return run("up", args).report
+end
+
+function api.check(args) return run("check", args).exit_code end
+
+function api.plan(args)
+  if not args.dir then return plan.for_store(args.store, args.classes) end
+  local name, content = plan.for_folder(args.dir, args.classes, args.name)
   return content, name
 end
 
-function api.lint(store, classes) return plan.report(plan.findings(store, classes)) end
-
-function api.status(store, options) return reports.state(check.state(run(store, options))) end
-
-function api.check(store, options) return reports.code((check.check(run(store, options)))) end
-
-function api.up(store, options)
-  local self = run(store, options)
-  if options.dry_run then return reports.up(check.rehearse(self, options.to, options.sample)) end
-  return reports.up(up(self, options.to, backup(options.backup)))
-end
-
-function api.down(store, options)
-  return reports.down(back.down(run(store, options), options.to, backup(options.backup)))
-end
-
-function api.undo(store, options) return reports.undo(back.undo(run(store, options), options.discard_later_writes)) end
-
-function api.start(store, options)
-  return reports.start(started.start(run(store, options), options.pace or 50, options.max_failures or 100))
-end
-
-function api.complete(store, options)
-  options.backup = backup(options.backup)
-  return reports.complete(started.complete(run(store, options), options))
-end
-
-function api.abort(store, options) return reports.abort(started.abort(run(store, options), options)) end
-
-function api.baseline(store, options) return reports.baseline(check.baseline(run(store, options), options.to)) end
-
-function api.repair(store, options)
-  local edit = repair(run(store, options))
-  if not options.dry_run then edits.apply(edit) end
-  return edits.report(edit)
-end
-
-function api.test(dir) return test.report(test.run(folder.open(dir))) end
+function api.lint(args) return plan.report(plan.findings(args.store, args.classes)) end
 
 -- Applies the migrations of a folder to a store before it is opened, up to a schema version.
 function api.on_opening(store, dir, version)

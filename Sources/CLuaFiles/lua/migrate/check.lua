@@ -1,9 +1,11 @@
--- The state of a store, a rehearsal of its pending migrations, and migrations that are recorded without running them.
+-- The state of a store, a rehearsal of its pending migrations, the team's own checks of them, and migrations that are
+-- recorded without running them.
 local text = require "migrate/text"
 local folder = require "migrate/folder"
 local history = require "migrate/history"
 local runs = require "migrate/run"
 local findings = require "migrate/findings"
+local reports = require "migrate/reports"
 local up = require "migrate/up"
 local fail = text.fail
 
@@ -70,6 +72,57 @@ function check.rehearse(run, target, sample)
   return host.with_work_folder(run.store, function(work) return rehearse(run, target, sample, work .. "/store") end)
 end
 
+-- Returns the functions that a file of the folder returns, by name.
+local function own_checks(path)
+  local checks = folder.table(host.read(path), path, "checks, such as { names = function(migration, report) … end }")
+  for name, f in next, checks do
+    if type(name) ~= "string" or type(f) ~= "function" then
+      fail("invalid_argument", "'" .. path .. "': expected functions by name, got a " .. type(f))
+    end
+  end
+  return checks
+end
+
+-- Returns the declarations of properties by class and name.
+local function properties_by_name(schema)
+  local classes = {}
+  for _, class in ipairs(schema:classes()) do
+    classes[class.name] = {}
+    for _, property in ipairs(class.properties) do classes[class.name][property.name] = property end
+  end
+  return classes
+end
+
+-- Returns what the checks of `checks.lua` in the folder find in rehearsed migrations: the text or the list of texts
+-- that they return, and their errors.
+local function own_findings(run, rehearsal)
+  local found, path = {}, text.path(folder.checks, run.dir.path)
+  if not host.exists(path) then return found end
+  local _ <close> = folder.environment(run.dir, { path = path })
+  local checks = own_checks(path)
+  for _, applied in ipairs(rehearsal.applied) do
+    local file, script = applied.file, folder.script(run.dir, applied.file)
+    local migration = {
+      number = file.number, name = file.name, path = file.path, drops = text.copy(script.drops),
+      schema = properties_by_name(script.schema),
+    }
+    for _, name in ipairs(text.sorted_keys(checks)) do
+      local is_done, result = text.try(checks[name], migration, reports.applied(applied))
+      if not is_done then
+        result = host.describe(result).message
+      elseif result == true then  -- from `return condition or "message"`
+        result = nil
+      end
+      for _, message in ipairs(type(result) == "table" and result or { result }) do
+        found[#found + 1] = {
+          kind = "check", code = name, message = host.escape(tostring(message)), path = file.path, number = file.number,
+        }
+      end
+    end
+  end
+  return found
+end
+
 -- Returns the state of a store, findings, and the rehearsal of the pending files on a copy; nil if there was none.
 function check.check(run)
   local compared = runs.examine(run)
@@ -110,6 +163,10 @@ function check.check(run)
         .. host.escape(report.failures[1].object .. ": " .. report.failures[1].message)
     end
   end
+  for _, finding in ipairs(own_findings(run, rehearsal)) do
+    found[#found + 1] = finding
+    state.problems[#state.problems + 1] = "'" .. finding.path .. "': " .. finding.message
+  end
   return state, found, rehearsal
 end
 
@@ -136,7 +193,7 @@ function check.baseline(run, target, mark)
   local script = folder.script(run.dir, last)
   local known = compared.applied[#compared.applied]
   local write <close> = store:begin()
-  runs.check_version(run, store.schema_version, last)
+  runs.check_version(run, store.schema_version, last, true)
   local differences = host.differences(store.schema, script.schema)
   if #differences > 0 then
     fail("migration_needed", "'" .. run.store .. "' does not have the schema of '" .. last.file_name .. "': "

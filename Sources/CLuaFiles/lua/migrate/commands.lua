@@ -16,14 +16,14 @@ local findings = require "migrate/findings"
 local fleet = require "migrate/fleet"
 local test = require "migrate/test"
 local started = require "migrate/started"
-local api = require "migrate/api"
 local fail, object = text.fail, text.object
 
 local commands = {}
 
+-- `is_call` is true in the arguments of a call from a script, which is not interrupted by lines of output.
 local function run(args, store)
   local self = runs.new(store or args.store, args.dir, args)
-  self.notice = function(line) host.write_error(line .. "\n") end
+  if not args.is_call then self.notice = function(line) host.write_error(line .. "\n") end end
   return self
 end
 
@@ -103,13 +103,14 @@ function commands.init(args)
     local reason = host.make_folder(args.dir)
     if reason then fail("invalid_argument", "the folder '" .. args.dir .. "' cannot be created: " .. reason) end
   end
-  if #folder.list(args.dir).files > 0 then
+  local number, file = math.max(version, 1), folder.list(args.dir).files[1]
+  local path = text.path(text.number(number) .. "_start.lua", args.dir)
+  if not file then
+    edits.create(path, content)
+  elseif file.path ~= path or file.source ~= content then  -- which an interrupted `init` has written
     fail("invalid_argument", "the folder '" .. args.dir
       .. "' already contains migrations; record the applied ones with moonpool migrate baseline")
   end
-  local number = math.max(version, 1)
-  local path = args.dir .. "/" .. text.number(number) .. "_start.lua"
-  edits.create(path, content)
   local files = check.baseline(run(args), number).recorded
   return {
     report = object("file", path, "recorded", reports.files(files)),
@@ -268,8 +269,11 @@ local function status_of_many(args, stores)
   }
 end
 
+-- Returns the stores that a pattern selects; nil for a path. Each of them needs a process of the tool.
+local function stores_of(args) return not args.is_call and fleet.stores(args.store) or nil end
+
 function commands.status(args)
-  local stores = fleet.stores(args.store)
+  local stores = stores_of(args)
   if stores then return status_of_many(args, stores) end
   local state = check.state(run(args))
   return { report = reports.state(state), lines = reports.state_lines(state) }
@@ -315,7 +319,7 @@ local function check_many(args, stores)
 end
 
 function commands.check(args)
-  local stores = fleet.stores(args.store)
+  local stores = stores_of(args)
   if stores then return check_many(args, stores) end
   local found = outcome(args, args.store)
   if args.format then
@@ -366,7 +370,7 @@ local function up_one(args, store)
     is_shown = true
     host.write_output(table.concat(reports.lines_of(applied, "applied"), "\n") .. "\n")
   end
-  local report = up(self, args.to, api.backup(args.backup))
+  local report = up(self, args.to, runs.backup(args.backup))
   return { report = reports.up(report), lines = is_shown and {} or reports.up_lines(report) }
 end
 
@@ -386,7 +390,7 @@ local function dry_run_each(args, stores)
 end
 
 function commands.up(args)
-  local stores = fleet.stores(args.store)
+  local stores = stores_of(args)
   if not stores then return up_one(args, args.store) end
   require_stores(args, stores)
   folder.open(args.dir)
@@ -401,7 +405,7 @@ function commands.up(args)
 end
 
 function commands.down(args)
-  local report = back.down(run(args), args.to, api.backup(args.backup))
+  local report = back.down(run(args), args.to, runs.backup(args.backup))
   return { report = reports.down(report), lines = reports.down_lines(report) }
 end
 
@@ -413,7 +417,7 @@ end
 -- Migrations during which programs of both versions use the store.
 
 function commands.start(args)
-  local report = started.start(run(args), args.pace, args.most_failures)
+  local report = started.start(run(args), args.pace or 50, args.max_failures or 100)
   local lines = reports.started_lines(report.state)
   if #report.unset > 0 then
     lines[#lines + 1] = "  without 'down', old programs see the default in " .. table.concat(report.unset, ", ")
@@ -427,7 +431,7 @@ end
 
 function commands.complete(args)
   local report = started.complete(run(args), {
-    wait = args.wait, force = args.force, backup = api.backup(args.backup),
+    wait = args.wait, force = args.force, backup = runs.backup(args.backup),
   })
   return { report = reports.complete(report), lines = reports.complete_lines(report) }
 end

@@ -2,7 +2,8 @@
 -- and in the formats of CI systems.
 --
 -- The kinds are `drift` (the store and the folder do not match), `failure` (a file or its migration fails), `test`,
--- `drops` and `rewrites` (what a migration does to values), and `data` (what a change of the schema would lose).
+-- `check` (what a check of the team has found; its name is the code), `drops` and `rewrites` (what a migration does to
+-- values), and `data` (what a change of the schema would lose).
 local text = require "migrate/text"
 
 local findings = {}

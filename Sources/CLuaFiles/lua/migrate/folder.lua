@@ -7,6 +7,9 @@ local edits = require "migrate/edits"
 local fail = text.fail
 
 local folder = {}
+-- The file of the checks that a team adds.
+folder.checks = "checks.lua"
+
 local form = "{ schema = { … }, up = function(m) … end, down = … }"
 local keys = {
   "schema", "changes", "renames", "drops", "down_drops", "each", "up", "down", "parent", "merged_from", "squashes",
@@ -64,9 +67,16 @@ end
 
 -- Changes the functions that load files until the result is closed.
 function folder.environment(self, file)
-  local G, loads = host.globals, {}
-  local require, dofile, loadfile, package, os = G.require, G.dofile, G.loadfile, G.package, G.os
+  -- A script can have changed any global, and can refuse unknown ones.
+  local G, loads, originals = host.globals, {}, {}
+  local function replace(name, f)
+    originals[name] = rawget(G, name)
+    if originals[name] then rawset(G, name, f(originals[name])) end
+  end
+  local function library(name) return type(rawget(G, name)) == "table" and G[name] or nil end
+  local package, os = library "package", library "os"
   local exit, path, loaded = os and os.exit, package and package.path, package and package.loaded
+  if type(path) ~= "string" or type(loaded) ~= "table" then package = nil end
   -- However the path is spelled, a file in the folder belongs to the migration.
   local function note(found)
     local root, resolved = host.resolved(self.path), host.resolved(found)
@@ -91,19 +101,22 @@ function folder.environment(self, file)
   end
   if package then
     package.path = self.path .. "/?.lua;" .. self.path .. "/?/init.lua;" .. path
-    G.require = function(name)
-      local found = type(name) == "string" and package.searchpath(name, package.path)
-      if found and note(found) and not loads[name] then loads[name], loaded[name] = true, nil end
-      return require(name)
-    end
+    replace("require", function(require)
+      return function(name)
+        local found = type(name) == "string" and package.searchpath(name, package.path)
+        if found and note(found) and not loads[name] then loads[name], loaded[name] = true, nil end
+        return require(name)
+      end
+    end)
   end
-  G.dofile, G.loadfile = loader(dofile), loader(loadfile)
+  replace("dofile", loader)
+  replace("loadfile", loader)
   if os then
     os.exit = function() error("os.exit ends the process; a migration returns or raises an error", 2) end
   end
   return setmetatable({}, {
     __close = function()
-      G.require, G.dofile, G.loadfile = require, dofile, loadfile
+      for name, original in pairs(originals) do rawset(G, name, original) end
       if os then os.exit = exit end
       if package then
         package.path = path
@@ -197,7 +210,7 @@ local function missing_number(name, path)
 end
 
 local function read(self, name)
-  if string.sub(name, 1, 1) == "." or string.match(name, "_test%.lua$") then return nil end
+  if string.sub(name, 1, 1) == "." or string.match(name, "_test%.lua$") or name == folder.checks then return nil end
   local path = text.path(name, self.path)
   local digits, base = string.match(name, "^(%d+)_(.+)%.lua$")
   if not digits then
@@ -323,6 +336,12 @@ end
 function folder.before(self, number)
   local files = text.filter(self.files, function(file) return file.number < number end)
   return files, files[#files]
+end
+
+-- Raises an error for a text that cannot be the name of a migration.
+function folder.require_name(name)
+  if string.match(name, "^[%w_]+$") then return end
+  fail("invalid_argument", "the name of a migration has letters, digits and _, got '" .. name .. "'")
 end
 
 function folder.last(self) return self.files[#self.files] end

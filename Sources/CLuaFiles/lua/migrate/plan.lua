@@ -34,6 +34,7 @@ end
 
 -- Returns the name and the text of the next file of a folder; nil if the folder already leads to the schema.
 function plan.for_folder(path, classes, name, ask)
+  if name then folder.require_name(name) end
   local schema = schema_of(classes)
   local dir = folder.list(path)
   if #dir.files == 0 then

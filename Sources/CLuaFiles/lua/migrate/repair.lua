@@ -16,7 +16,16 @@ local function adoption(run, present, last, pending)
   -- Pending migrations precede the file, so its schema includes their changes.
   local finish = folder.schema_after(dir, folder.last(dir))
   local adopted = present:unplaced()
-  if #pending > 0 then adopted = host.rebase(folder.schema_after(dir, last), present, finish) end
+  if #pending > 0 then
+    local is_done, rebased = text.try(host.rebase, folder.schema_after(dir, last), present, finish)
+    if not is_done and not last then
+      fail("invalid_argument", "'" .. run.store .. "' has classes of '" .. dir.path
+        .. "', and no record of migrations", "record those that it has with moonpool migrate baseline")
+    elseif not is_done then
+      error(rebased, 0)
+    end
+    adopted = rebased
+  end
   local plan = scripts.plan(finish, adopted)
   return {
     name = text.number(number) .. "_adopted.lua",

@@ -33,9 +33,10 @@ function runs.examine(run)
   return history.compare(run, store)
 end
 
--- Raises version_too_low for a store that has a higher version than a migration.
-function runs.check_version(run, version, file)
-  if version <= file.number then return end
+-- Raises version_too_low for a store that has a higher version than a migration, or the version of one that is to run,
+-- whose work a program has done.
+function runs.check_version(run, version, file, is_recorded)
+  if version < file.number or is_recorded and version == file.number then return end
   fail("version_too_low",
     "'" .. run.store .. "' already has schema version " .. version .. ", and '" .. file.file_name .. "' migrates to "
       .. file.number,
@@ -70,6 +71,9 @@ end
 function runs.beside(run, name)
   return (string.match(host.path_behind_link(run.store), "^(.*/)[^/]*$") or "") .. name
 end
+
+-- Returns when to make a backup: always, never, or if a migration overwrites or removes values or objects.
+function runs.backup(choice) return choice == nil and "when_losing" or choice and "always" or "never" end
 
 -- Returns the first of base, base-2, base-3 … that does not exist.
 function runs.free_path(base)

@@ -43,9 +43,7 @@ end
 
 local function require_free(name, dir)
   if not name then return end
-  if not string.match(name, "^[%w_]+$") then
-    fail("invalid_argument", "the name of a migration has letters, digits and _, got '" .. name .. "'")
-  end
+  folder.require_name(name)
   local known = text.find(dir.files, function(file) return file.name == name end)
   if known then
     fail("invalid_argument", "'" .. known.path .. "' already has the name '" .. name .. "'; choose another one")

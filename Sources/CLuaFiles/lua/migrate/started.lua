@@ -87,7 +87,7 @@ local function begin(run, store, script, is_whole)
     fail("invalid_argument", "'" .. file.file_name .. "' has a function '" .. (script.up and "up" or "down")
       .. "', which needs all objects at once", "apply it with moonpool migrate up, or declare 'each'")
   end
-  runs.check_version(run, store.schema_version, file)
+  runs.check_version(run, store.schema_version, file, true)
   require_known_programs(run, store)
   note_indexes(run, store, script)
   local write <close> = store:begin()
