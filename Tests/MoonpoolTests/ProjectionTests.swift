@@ -1,4 +1,6 @@
+import Glibc
 import Moonpool
+import TestThreads
 import Testing
 
 private struct BookCard: Projection, Equatable {
@@ -107,6 +109,48 @@ private struct Swapped: Projection {
         }
         #expect(last.title == "Arrakis" && last.writer == "Herbert")
         #expect(try await changes.next() == nil)
+    }
+
+    @Test func `changes continue after a version that cannot be read`() async throws {
+        let folder = try TemporaryFolder()
+        let path = folder.file("books.moonpool")
+        func open() throws -> Store {
+            try Store(.file(path), models: Book.self, Author.self, Shelf.self, on: nil)
+        }
+        let new = try open()
+        try new.writeNow { tx in
+            for isbn in 0..<3000 { try tx.insert(Book(isbn: isbn, title: "book-\(10_000 + isbn)")) }
+        }
+        new.close()
+        let store = try open()
+        defer { store.close() }
+        let books = store.all(Book.self).sorted(by: \.isbn)
+        let (dune, sequel) = (books[0], books[2000])
+        var changes = dune.projected(BookCard.self).changes().makeAsyncIterator()
+        try replace("book-12000", by: "bXok-12000", in: path)
+        try await store.write { _ in dune.sequels.append(sequel) }
+        let error = await #expect(throws: StoreError.self) { _ = try await changes.next() }
+        #expect(error?.code == .fileCorrupt)
+        try replace("bXok-12000", by: "book-12000", in: path)
+        try await store.write { _ in dune.isLent = true }
+        try await store.write { _ in dune.title = "Dune" }
+        guard case .change(let after, let properties)? = try await changes.next() else {
+            Issue.record("the changes have ended")
+            return
+        }
+        #expect(after.title == "Dune" && after.firstSequel == "book-12000")
+        #expect(properties.map(\.name) == ["title", "sequels", "firstSequel"])
+    }
+
+    /// Overwrites the first occurrence of a text in a file.
+    private func replace(_ text: String, by other: String, in path: String) throws {
+        let file = open(path, O_RDWR)
+        defer { close(file) }
+        var bytes = [UInt8](repeating: 0, count: Int(lseek(file, 0, SEEK_END)))
+        #expect(pread(file, &bytes, bytes.count, 0) == bytes.count)
+        let start = try #require(bytes.firstRange(of: Array(text.utf8))).lowerBound
+        let new = Array(other.utf8)
+        #expect(pwrite(file, new, new.count, off_t(start)) == new.count)
     }
 
     @Test func `only changes of the chosen properties are reported`() async throws {

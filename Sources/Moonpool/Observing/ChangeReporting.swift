@@ -243,12 +243,12 @@ extension Live: ChangeReporting {
         return LiveChanges(
             ChangeSource(context: context) { keyPaths, handler in
                 try object.observe(keyPaths: keyPaths) { change in
-                    let isLast = if case .change = change.kind { false } else { true }
+                    let isLast = if case .deleted = change.kind { true } else { false }
                     do {
                         handler(
                             try ObjectChange(change, in: context).map { .success($0) }, isLast)
                     } catch {
-                        handler(.failure(error), true)
+                        handler(.failure(error), isLast)
                     }
                 }
             })

@@ -287,7 +287,6 @@ extension LiveProjection: ChangeReporting {
                     case .error(let error): throw error
                     }
                 } catch {
-                    isLast = true
                     result = .failure(error)
                 }
                 handler(result, isLast)
