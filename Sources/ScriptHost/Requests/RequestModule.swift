@@ -103,14 +103,15 @@ extension ScriptContext {
             var seen: UInt64 = 0
             try wait(for: max(deadline - .now, .zero), recheck: .milliseconds(5)) {
                 if case .failure? = outcome.value { return true }
-                // Read first: a store that has a commit of a later lease has all commits of the earlier ones.
-                isOver = status.snapshot.streamLease > lease
+                // Read first, so that the store has all commits that the status counts. A store that has a commit of a
+                // later lease has all commits of the earlier ones.
+                let known = status.snapshot
+                isOver = known.streamLease > lease
                 try store.store.refresh()
                 if version == nil, store.store.version != seen {
                     seen = store.store.version
                     version = try store.store.version(ofCommit: commit)
                 }
-                let known = status.snapshot
                 guard let version else {
                     // A combined message has the versions, but not the identities, of its commits.
                     if case .success(let reply)? = outcome.value,
