@@ -150,7 +150,10 @@ package struct RelationalRows {
                     try add(key, .int(Int64(index + 1)), element)
                 }
             case .dictionary(let entries):
-                for (name, value) in entries { try add(key, .string(name), value) }
+                // In order, so that equal stores have equal exports.
+                for (name, value) in entries.sorted(by: { $0.key < $1.key }) {
+                    try add(key, .string(name), value)
+                }
             default: break
             }
         }
