@@ -327,7 +327,7 @@ struct StreamContentTests {
         try make(2)
         try publish()
         var options = Follower.Options()
-        options.limits.silence = .milliseconds(400)
+        options.limits.silence = .seconds(2)
         options.limits.pause = .milliseconds(100)
         let status = ReplicationStatus()
         let (path, address) = (world.path("b"), server.address)
@@ -342,12 +342,12 @@ struct StreamContentTests {
             thread.wait()
         }
         let before = try version("a")
-        #expect(status.wait(atMost: .seconds(20)) { $0.version >= before })
+        #expect(status.wait(atMost: .seconds(60)) { $0.version >= before })
         try silenceConsumer()
         try write { try create("Dog", 60, [:], $0) }
         try publish()
         let expected = try version("a")
-        #expect(status.wait(atMost: .seconds(20)) { $0.version >= expected })
+        #expect(status.wait(atMost: .seconds(60)) { $0.version >= expected })
         let error = status.snapshot.lastError?.message ?? "none"
         #expect(error.hasPrefix("the server does not send message"), "\(error)")
     }
@@ -386,7 +386,7 @@ struct StreamContentTests {
         try send("hello", copying: false)
         try write { try create("Dog", 60, [:], $0) }
         let expected = try version("a")
-        #expect(status.wait(atMost: .seconds(20)) { $0.version >= expected })
+        #expect(status.wait(atMost: .seconds(60)) { $0.version >= expected })
         status.stop()
         thread.wait()
         #expect(try world.follow("b", server.address).skipped <= 1)

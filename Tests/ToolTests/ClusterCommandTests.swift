@@ -58,7 +58,7 @@ struct ClusterCommandTests {
                   if os.remove(arg[1] .. "-block") then os.execute "sleep 3" end
                 end)
                 moonpool.after(0.1, function()
-                  local ok, err = pcall(store.remote_write, store, "unknown", nil, { timeout = 2 })
+                  local ok, err = pcall(store.remote_write, store, "unknown", nil, { timeout = 4 })
                   print("unknown", err.code, err.message:match "serves .-;")
                 end)
                 local function add(id) return store:remote_write("add", { id = id }, { timeout = 30 }).by end

@@ -131,7 +131,7 @@ extension ScriptContext {
                 let isRefused =
                     error.isUnhandled || error.code == StoreError.Code.notWriter.rawValue
                 // Without time for an answer, the next request would end with `timed_out`, and hide the reason.
-                guard isRefused, deadline - .now > .milliseconds(250) else {
+                guard isRefused, deadline - .now > max(limit / 4, .milliseconds(250)) else {
                     throw error.isUnhandled
                         ? RequestError(
                             "unavailable",
