@@ -100,16 +100,17 @@ import Testing
         let environment = try TemporaryEnvironment()
         // Neighbors in the same table must not be read or changed.
         let columns = [ColumnID(2), ColumnID(1), ColumnID(3)]
-        var pages = IndexPages(environment.blocks)
+        let leastPages = seed % 2 == 0 ? 1 : Int.max
+        var tables = environment.indexTables(leastPages: leastPages)
         func make() -> [BytesIndex] {
-            columns.map { BytesIndex(table: TableID(255), column: $0, pages: pages) }
+            columns.map { BytesIndex(table: TableID(255), column: $0, tables: tables) }
         }
         var indexes = make()
         var committed = [Model](repeating: Model(), count: 3)
         for _ in 0..<6 {
             var models = committed
             let write = try environment.beginWrite()
-            pages.invalidate()
+            tables.invalidate()
             for _ in 0..<Int.random(in: 1...4, using: &generator) {
                 let which = Int.random(in: 0..<3, using: &generator)
                 let index = indexes[which]
@@ -151,10 +152,12 @@ import Testing
                 try write.commit()
                 committed = models
             }
-            pages.invalidate()
+            tables.invalidate()
             if Int.random(in: 0..<4, using: &generator) == 0 {
                 try environment.reopen()
-                pages = IndexPages(environment.blocks)
+                let hadRuns = tables.hasRuns
+                tables = environment.indexTables(leastPages: leastPages)
+                tables.hasRuns = hadRuns
                 indexes = make()
             }
             let read = try environment.beginRead()
@@ -170,13 +173,13 @@ import Testing
     {
         var generator = SeededGenerator(seed: seed)
         let environment = try TemporaryEnvironment()
-        let pages = IndexPages(environment.blocks)
-        let index = BytesIndex(table: TableID(1), column: ColumnID(1), pages: pages)
+        let tables = environment.indexTables()
+        let index = BytesIndex(table: TableID(1), column: ColumnID(1), tables: tables)
         var model = Model()
         var next = 0
         for _ in 0..<4 {
             let write = try environment.beginWrite()
-            pages.invalidate()
+            tables.invalidate()
             for _ in 0..<Int.random(in: 1...600, using: &generator) {
                 var text = "key \(next + 1_000_000)"
                 switch Int.random(in: 0..<(seed % 2 == 0 ? 12 : 300), using: &generator) {
@@ -208,7 +211,7 @@ import Testing
             try check(index, model, write.handle, 0, &generator)
             try index.flush(in: write.handle)
             try write.commit()
-            pages.invalidate()
+            tables.invalidate()
             let read = try environment.beginRead()
             try check(index, model, read.handle, 0, &generator)
         }
@@ -218,9 +221,9 @@ import Testing
     func `a bytes index finds exactly the entries of early merges`(before: Int) throws {
         var generator = SeededGenerator(seed: UInt64(before))
         let environment = try TemporaryEnvironment()
-        let pages = IndexPages(environment.blocks)
+        let tables = environment.indexTables()
         let index = BytesIndex(
-            table: TableID(1), column: ColumnID(1), pages: pages, pendingLimit: 8 << 10)
+            table: TableID(1), column: ColumnID(1), tables: tables, pendingLimit: 8 << 10)
         var model: [[UInt8]: Int64] = [:]
         func bytes(_ number: Int) -> [UInt8] { Array("value \(number &* 7919 % 100_003)".utf8) }
         func write(_ count: Int, commits: Bool) throws {
@@ -254,7 +257,7 @@ import Testing
                 write.abort()
                 model = kept
             }
-            pages.invalidate()
+            tables.invalidate()
         }
         if before > 0 { try write(before, commits: true) }
         try write(3_000, commits: false)
@@ -264,9 +267,9 @@ import Testing
 
     @Test func `a bytes index removes all entries of its column only`() throws {
         let environment = try TemporaryEnvironment()
-        let pages = IndexPages(environment.blocks)
-        let one = BytesIndex(table: TableID(1), column: ColumnID(1), pages: pages)
-        let two = BytesIndex(table: TableID(1), column: ColumnID(2), pages: pages)
+        let tables = environment.indexTables()
+        let one = BytesIndex(table: TableID(1), column: ColumnID(1), tables: tables)
+        let two = BytesIndex(table: TableID(1), column: ColumnID(2), tables: tables)
         let write = try environment.beginWrite()
         for index in [one, two] {
             for key in Int64(0)..<2000 {
@@ -286,8 +289,8 @@ import Testing
     {
         var generator = SeededGenerator(seed: seed)
         let environment = try TemporaryEnvironment()
-        let pages = IndexPages(environment.blocks)
-        let index = BytesIndex(table: TableID(1), column: ColumnID(1), pages: pages)
+        let tables = environment.indexTables()
+        let index = BytesIndex(table: TableID(1), column: ColumnID(1), tables: tables)
         let write = try environment.beginWrite()
         for key in 0..<Int64(60) {
             try randomBytes(0, &generator).withUnsafeBytes {
@@ -305,7 +308,7 @@ import Testing
             try key.withUnsafeBytes { key in
                 try bytes.withUnsafeBytes { try write.handle.put(environment.blocks, key, $0) }
             }
-            pages.invalidate()
+            tables.invalidate()
             for _ in 0..<10 {
                 try? randomBytes(0, &generator).withUnsafeBytes {
                     _ = try index.find($0, in: write.handle)

@@ -114,7 +114,9 @@ import Testing
         do {
             let file = try ColumnFile.open(path: path)
             let writer = try WriteTransaction(file.lease(), durability: .full)
-            let bytes: [UInt8] = [0x50, 0x4F, 0x4F, 0x4C, UInt8(FileFormat.current) + 1, 0, 0, 0]
+            let bytes: [UInt8] = [
+                0x50, 0x4F, 0x4F, 0x4C, UInt8(FileFormat.withIndexRuns) + 1, 0, 0, 0,
+            ]
             try Metadata.write(FileFormat.name, bytes, in: writer.handle, file.tables.meta)
             try writer.commit()
         }

@@ -107,16 +107,17 @@ import Testing
         let environment = try TemporaryEnvironment()
         // Neighbors in the same table must not be read or changed.
         let columns = [ColumnID(2), ColumnID(1), ColumnID(3)]
-        var pages = IndexPages(environment.blocks)
+        let leastPages = seed % 2 == 0 ? 1 : Int.max
+        var tables = environment.indexTables(leastPages: leastPages)
         func make() -> [IntIndex] {
-            columns.map { IntIndex(table: TableID(300), column: $0, pages: pages) }
+            columns.map { IntIndex(table: TableID(300), column: $0, tables: tables) }
         }
         var indexes = make()
         var committed = [Model](repeating: Model(), count: 3)
         for _ in 0..<8 {
             var models = committed
             let write = try environment.beginWrite()
-            pages.invalidate()
+            tables.invalidate()
             for _ in 0..<Int.random(in: 1...4, using: &generator) {
                 let which = Int.random(in: 0..<3, using: &generator)
                 try change(indexes[which], &models[which], write.handle, &generator, seed: seed)
@@ -138,10 +139,12 @@ import Testing
                 try write.commit()
                 committed = models
             }
-            pages.invalidate()
+            tables.invalidate()
             if Int.random(in: 0..<4, using: &generator) == 0 {
                 try environment.reopen()
-                pages = IndexPages(environment.blocks)
+                let hadRuns = tables.hasRuns
+                tables = environment.indexTables(leastPages: leastPages)
+                tables.hasRuns = hadRuns
                 indexes = make()
             }
             let read = try environment.beginRead()
@@ -155,7 +158,7 @@ import Testing
     func `ascending entries are appended after any others`(first: Int64) throws {
         let environment = try TemporaryEnvironment()
         let index = IntIndex(
-            table: TableID(1), column: ColumnID(1), pages: IndexPages(environment.blocks))
+            table: TableID(1), column: ColumnID(1), tables: environment.indexTables())
         let write = try environment.beginWrite()
         for key in 0..<first { try index.insert(key, ObjectKey(key), in: write.handle) }
         try index.flush(in: write.handle)
@@ -182,7 +185,7 @@ import Testing
     @Test func `an integer index keeps any number of equal entries`() throws {
         let environment = try TemporaryEnvironment()
         let index = IntIndex(
-            table: TableID(1), column: ColumnID(1), pages: IndexPages(environment.blocks))
+            table: TableID(1), column: ColumnID(1), tables: environment.indexTables())
         let write = try environment.beginWrite()
         for _ in 0..<10_000 { try index.insert(5, ObjectKey(9), in: write.handle) }
         for key in 0..<2000 { try index.insert(5, ObjectKey(Int64(key)), in: write.handle) }
@@ -198,7 +201,7 @@ import Testing
     @Test func `an integer index frees the space of removed entries`() throws {
         let environment = try TemporaryEnvironment()
         let index = IntIndex(
-            table: TableID(1), column: ColumnID(1), pages: IndexPages(environment.blocks))
+            table: TableID(1), column: ColumnID(1), tables: environment.indexTables())
         var generator = SeededGenerator(seed: 1)
         let values = (0..<8_000).map { _ in Int64.random(in: .min ... .max, using: &generator) }
         let write = try environment.beginWrite()
@@ -226,8 +229,8 @@ import Testing
     {
         var generator = SeededGenerator(seed: seed)
         let environment = try TemporaryEnvironment()
-        let pages = IndexPages(environment.blocks)
-        let index = IntIndex(table: TableID(1), column: ColumnID(1), pages: pages)
+        let tables = environment.indexTables()
+        let index = IntIndex(table: TableID(1), column: ColumnID(1), tables: tables)
         let write = try environment.beginWrite()
         for key in 0..<Int64(300) {
             let value = Int64.random(in: 0...100_000, using: &generator)
@@ -245,7 +248,7 @@ import Testing
             try keyBytes.withUnsafeBytes { keyBytes in
                 try bytes.withUnsafeBytes { try write.handle.put(environment.blocks, keyBytes, $0) }
             }
-            pages.invalidate()
+            tables.invalidate()
             for _ in 0..<20 {
                 let value = Int64.random(in: 0...100_000, using: &generator)
                 _ = try? index.find(value, in: write.handle)

@@ -21,7 +21,8 @@ final class TemporaryEnvironment {
             path: folder + "/file", options: EnvironmentOptions(mapSize: 1 << 30),
             tables: [
                 TableName("blocks", .bytes), TableName("lists", .bytes),
-                TableName("history", .integers),
+                TableName("history", .integers), TableName("added", .bytes),
+                TableName("removed", .bytes),
             ])
     }
 
@@ -35,6 +36,12 @@ final class TemporaryEnvironment {
     var lists: Table { lease.environment.tables[1] }
     var history: Table { lease.environment.tables[2] }
 
+    /// Returns the tables of indexes, which have runs from a number of pages on.
+    func indexTables(leastPages: Int = .max) -> IndexTables {
+        let pages = [0, 3, 4].map { IndexPages(lease.environment.tables[$0]) }
+        return IndexTables(leastPages: leastPages) { pages[$0.rawValue] }
+    }
+
     func beginWrite() throws -> WriteTransaction {
         try WriteTransaction(lease, durability: .memory)
     }
@@ -45,4 +52,9 @@ final class TemporaryEnvironment {
         lease = nil
         try? FileManager.default.removeItem(atPath: folder)
     }
+}
+
+extension IndexTables {
+    /// Invalidates the addresses of blocks of all levels.
+    func invalidate() { for level in IndexLevel.allCases { pages(level).invalidate() } }
 }

@@ -52,6 +52,10 @@ import Testing
         return snapshot
     }
 
+    private func indexes(_ tables: FileTables) -> IndexTables {
+        IndexTables(leastPages: .max) { IndexPages(tables.indexes(of: people.id, $0)) }
+    }
+
     /// The errors after changing the file outside of the store.
     private func faults(
         _ change: (TransactionHandle, FileTables) throws -> Void
@@ -142,21 +146,27 @@ import Testing
         try expect("is missing in the index", column: 0) { handle, tables in
             let index = IntIndex(
                 table: people.id, column: ColumnID(0),
-                pages: IndexPages(tables.indexes(of: people.id)))
+                tables: indexes(tables))
             try index.remove(77, ObjectKey(77), in: handle)
             try index.flush(in: handle)
         }
         try expect("in the unique index twice", column: 0) { handle, tables in
             let index = IntIndex(
                 table: people.id, column: ColumnID(0),
-                pages: IndexPages(tables.indexes(of: people.id)))
+                tables: indexes(tables))
             try index.insert(77, ObjectKey(78), in: handle)
             try index.flush(in: handle)
+        }
+        try expect("does not include the runs of indexes") { handle, tables in
+            let added = indexes(tables).pages(.added).blocks
+            let key = IntIndexKey(prefix: IndexKey.prefix(people.id, ColumnID(0)))
+            defer { key.deallocate() }
+            try [1].withUnsafeBytes { try handle.put(added, key.least(), $0) }
         }
         try expect("an index that does not exist") { handle, tables in
             let index = IntIndex(
                 table: people.id, column: ColumnID(9),
-                pages: IndexPages(tables.indexes(of: people.id)))
+                tables: indexes(tables))
             try index.insert(1, ObjectKey(1), in: handle)
             try index.flush(in: handle)
         }

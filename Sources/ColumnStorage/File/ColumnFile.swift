@@ -44,6 +44,9 @@ package struct FileOptions: Sendable {
     ///
     /// With 0, no replaced values are kept, which makes commits slightly faster.
     package var historyLimit: Int
+    /// The number of pages of a table of index blocks from which bulk changes are stored beside them; see
+    /// ``IndexLevels``.
+    var leastRunPages = 1 << 13
     /// Whether writes are recorded in the history and old entries are removed; false for copies that revert versions.
     var keepsHistory = true
 

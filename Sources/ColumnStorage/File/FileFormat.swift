@@ -2,8 +2,10 @@ import LMDBStorage
 
 /// The number of the file format.
 enum FileFormat {
-    /// The format that this version writes and the newest one that it can read.
-    static let current: UInt32 = 4
+    /// The newest format: that of a file in which an index has had a run; see ``IndexLevels``.
+    static let withIndexRuns: UInt32 = 5
+    /// The format of every other file.
+    static let usual: UInt32 = 4
     /// The oldest format that can be read and written.
     ///
     /// It has no ``ColumnDefinition/contents``, and like the next one no ``CommitIdentity``.
@@ -30,17 +32,19 @@ enum FileFormat {
             throw StorageError(.notAStore, call: "format number", file: file.path)
         }
         let found = number(bytes, at: 4)
-        guard (oldest...current).contains(found) else {
+        guard (oldest...withIndexRuns).contains(found) else {
             throw StorageError(
                 found < oldest ? .olderFormat : .newerFormat, call: "format number",
                 file: file.path)
         }
     }
 
-    /// Raises the number of a file in an older format, because the write adds an identity to the history.
-    static func raise(_ handle: TransactionHandle, _ file: ColumnFile) throws(StorageError) {
-        guard let stored = try stored(handle, file), number(stored, at: 4) < current else { return }
-        try Metadata.write(name, bytes, in: handle, file.tables.meta)
+    /// Raises the number of a file in an older format, because the write adds what that format does not have.
+    static func raise(
+        _ handle: TransactionHandle, _ file: ColumnFile, to format: UInt32
+    ) throws(StorageError) {
+        guard let stored = try stored(handle, file), number(stored, at: 4) < format else { return }
+        try Metadata.write(name, bytes(format), in: handle, file.tables.meta)
     }
 
     /// Returns the number without its checksum, which earlier formats did not have.
@@ -57,11 +61,11 @@ enum FileFormat {
 
     /// The format entry of a new file.
     static var entry: InitialEntry {
-        InitialEntry(table: FileTables.metaIndex, key: Array(name.utf8), value: bytes)
+        InitialEntry(table: FileTables.metaIndex, key: Array(name.utf8), value: bytes(usual))
     }
 
-    private static var bytes: [UInt8] {
-        [magic, current].flatMap { word in
+    private static func bytes(_ format: UInt32) -> [UInt8] {
+        [magic, format].flatMap { word in
             stride(from: 0, to: 32, by: 8).map { UInt8(truncatingIfNeeded: word >> UInt32($0)) }
         }
     }
@@ -74,7 +78,7 @@ enum FileFormat {
             writer.abort()
             return try check(file)
         }
-        try Metadata.write(name, bytes, in: handle, file.tables.meta)
+        try Metadata.write(name, bytes(usual), in: handle, file.tables.meta)
         try writer.commit()
     }
 
@@ -150,9 +154,16 @@ package struct FileTables: Sendable {
     package func leaves(of table: TableID) -> Table { leafShards[Self.shard(of: table)] }
 
     /// Returns the LMDB table with the index blocks of a table; its keys are bytes and begin with the table's id.
-    package func indexes(of table: TableID) -> Table { indexShards[Self.shard(of: table)] }
+    package func indexes(of table: TableID, _ level: IndexLevel = .base) -> Table {
+        indexShards[Self.shard(of: table, level)]
+    }
 
     package static func shard(of table: TableID) -> Int { Int(table.rawValue) % shards }
+
+    /// Returns the shard of the index blocks of a level; no other table has blocks with the same keys there.
+    static func shard(of table: TableID, _ level: IndexLevel) -> Int {
+        (Int(table.rawValue) + shards / IndexLevel.allCases.count * level.rawValue) % shards
+    }
 
     /// The LMDB table whose greatest key is the newest version.
     static let history = TableName("history", .integers)
@@ -189,6 +200,13 @@ package struct FileTables: Sendable {
         leafShards = Array(tables[6..<6 + Self.shards])
         indexShards = Array(tables[6 + Self.shards..<6 + 2 * Self.shards])
     }
+}
+
+/// A part of the entries of an index; see ``IndexLevels``.
+package enum IndexLevel: Int, CaseIterable {
+    case base
+    case added
+    case removed
 }
 
 /// The newest nodes of the history and of the tails, in one node next to the names of the tables.

@@ -16,6 +16,8 @@ struct IndexBlockWriter<Value: IndexedValue> {
     private var old = GrowableBuffer<Entry>()
     private var new = GrowableBuffer<Entry>()
     private var packed = GrowableBuffer<UInt8>()
+    /// The removals of entries that do not exist.
+    private var unmatched = GrowableBuffer<IndexChange<Value>>()
     private var region = Region()
 
     /// A region of the index that is being rewritten.
@@ -42,37 +44,22 @@ struct IndexBlockWriter<Value: IndexedValue> {
         old.deallocate()
         new.deallocate()
         packed.deallocate()
+        unmatched.deallocate()
     }
 
-    /// Merges the sums of a log, and a tail of entries that are greater than all stored ones.
-    mutating func merge(
-        _ sums: Changes, _ tail: UnsafeBufferPointer<Entry>
-    ) throws(StorageError) {
-        guard let first = tail.first else {
-            if sums.count == 1, sums[0].change == 1, try insertAlone(sums[0].entry) { return }
-            return try merge(sums)
-        }
-        if sums.last.map({ $0.entry.compare(first) < 0 }) ?? true {
-            try merge(sums)
-            return try append(tail)
-        }
-        var changes = GrowableBuffer<IndexChange<Value>>()
-        defer { changes.deallocate() }
-        var next = 0
-        for entry in tail {
-            while next < sums.count, sums[next].entry.compare(entry) <= 0 {
-                changes.append(sums[next])
-                next += 1
-            }
-            // This removes an entry that is still in the tail, or another copy of it.
-            if let last = changes.last, last.entry.compare(entry) == 0 {
-                changes[changes.count - 1].change += 1
-            } else {
-                changes.append(IndexChange(entry: entry, change: 1))
-            }
-        }
-        changes.append(contentsOf: UnsafeBufferPointer(rebasing: sums[next...]))
-        try merge(UnsafeBufferPointer(changes.elements))
+    /// Merges changes; removals of entries that do not exist have no effect.
+    mutating func merge(_ changes: Changes) throws(StorageError) {
+        if changes.count == 1, changes[0].change == 1, try insertAlone(changes[0].entry) { return }
+        try mergeAll(changes)
+    }
+
+    /// Removes entries with positive numbers, of which only those remain that the blocks do not have.
+    mutating func take(_ changes: inout GrowableBuffer<IndexChange<Value>>) throws(StorageError) {
+        IndexChange.negate(changes)
+        unmatched.truncate(to: 0)
+        try mergeAll(UnsafeBufferPointer(changes.elements))
+        swap(&unmatched, &changes)
+        IndexChange.negate(changes)
     }
 
     /// Inserts one entry into its stored block; returns false if the block must be packed in another form.
@@ -96,7 +83,7 @@ struct IndexBlockWriter<Value: IndexedValue> {
     }
 
     /// Stores entries that are greater than all others, after those of the last block.
-    private mutating func append(_ tail: UnsafeBufferPointer<Entry>) throws(StorageError) {
+    mutating func append(_ tail: UnsafeBufferPointer<Entry>) throws(StorageError) {
         try openRegion(for: tail[0])
         // Only damage can cause another order, in which no key may separate the entries.
         if let last = old.last, last.compare(tail[0]) > 0 { throw blocks.damaged(transaction) }
@@ -106,15 +93,19 @@ struct IndexBlockWriter<Value: IndexedValue> {
         try store()
     }
 
-    private mutating func merge(_ changes: Changes) throws(StorageError) {
+    private mutating func mergeAll(_ changes: Changes) throws(StorageError) {
         var next = 0
         while next < changes.count {
             try openRegion(for: changes[next].entry)
+            var isChanged = false
             while true {
                 new.truncate(to: 0)
                 let due = changesOfRegion(changes, from: next)
-                IndexChange.apply(due, to: old, into: &new)
+                if IndexChange.apply(due, to: old, into: &new, unmatched: &unmatched) {
+                    isChanged = true
+                }
                 next += due.count
+                guard isChanged else { break }
                 // A block that became small is joined with the next one; otherwise many deletions would leave many
                 // small blocks.
                 guard let end = region.end, Value.Block.isSmall(UnsafeBufferPointer(new.elements))
@@ -122,7 +113,7 @@ struct IndexBlockWriter<Value: IndexedValue> {
                 swap(&old, &new)
                 try absorbNext(end)
             }
-            try store()
+            if isChanged { try store() }
         }
     }
 

@@ -1,6 +1,6 @@
 import LMDBStorage
 
-/// The stored blocks of an index, as one transaction reads them.
+/// The stored blocks of one level of an index, as one transaction reads them.
 ///
 /// After several lookups at one version, it keeps the addresses of the blocks. Every call throws `damaged` for invalid
 /// stored bytes, and the errors of LMDB.
@@ -22,12 +22,19 @@ final class IndexBlocks<Value: IndexedValue> {
     /// The minimum number of lookups at one version for which a directory is worthwhile.
     private static var leastLookups: Int { 6 }
 
-    init(table: TableID, column: ColumnID, pages: IndexPages) {
+    convenience init(table: TableID, column: ColumnID, pages: IndexPages) {
+        self.init(prefix: IndexKey.prefix(table, column), pages: pages)
+    }
+
+    private init(prefix: UInt32, pages: IndexPages) {
         self.pages = pages
         self.table = pages.blocks
-        prefix = IndexKey.prefix(table, column)
+        self.prefix = prefix
         key = Value.BlockKey(prefix: prefix)
     }
+
+    /// Returns the blocks of the same index in another table.
+    func level(_ pages: IndexPages) -> IndexBlocks { IndexBlocks(prefix: prefix, pages: pages) }
 
     deinit {
         directory?.deallocate()
@@ -120,21 +127,105 @@ final class IndexBlocks<Value: IndexedValue> {
         return (try cursor.setRange(position), true)
     }
 
-    /// Calls `body` with the greatest entry, in the memory of the pages or of the call; nil if there is none.
-    func withGreatest(
-        in transaction: TransactionHandle, _ body: (IndexEntry<Value>?) -> Void
+    /// Returns all rows with a value, ascending and with the duplicates.
+    func keys(
+        equalTo value: Value, in transaction: TransactionHandle
+    ) throws(StorageError) -> [ObjectKey] {
+        var keys: [ObjectKey] = []
+        try forEach(from: value, in: transaction) { block, start in
+            guard block.compare(start, value) == 0 else { return false }
+            let end = block.endOfEqual(from: start)
+            for index in start..<end { keys.append(ObjectKey(block.key(index))) }
+            return end == block.count
+        }
+        return keys
+    }
+
+    /// Calls `body` with the entries of values from `lower` on and below `upper` until it returns false.
+    func forEachEntry(
+        from lower: Value, below upper: Value?, in transaction: TransactionHandle,
+        _ body: (_ value: Value, _ key: ObjectKey) throws(StorageError) -> Bool
     ) throws(StorageError) {
+        var scratch = GrowableBuffer<UInt8>()
+        defer { scratch.deallocate() }
+        try forEach(from: lower, in: transaction) { (block, start) throws(StorageError) in
+            let end = block.end(below: upper)
+            var index = start
+            while index < end {
+                let value = block.value(index, &scratch)
+                if try !body(value, ObjectKey(block.key(index))) { return false }
+                index &+= 1
+            }
+            return end == block.count
+        }
+    }
+
+    /// Calls `body` with the rows in a range of values until it returns false.
+    func forEachKey(
+        from lower: Value, below upper: Value?, in transaction: TransactionHandle,
+        _ body: (ObjectKey) -> Bool
+    ) throws(StorageError) {
+        try forEach(from: lower, in: transaction) { block, start in
+            let end = block.end(below: upper)
+            var index = start
+            while index < end {
+                if !body(ObjectKey(block.key(index))) { return false }
+                index &+= 1
+            }
+            return end == block.count
+        }
+    }
+
+    /// Returns the number of entries in a range of values; stops counting above `most`.
+    func count(
+        from lower: Value, below upper: Value?, atMost most: Int,
+        in transaction: TransactionHandle
+    ) throws(StorageError) -> Int {
+        var total = 0
+        try forEach(from: lower, in: transaction) { block, start in
+            let end = block.end(below: upper)
+            total += Swift.max(0, end - start)
+            return end == block.count && total <= most
+        }
+        return total
+    }
+
+    /// Returns the greatest entry, whose bytes are in the pages or in `scratch`; nil if there is none.
+    func greatest(
+        _ scratch: inout GrowableBuffer<UInt8>, in transaction: TransactionHandle
+    ) throws(StorageError) -> IndexEntry<Value>? {
         let cursor = try transaction.cursor(table)
         var following = IndexKey.following(prefix)
         let last = try withUnsafeBytes(of: &following) { bytes throws(StorageError) in
             try cursor.before(cursor.setRange(bytes))
         }
-        guard let last, IndexKey.hasPrefix(last.key, prefix) else { return body(nil) }
+        guard let last, IndexKey.hasPrefix(last.key, prefix) else { return nil }
         guard let block = Value.Block(last.value) else { throw damaged(transaction) }
-        var scratch = GrowableBuffer<UInt8>()
-        defer { scratch.deallocate() }
         let value = block.value(block.count - 1, &scratch)
-        body(IndexEntry(value: value, key: block.key(block.count - 1)))
+        return IndexEntry(value: value, key: block.key(block.count - 1))
+    }
+
+    /// Returns the number of blocks; reads all of them.
+    func blockCount(in transaction: TransactionHandle) throws(StorageError) -> Int {
+        let cursor = try transaction.cursor(table)
+        var count = 0
+        var entry = try cursor.setRange(key.least())
+        while let found = entry, IndexKey.hasPrefix(found.key, prefix) {
+            count += 1
+            entry = try cursor.next()
+        }
+        return count
+    }
+
+    /// Returns the key of a block; nil if there are not so many.
+    func key(
+        ofBlock index: Int, in transaction: TransactionHandle
+    ) throws(StorageError) -> Value.BlockKey.Stored? {
+        let cursor = try transaction.cursor(table)
+        var entry = try cursor.setRange(key.least())
+        for _ in 0..<index where entry != nil { entry = try cursor.next() }
+        guard let found = entry, IndexKey.hasPrefix(found.key, prefix) else { return nil }
+        return Value.BlockKey.stored(found.key)
     }
 
     // MARK: Changing
@@ -150,6 +241,26 @@ final class IndexBlocks<Value: IndexedValue> {
             try cursor.delete()
             entry = try cursor.next()
         }
+    }
+
+    /// Removes blocks from a key on, or from the first one, and appends their entries; returns the number of blocks.
+    func takeBlocks(
+        atMost most: Int, from start: Value.BlockKey.Stored?,
+        into entries: inout GrowableBuffer<IndexEntry<Value>>, _ arena: inout BytesArena,
+        in transaction: TransactionHandle
+    ) throws(StorageError) -> Int {
+        invalidate()
+        let cursor = try transaction.cursor(table)
+        var taken = 0
+        var entry = try cursor.setRange(start.map(key.key) ?? key.least())
+        while taken < most, let found = entry, IndexKey.hasPrefix(found.key, prefix) {
+            guard let block = Value.Block(found.value), block.unpack(into: &entries, &arena)
+            else { throw damaged(transaction) }
+            try cursor.delete()
+            taken += 1
+            entry = try cursor.next()
+        }
+        return taken
     }
 
     // MARK: Directory

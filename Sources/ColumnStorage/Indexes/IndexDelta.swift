@@ -1,3 +1,5 @@
+import LMDBStorage
+
 /// The changes of a write to an index that are not merged into the blocks yet.
 ///
 /// They have two parts. The `tail` is a sorted array of entries that are greater than all others, such as ascending
@@ -157,14 +159,23 @@ struct IndexDelta<Value: IndexedValue> {
     }
 }
 
-/// Merges sorted stored entries with the sorted sums of a write's log.
+/// Merges sorted entries with sorted changes: the sums of a write's log, or a run.
 struct IndexMerge<Value: IndexedValue> {
     typealias Entry = IndexEntry<Value>
 
-    private let sums: UnsafeBufferPointer<IndexChange<Value>>
+    private var sums: UnsafeBufferPointer<IndexChange<Value>>
     private var next: Int
+    /// The run with the changes that follow `sums`; nil at its end.
+    private var run: IndexRunReader<Value>?
     /// The number of further removed entries that equal the last one.
     private var skips = 0
+
+    /// Creates a merge with all changes that a reader returns.
+    init(_ run: IndexRunReader<Value>) {
+        self.run = run
+        sums = UnsafeBufferPointer(start: nil, count: 0)
+        next = 0
+    }
 
     /// Creates a merge that begins with the first sum that is at least a bound.
     init(_ sums: UnsafeBufferPointer<IndexChange<Value>>, below isBelow: (Entry) -> Bool) {
@@ -176,10 +187,10 @@ struct IndexMerge<Value: IndexedValue> {
     ///
     /// Returns false if `give` returned false.
     @inline(__always)
-    mutating func pass<Failure: Error>(
-        _ entry: Entry, _ give: (Entry) throws(Failure) -> Bool
-    ) throws(Failure) -> Bool {
-        while next < sums.count {
+    mutating func pass(
+        _ entry: Entry, _ give: (Entry) throws(StorageError) -> Bool
+    ) throws(StorageError) -> Bool {
+        while try hasNext() {
             let record = sums[next]
             let order = record.entry.compare(entry)
             if order > 0 { break }
@@ -199,15 +210,28 @@ struct IndexMerge<Value: IndexedValue> {
     }
 
     /// Calls `give` with the insertions after the last entry.
-    mutating func finish<Failure: Error>(
-        _ give: (Entry) throws(Failure) -> Bool
-    ) throws(Failure) {
-        while next < sums.count {
+    mutating func finish(
+        _ give: (Entry) throws(StorageError) -> Bool
+    ) throws(StorageError) {
+        while try hasNext() {
             let record = sums[next]
             next += 1
             guard record.change > 0 else { continue }
             for _ in 0..<record.change where try !give(record.entry) { return }
         }
+    }
+
+    @inline(__always)
+    private mutating func hasNext() throws(StorageError) -> Bool {
+        if next < sums.count { return true }
+        return run == nil ? false : try readNext()
+    }
+
+    private mutating func readNext() throws(StorageError) -> Bool {
+        next = 0
+        sums = try run?.next() ?? sums
+        if sums.isEmpty { run = nil }
+        return !sums.isEmpty
     }
 }
 

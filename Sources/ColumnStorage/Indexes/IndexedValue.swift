@@ -255,11 +255,14 @@ struct IndexChange<Value: IndexedValue>: BitwiseCopyable {
 
 extension IndexChange {
     /// Writes sorted entries with sorted changes applied, without removed entries.
+    ///
+    /// Adds the removals of entries that do not exist to `unmatched`. Returns whether the entries differ.
     static func apply(
         _ changes: UnsafeBufferPointer<Self>, to old: GrowableBuffer<IndexEntry<Value>>,
-        into new: inout GrowableBuffer<IndexEntry<Value>>
-    ) {
+        into new: inout GrowableBuffer<IndexEntry<Value>>, unmatched: inout GrowableBuffer<Self>
+    ) -> Bool {
         var index = 0
+        var isChanged = false
         for change in changes {
             let from = index
             while index < old.count, old[index].compare(change.entry) < 0 { index &+= 1 }
@@ -269,6 +272,8 @@ extension IndexChange {
                 count &+= 1
                 index &+= 1
             }
+            if count < 0 { unmatched.append(Self(entry: change.entry, change: Int32(count))) }
+            if count != Int(change.change) || count > 0 { isChanged = true }
             while count > 0 {
                 new.append(change.entry)
                 count &-= 1
@@ -276,6 +281,7 @@ extension IndexChange {
         }
         new.append(
             contentsOf: UnsafeBufferPointer(start: old.base + index, count: old.count - index))
+        return isChanged
     }
 
     /// Returns the first of the sorted changes, from an index on, that is at least a bound, by exponential search.

@@ -17,9 +17,9 @@ final class RowIndex {
     /// The maximum number of pending rows.
     private static let pendingLimit = 8192
 
-    init(_ definition: RowIndexDefinition, table: TableID, pages: IndexPages) {
+    init(_ definition: RowIndexDefinition, table: TableID, tables: IndexTables) {
         self.definition = definition
-        index = BytesIndex(table: table, column: definition.storedColumn, pages: pages)
+        index = BytesIndex(table: table, column: definition.storedColumn, tables: tables)
     }
 
     deinit { entries.deallocate() }

@@ -3,9 +3,9 @@ import MemoryAccounts
 
 /// An index from values to rows, in the order of the values.
 ///
-/// It is a multiset: an entry may occur several times. The stored entries are packed into sorted blocks in the table of
-/// their class. In a write, the index keeps the changes that are not stored yet in memory, all reads include them, and
-/// they are merged into the blocks once.
+/// It is a multiset: an entry may occur several times. The stored entries are in ``IndexLevels``. In a write, the index
+/// keeps the changes that are not stored yet in memory, all reads include them, and they are merged into the stored
+/// entries once.
 ///
 /// * The object is not thread-safe; it belongs to its snapshot.
 /// * ``IndexPages/invalidate()`` must be called if the passed transaction reads another version.
@@ -14,23 +14,23 @@ import MemoryAccounts
 final class SortedIndex<Value: IndexedValue> {
     typealias Entry = IndexEntry<Value>
 
-    private let blocks: IndexBlocks<Value>
+    private let stored: IndexLevels<Value>
     /// The memory from which pending changes may be merged early.
     private let pendingLimit: Int
     /// The changes of the write that are not stored yet, in separate memory because they are large.
     @exclusivity(unchecked) private var delta: UnsafeMutablePointer<IndexDelta<Value>>?
-    /// The values in the blocks, as long as a write knows all of them.
-    @exclusivity(unchecked) private var stored: ValueFilter<Value>?
+    /// The stored values, as long as a write knows all of them.
+    @exclusivity(unchecked) private var filter: ValueFilter<Value>?
 
-    /// Creates an index of a column, in the table with the index blocks of the class.
-    init(table: TableID, column: ColumnID, pages: IndexPages, pendingLimit: Int? = nil) {
-        blocks = IndexBlocks(table: table, column: column, pages: pages)
+    /// Creates an index of a column.
+    init(table: TableID, column: ColumnID, tables: IndexTables, pendingLimit: Int? = nil) {
+        stored = IndexLevels(table: table, column: column, tables: tables)
         self.pendingLimit = pendingLimit ?? Value.pendingLimits.least
     }
 
     deinit {
         dropDelta()
-        stored?.deallocate()
+        filter?.deallocate()
     }
 
     /// Whether there are changes that are not stored yet.
@@ -44,7 +44,7 @@ final class SortedIndex<Value: IndexedValue> {
     /// Returns whether the index is known to be empty: without stored entries and without pending changes.
     func isEmpty(in transaction: TransactionHandle) throws(StorageError) -> Bool {
         if hasChanges { return false }
-        return try blocks.isEmpty(in: transaction)
+        return try stored.isEmpty(in: transaction)
     }
 
     /// Returns the first row with a value; in a unique index, the only one.
@@ -76,21 +76,15 @@ final class SortedIndex<Value: IndexedValue> {
     private func findStored(
         _ value: Value, _ transaction: TransactionHandle
     ) throws(StorageError) -> ObjectKey? {
-        if let stored, !stored.mayContain(value) { return nil }
-        return try blocks.find(value, in: transaction)
+        if let filter, !filter.mayContain(value) { return nil }
+        return try stored.find(value, in: transaction)
     }
 
     /// Returns all rows with a value, ascending and with the duplicates in the index.
     func keys(
         equalTo value: Value, in transaction: TransactionHandle
     ) throws(StorageError) -> [ObjectKey] {
-        var result: [ObjectKey] = []
-        try blocks.forEach(from: value, in: transaction) { block, start in
-            guard block.compare(start, value) == 0 else { return false }
-            let end = block.endOfEqual(from: start)
-            for index in start..<end { result.append(ObjectKey(block.key(index))) }
-            return end == block.count
-        }
+        var result = try stored.keys(equalTo: value, in: transaction)
         guard let delta, !delta.pointee.isEmpty else { return result }
         var sums: [Int64: Int] = [:]
         for key in result { sums[key.rawValue, default: 0] += 1 }
@@ -121,21 +115,8 @@ final class SortedIndex<Value: IndexedValue> {
         from lower: Value, below upper: Value?, in transaction: TransactionHandle,
         _ body: (_ value: Value, _ key: ObjectKey) throws(StorageError) -> Bool
     ) throws(StorageError) {
-        var scratch = GrowableBuffer<UInt8>()
-        defer { scratch.deallocate() }
         guard let delta, !delta.pointee.isEmpty else {
-            try blocks.forEach(from: lower, in: transaction) {
-                (block, start) throws(StorageError) in
-                let end = block.end(below: upper)
-                var index = start
-                while index < end {
-                    let value = block.value(index, &scratch)
-                    if try !body(value, ObjectKey(block.key(index))) { return false }
-                    index &+= 1
-                }
-                return end == block.count
-            }
-            return
+            return try stored.forEachEntry(from: lower, below: upper, in: transaction, body)
         }
         func isBelowUpper(_ value: Value) -> Bool { upper.map { value.compare($0) < 0 } ?? true }
         func give(_ entry: Entry) throws(StorageError) -> Bool {
@@ -145,15 +126,10 @@ final class SortedIndex<Value: IndexedValue> {
         var merge = IndexMerge(delta.pointee.sortedSums()) { $0.value.compare(lower) < 0 }
         let tail = delta.pointee.tail
         var continues = true
-        try blocks.forEach(from: lower, in: transaction) { (block, start) throws(StorageError) in
-            let end = block.end(below: upper)
-            var index = start
-            while continues, index < end {
-                let value = block.value(index, &scratch)
-                continues = try merge.pass(Entry(value: value, key: block.key(index)), give)
-                index += 1
-            }
-            return continues && end == block.count
+        try stored.forEachEntry(from: lower, below: upper, in: transaction) {
+            (value, key) throws(StorageError) in
+            continues = try merge.pass(Entry(value: value, key: key.rawValue), give)
+            return continues
         }
         var index = tail.isEmpty ? 0 : delta.pointee.tailIndex(atOrAfter: lower)
         while continues, index < tail.count, isBelowUpper(tail[index].value) {
@@ -173,15 +149,7 @@ final class SortedIndex<Value: IndexedValue> {
         if hasChanges {
             return try forEachEntry(from: lower, below: upper, in: transaction) { body($1) }
         }
-        try blocks.forEach(from: lower, in: transaction) { block, start in
-            let end = block.end(below: upper)
-            var index = start
-            while index < end {
-                if !body(ObjectKey(block.key(index))) { return false }
-                index &+= 1
-            }
-            return end == block.count
-        }
+        try stored.forEachKey(from: lower, below: upper, in: transaction, body)
     }
 
     /// Returns the number of entries in a range of values; reads two blocks, and the headers of the blocks between
@@ -192,13 +160,11 @@ final class SortedIndex<Value: IndexedValue> {
         from lower: Value, below upper: Value?, atMost most: Int,
         in transaction: TransactionHandle
     ) throws(StorageError) -> Int {
-        var total = 0
-        try blocks.forEach(from: lower, in: transaction) { block, start in
-            let end = block.end(below: upper)
-            total += Swift.max(0, end - start)
-            return end == block.count && total <= most
+        guard let delta, !delta.pointee.isEmpty else {
+            return try stored.count(from: lower, below: upper, atMost: most, in: transaction)
         }
-        guard let delta, !delta.pointee.isEmpty else { return total }
+        // The changes may remove any number of the stored entries.
+        var total = try stored.count(from: lower, below: upper, atMost: .max, in: transaction)
         for record in delta.pointee.sortedSums()
         where record.entry.value.compare(lower) >= 0
             && upper.map({ record.entry.value.compare($0) < 0 }) ?? true
@@ -240,20 +206,22 @@ final class SortedIndex<Value: IndexedValue> {
     /// Removes all stored and pending entries.
     func removeAll(in transaction: TransactionHandle) throws(StorageError) {
         cancel()
-        try blocks.removeAll(in: transaction)
+        try stored.removeAll(in: transaction)
     }
 
     /// Discards all changes since the last ``flush(in:)``.
     func cancel() {
         dropDelta()
-        stored?.deallocate()
-        stored = nil
+        filter?.deallocate()
+        filter = nil
     }
 
-    /// Merges all changes into the stored blocks; each block is rewritten at most once.
+    /// Merges all changes into the stored entries.
     func flush(in transaction: TransactionHandle) throws(StorageError) {
         if let delta, !delta.pointee.isEmpty {
-            try merge(delta.pointee.takeSums(), delta.pointee.tail, transaction)
+            try stored.merge(
+                delta.pointee.takeSums(), UnsafeBufferPointer(delta.pointee.tail.elements),
+                in: transaction)
         }
         cancel()
     }
@@ -281,7 +249,7 @@ final class SortedIndex<Value: IndexedValue> {
     private func startTail(
         _ delta: UnsafeMutablePointer<IndexDelta<Value>>, _ transaction: TransactionHandle
     ) throws(StorageError) {
-        try blocks.withGreatest(in: transaction) { delta.pointee.useTail(above: $0) }
+        try stored.withGreatest(in: transaction) { delta.pointee.useTail(above: $0) }
     }
 
     /// Merges the changes if they take too much memory, otherwise sets the size of the next check.
@@ -302,7 +270,7 @@ final class SortedIndex<Value: IndexedValue> {
         } else if size < pendingLimit {
             delta.pointee.nextCheck = pendingLimit
         } else {
-            let quarter = try transaction.statistics(blocks.table).pages << 10
+            let quarter = try stored.pages(in: transaction) << 10
             let next = Swift.max(
                 pendingLimit, Swift.min(quarter, Value.pendingLimits.greatest, most))
             if size >= next { return try flushEarly(delta, transaction) }
@@ -314,25 +282,16 @@ final class SortedIndex<Value: IndexedValue> {
     private func flushEarly(
         _ delta: UnsafeMutablePointer<IndexDelta<Value>>, _ transaction: TransactionHandle
     ) throws(StorageError) {
-        if stored == nil, try blocks.isEmpty(in: transaction) { stored = ValueFilter() }
-        if stored?.isFull == true {
-            stored?.deallocate()
-            stored = nil
+        if filter == nil, try stored.isEmpty(in: transaction) { filter = ValueFilter() }
+        if filter?.isFull == true {
+            filter?.deallocate()
+            filter = nil
         }
         let sums = delta.pointee.takeSums()
         let tail = delta.pointee.tail
-        stored?.add(sums, tail)
-        try merge(sums, tail, transaction)
+        filter?.add(sums, tail)
+        try stored.merge(sums, UnsafeBufferPointer(tail.elements), in: transaction)
         dropDelta()
-    }
-
-    private func merge(
-        _ sums: UnsafeBufferPointer<IndexChange<Value>>, _ tail: GrowableBuffer<Entry>,
-        _ transaction: TransactionHandle
-    ) throws(StorageError) {
-        var writer = IndexBlockWriter(blocks, transaction)
-        defer { writer.deallocate() }
-        try writer.merge(sums, UnsafeBufferPointer(tail.elements))
     }
 }
 
@@ -491,7 +450,7 @@ extension SortedIndex where Value == Int64 {
     private static func end(_ upper: Int64) -> Int64? { upper == .max ? nil : upper + 1 }
 }
 
-/// The hashes of the values that a write has merged into an index whose blocks were empty before.
+/// The hashes of the values that a write has merged into an index that was empty before.
 ///
 /// A bulk load looks up each new value, which the index rarely contains. The filter answers nearly all of these lookups
 /// with one memory access; a search of the blocks takes several. Each merge adds a part with 16 to 32 bits for each

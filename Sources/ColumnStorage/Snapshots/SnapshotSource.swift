@@ -89,12 +89,12 @@ package final class SnapshotSource {
         return pages
     }
 
-    /// Returns the index blocks of a table's shard.
-    func indexPages(of table: TableID) -> IndexPages {
-        let shard = FileTables.shard(of: table)
+    /// Returns the blocks of a level of a table's indexes.
+    func indexPages(of table: TableID, _ level: IndexLevel) -> IndexPages {
+        let shard = FileTables.shard(of: table, level)
         if indexPages.isEmpty { indexPages = Array(repeating: nil, count: FileTables.shards) }
         if let known = indexPages[shard] { return known }
-        let pages = IndexPages(file.tables.indexes(of: table))
+        let pages = IndexPages(file.tables.indexes(of: table, level))
         indexPages[shard] = pages
         return pages
     }

@@ -281,7 +281,7 @@ extension TableReader {
             if column.usesIntIndex {
                 if intIndexes[index] == nil {
                     intIndexes[index] = IntIndex(
-                        table: id, column: column.id, pages: source.indexPages(of: id))
+                        table: id, column: column.id, tables: indexTables)
                 }
             } else {
                 intIndexes[index] = nil
@@ -289,7 +289,7 @@ extension TableReader {
             if column.usesBytesIndex {
                 if bytesIndexes[index] == nil {
                     bytesIndexes[index] = BytesIndex(
-                        table: id, column: column.id, pages: source.indexPages(of: id))
+                        table: id, column: column.id, tables: indexTables)
                 }
             } else {
                 bytesIndexes[index] = nil
@@ -387,7 +387,7 @@ extension TableReader {
         let known = rowIndexes
         rowIndexes = wanted.map { next in
             known.first { $0.definition == next }
-                ?? RowIndex(next, table: id, pages: source.indexPages(of: id))
+                ?? RowIndex(next, table: id, tables: indexTables)
         }
     }
 }

@@ -32,6 +32,8 @@ package final class TableReader {
     @exclusivity(unchecked) private var spareOverlay: TableOverlay?
     /// The indexes by column; nil for columns without one.
     @exclusivity(unchecked) var intIndexes: [IntIndex?] = []
+    /// The blocks of all indexes.
+    let indexTables: IndexTables
     @exclusivity(unchecked) var lists: [ListColumn?] = []
     @exclusivity(unchecked) var bytesIndexes: [BytesIndex?] = []
     /// The indexes whose entries are computed from whole rows.
@@ -42,6 +44,9 @@ package final class TableReader {
         self.id = id
         self.source = source
         leaves = source.file.tables.leaves(of: id)
+        indexTables = IndexTables(leastPages: source.file.options.leastRunPages) {
+            source.indexPages(of: id, $0)
+        }
         definition = TableDefinition(id: id, columns: [])
         state = TableState.make()
     }
@@ -108,6 +113,7 @@ package final class TableReader {
         guard state.pointee.resize(columns: state.pointee.columnCount, clusters: head.clusterCount)
         else { throw source.damaged("no memory for the directory of a table") }
         setTail(head)
+        indexTables.hasRuns = head.hasIndexRuns
         state.pointee.keyBound = head.keyBound
         state.pointee.count = Int(head.count)
         state.pointee.clusterCount = head.clusterCount

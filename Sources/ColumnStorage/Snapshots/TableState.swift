@@ -238,6 +238,8 @@ struct TableHead: Equatable {
     var tailStamp: UInt64 = 0
     /// Whether there are rows in the tail.
     var hasTailRows = false
+    /// Whether an index may have a run; see ``IndexLevels``.
+    var hasIndexRuns = false
 
     static let size = 25
     private static let keys: UInt64 = 1 << 48
@@ -260,6 +262,7 @@ struct TableHead: Equatable {
         count = bytes.loadUnaligned(fromByteOffset: 8, as: Int64.self)
         tailStamp = bytes.loadUnaligned(fromByteOffset: 16, as: UInt64.self)
         hasTailRows = bytes[24] & 1 != 0
+        hasIndexRuns = bytes[24] & 2 != 0
         // The key of a leaf has 32 bits for the cluster.
         guard keyBound >= 0, keyBound < Int64(Cluster.rows) << 32, count >= 0, count <= keyBound
         else { return nil }
@@ -271,6 +274,6 @@ struct TableHead: Equatable {
         bytes.storeBytes(of: keyBound, as: Int64.self)
         bytes.storeBytes(of: count, toByteOffset: 8, as: Int64.self)
         bytes.storeBytes(of: tailStamp, toByteOffset: 16, as: UInt64.self)
-        bytes[24] = hasTailRows ? 1 : 0
+        bytes[24] = (hasTailRows ? 1 : 0) | (hasIndexRuns ? 2 : 0)
     }
 }

@@ -142,12 +142,14 @@ private struct TableUsageReader {
         }
         try addLeaves()
         try addWaitingRows()
-        try add(tables.indexes(of: definition.id)) { usage, number, size in
-            let column = number % ColumnID.limit
-            switch number / ColumnID.limit {
-            case 0: usage.add(size, \.index, column)
-            case 1: usage.add(size, \.fullText, column)
-            default: break
+        for level in IndexLevel.allCases {
+            try add(tables.indexes(of: definition.id, level)) { usage, number, size in
+                let column = number % ColumnID.limit
+                switch number / ColumnID.limit {
+                case 0: usage.add(size, \.index, column)
+                case 1: usage.add(size, \.fullText, column)
+                default: break
+                }
             }
         }
         try add(tables.lists) { $0.add($2, \.elements, $1) }

@@ -20,19 +20,15 @@ extension TableVerifier {
             known.insert(index.storedColumn.rawValue)
             try verifyRowIndex(index)
         }
-        try verifyOwners(of: known)
+        for level in IndexLevel.allCases { try verifyOwners(of: known, level) }
     }
 
     private func intIndex(_ column: ColumnID) -> IntIndex {
-        IntIndex(
-            table: definition.id, column: column,
-            pages: IndexPages(tables.indexes(of: definition.id)))
+        IntIndex(table: definition.id, column: column, tables: reader.indexTables)
     }
 
     private func bytesIndex(_ column: ColumnID) -> BytesIndex {
-        BytesIndex(
-            table: definition.id, column: column,
-            pages: IndexPages(tables.indexes(of: definition.id)))
+        BytesIndex(table: definition.id, column: column, tables: reader.indexTables)
     }
 
     /// Runs a check of an index; invalid blocks are reported as an error in the file and not thrown.
@@ -207,8 +203,10 @@ extension TableVerifier {
     }
 
     /// Reports blocks of indexes that the table does not have.
-    private func verifyOwners(of known: Set<Int>) throws(StorageError) {
-        let cursor = try transaction.cursor(tables.indexes(of: definition.id))
+    private func verifyOwners(
+        of known: Set<Int>, _ level: IndexLevel
+    ) throws(StorageError) {
+        let cursor = try transaction.cursor(tables.indexes(of: definition.id, level))
         var next = IndexKey.prefix(definition.id, ColumnID(0))
         while !faults.isFull {
             let found = try withUnsafeBytes(of: &next) { bytes throws(StorageError) in
@@ -218,6 +216,9 @@ extension TableVerifier {
             let prefix = UInt32(bigEndian: found.key.loadUnaligned(as: UInt32.self))
             guard prefix >> 16 == definition.id.rawValue else { return }
             let column = Int(prefix & 0xFFFF)
+            if level != .base, !reader.indexTables.hasRuns {
+                return fault("the head does not include the runs of indexes")
+            }
             if !known.contains(column) {
                 fault("there are blocks of an index that does not exist (\(column))")
             }

@@ -58,6 +58,7 @@ final class TableOverlay {
         headBefore.count = Int64(reader.count)
         headBefore.hasTailRows = reader.hasTailRows
         headBefore.tailStamp = reader.tailStamp
+        headBefore.hasIndexRuns = reader.indexTables.hasRuns
         // A write that was rolled back may have had more slots than there are columns now.
         recent.removeLast(max(0, recent.count - reader.definition.columns.count - 1))
         columnsChanged()
@@ -70,6 +71,7 @@ final class TableOverlay {
         var head = headBefore
         head.keyBound = reader.keyBound
         head.count = Int64(reader.count)
+        head.hasIndexRuns = reader.indexTables.hasRuns
         if isTailPacked {
             head.hasTailRows = false
             head.tailStamp = session.transaction.handle.version

@@ -330,6 +330,9 @@ package final class WriteSession {
             try overlay.flushAll(isLast: true)
             let head = overlay.closeHead()
             if head != overlay.headBefore {
+                if head.hasIndexRuns, !overlay.headBefore.hasIndexRuns {
+                    try FileFormat.raise(handle, file, to: FileFormat.withIndexRuns)
+                }
                 head.write(to: try reserveTail(TableHead.key(id), count: TableHead.size))
             }
             let changed = try overlay.changes()
@@ -341,7 +344,7 @@ package final class WriteSession {
         swap(&entry, &workspace.entry)
         defer { workspace.keep(&entry) }
         let previous = try snapshot.identity(of: snapshot.version)
-        if previous == nil { try FileFormat.raise(handle, file) }
+        if previous == nil { try FileFormat.raise(handle, file, to: FileFormat.usual) }
         HistoryLog.begin(&entry, shards, after: previous)
         changes.encode(into: &entry)
         let options = file.options
