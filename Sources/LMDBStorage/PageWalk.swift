@@ -185,13 +185,18 @@ struct PageWalk: ~Copyable {
             case .first, nil: return 0
             case .last: return image.nodeCount - 1
             case .key(let wanted):
-                let precedes = (1..<max(1, image.nodeCount)).prefix { index in
-                    guard let key = image.node(index, isLeaf: false)?.key,
-                        !isIntegers || key.count == 8 && wanted.count == 8
-                    else { return false }
-                    return !isAscending(wanted, key)
+                // The order of the keys of a page that was not verified before is compared later.
+                var (low, high) = (0, image.nodeCount)
+                while high - low > 1 {
+                    let middle = (low + high) / 2
+                    let isBefore =
+                        image.node(middle, isLeaf: false).map {
+                            (!isIntegers || $0.key.count == 8 && wanted.count == 8)
+                                && !isAscending(wanted, $0.key)
+                        } ?? false
+                    if isBefore { low = middle } else { high = middle }
                 }
-                return precedes.last ?? 0
+                return low
             }
         }
     }
@@ -276,7 +281,8 @@ struct PageWalk: ~Copyable {
         let image = page(number)
         let isLeaf = depth == tree.head.depth
         if known?.contains(number) == true {
-            return isLeaf ? tree.skip() : visitBranches(number, image, depth: depth, &tree)
+            if isLeaf { return tree.skip() }
+            return visitBranches(number, image, depth: depth, isKnown: true, &tree)
         }
         guard image.number == number else {
             return fail(number, "page \(number) of \(tree.name) has the number \(image.number)")
@@ -304,18 +310,24 @@ struct PageWalk: ~Copyable {
             }
         } else {
             tree.branchPages += 1
-            visitBranches(number, image, depth: depth, &tree)
+            visitBranches(number, image, depth: depth, isKnown: false, &tree)
         }
         if isSound { known?.insert(number) }
     }
 
     /// Visits the pages below a branch page, or those that lead to the target and to its neighbors.
+    ///
+    /// The order of the keys of a known page was verified, and only the nodes of the visited pages are read again: a
+    /// search of a large file takes this way for every leaf that it reads first.
     private mutating func visitBranches(
-        _ number: UInt64, _ image: PageImage, depth: Int, _ tree: inout Tree
+        _ number: UInt64, _ image: PageImage, depth: Int, isKnown: Bool, _ tree: inout Tree
     ) {
         let target = tree.target
         let chosen = target == nil ? 0 : tree.branch(of: image)
-        for index in 0..<image.nodeCount where !isOver {
+        let indices =
+            isKnown && target != nil
+            ? max(0, chosen - 1)..<min(image.nodeCount, chosen + 2) : 0..<image.nodeCount
+        for index in indices where !isOver {
             let entry = Entry(index: index, page: number)
             guard let node = image.node(index, isLeaf: false) else {
                 return fail(number, "\(entry) of \(tree.name) is outside of the page")
