@@ -253,9 +253,12 @@ let package = Package(
             name: "ColumnStorageTests",
             dependencies: ["ColumnStorage", "LMDBStorage", "MemoryAccounts", "TestThreads"],
             swiftSettings: unsafeZone),
-        .testTarget(name: "ChartsTests", dependencies: ["Charts"], swiftSettings: unsafeZone),
         .testTarget(
-            name: "DecimalsTests", dependencies: ["Decimals"], swiftSettings: unsafeZone),
+            name: "ChartsTests", dependencies: ["Charts", "TestThreads"],
+            swiftSettings: unsafeZone),
+        .testTarget(
+            name: "DecimalsTests", dependencies: ["Decimals", "TestThreads"],
+            swiftSettings: unsafeZone),
         .testTarget(
             name: "ObjectStoreTests",
             dependencies: [
@@ -296,7 +299,7 @@ let package = Package(
             name: "ReferenceTests",
             dependencies: [
                 "REPL", "Reference", "ObjectStore", "TestSupport", "ScriptHost", "StoreBindings",
-                "LuaHost",
+                "LuaHost", "TestThreads",
             ],
             swiftSettings: unsafeZone),
         .testTarget(
@@ -349,7 +352,7 @@ let package = Package(
             dependencies: [
                 "SystemCalls",
                 "TestSupport", "Reference", "EventLoops", "MoonpoolTool", "StudioTool",
-                "RealmFixtures", "TestServers",
+                "RealmFixtures", "TestServers", "TestThreads",
             ],
             exclude: ["PowerLoss/filecalls.c", "Transcripts"],
             swiftSettings: unsafeZone),

@@ -1,3 +1,4 @@
+import TestThreads
 import Testing
 
 @testable import Decimals
@@ -45,7 +46,7 @@ struct DecimalNumberTests {
 
     @Test("every double is unchanged after a conversion to a decimal and back")
     func doubles() {
-        var generator = SystemRandomNumberGenerator()
+        var generator = SeededGenerator(seed: 1)
         for _ in 0..<2000 {
             let number = Double(bitPattern: generator.next())
             guard number.isFinite else { continue }
@@ -93,7 +94,7 @@ struct DecimalNumberTests {
 
     @Test("any sixteen bytes are a valid value")
     func damage() {
-        var generator = SystemRandomNumberGenerator()
+        var generator = SeededGenerator(seed: 1)
         for _ in 0..<5000 {
             let bytes = (0..<16).map { _ in UInt8.random(in: 0...255, using: &generator) }
             let value = DecimalValue(bytes: bytes) ?? .zero

@@ -1,4 +1,5 @@
 import Glibc
+import TestThreads
 import Testing
 
 /// `moonpool check` distinguishes valid from damaged stores.
@@ -108,7 +109,7 @@ import Testing
     @Test func `bytes changed at random, on any page, never crash the check`() throws {
         let folder = try TemporaryFolder()
         let whole = try makeWhole(folder)
-        var random = SystemRandomNumberGenerator()
+        var random = SeededGenerator(seed: 1)
         var found = 0
         for _ in 0..<40 {
             var bytes = whole

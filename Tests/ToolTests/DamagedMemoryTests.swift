@@ -1,4 +1,5 @@
 import Glibc
+import TestThreads
 import Testing
 
 /// Opening a damaged store uses at most 256 MiB in addition to the size of its file.
@@ -60,7 +61,7 @@ import Testing
         let copy = folder.path + "/copy.moonpool"
         let filled = try Tool.run([fill, store])
         try #require(filled.exitCode == 0, "\(filled.error)")
-        var random = SystemRandomNumberGenerator()
+        var random = SeededGenerator(seed: 1)
         for _ in 0..<Self.rounds {
             try StoreFiles.copy(store, to: copy)
             for ending in [".backup", ".backup-lock", ".jsonl"] { unlink(copy + ending) }

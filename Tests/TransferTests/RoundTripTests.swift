@@ -1,5 +1,6 @@
 import DataFormats
 import ObjectStore
+import TestThreads
 import Testing
 import Transfer
 
@@ -17,7 +18,7 @@ import Transfer
     ]
 
     private func fill(_ store: Store, _ count: Int) throws {
-        var random = SystemRandomNumberGenerator()
+        var random = SeededGenerator(seed: 1)
         func maybe(_ value: Value) -> Value { Bool.random(using: &random) ? value : .null }
         let texts = [
             "", "plain", "a,b", "\"quoted\"", "two\nlines", "tab\t\u{1}", "日本語", "null", "007",

@@ -1,4 +1,5 @@
 import Glibc
+import TestThreads
 import Testing
 
 /// Records the writes of the tool, and creates images of the possible content after a power failure.
@@ -68,7 +69,7 @@ final class PowerLossExperiment {
         _ trace: WriteTrace, count: Int = PowerLossExperiment.count, seed: UInt64,
         _ verify: ([Image]) throws -> Void
     ) throws {
-        var random = SeededGenerator(seed)
+        var random = SeededGenerator(seed: seed)
         let moments = trace.moments(count, using: &random)
         var disk = SimulatedDevice(present)
         var images: [Image] = []
@@ -172,19 +173,5 @@ final class PowerLossExperiment {
             files[name] = (UInt64(status.st_ino), bytes("\(folder)/\(name)"))
         }
         return files
-    }
-}
-
-/// A generator with a seed, so that a run can be repeated.
-struct SeededGenerator: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(_ seed: UInt64) { state = seed }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = (state ^ state &>> 30) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ mixed &>> 27) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ mixed &>> 31
     }
 }

@@ -1,4 +1,5 @@
 import Glibc
+import TestThreads
 import Testing
 
 /// A power failure at any time loses no acknowledged commit, and leaves every store usable.
@@ -104,7 +105,7 @@ struct PowerLossTests {
         isWhole: (PowerLossExperiment.Image) -> Bool = { _ in true }
     ) throws {
         let script = try experiment.folder.write(Self.checker, to: "checker.lua")
-        var random = SeededGenerator(seed &+ 1)
+        var random = SeededGenerator(seed: seed &+ 1)
         try experiment.inspect(trace, count: count, seed: seed) { images in
             var pristine: [String: String] = [:]
             for image in images { pristine[image.folder] = try experiment.copy(image) }
