@@ -155,9 +155,8 @@ import Testing
             tables.invalidate()
             if Int.random(in: 0..<4, using: &generator) == 0 {
                 try environment.reopen()
-                let hadRuns = tables.hasRuns
-                tables = environment.indexTables(leastPages: leastPages)
-                tables.hasRuns = hadRuns
+                tables = environment.indexTables(
+                    leastPages: leastPages, hasRuns: tables.hasRuns)
                 indexes = make()
             }
             let read = try environment.beginRead()

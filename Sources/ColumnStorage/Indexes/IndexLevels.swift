@@ -161,9 +161,7 @@ final class IndexLevels<Value: IndexedValue> {
         }
         guard let run = try run(transaction) else { return try count(base, most) }
         let removed = try count(run.removed, .max)
-        let sum = most.addingReportingOverflow(removed)
-        return try count(base, sum.overflow ? .max : sum.partialValue) - removed
-            + count(run.added, most)
+        return try count(base, most.saturatingAdd(removed)) - removed + count(run.added, most)
     }
 
     /// Calls `body` with an entry that no stored one exceeds, in the memory of the call; nil if there is none.
@@ -215,9 +213,9 @@ final class IndexLevels<Value: IndexedValue> {
         _ changes: UnsafeBufferPointer<Change>, _ transaction: TransactionHandle
     ) throws(StorageError) {
         guard !changes.isEmpty else { return }
-        let pages = try pages(in: transaction)
+        let pages = tables.canBeBulk(changes.count) ? try pages(in: transaction) : 0
         let isBulk = tables.isBulk(changes.count, pages: pages)
-        if isBulk { tables.hasRuns = true }
+        if isBulk { tables.willWriteRun() }
         guard let run = try isBulk ? makeRun() : run(transaction) else {
             return try merge(changes, into: base, transaction)
         }
@@ -317,20 +315,30 @@ final class IndexLevels<Value: IndexedValue> {
 }
 
 /// The LMDB tables with the index blocks of one table, and whether its indexes have runs.
+///
+/// The ``TableHead`` records whether there are runs, so that reading an index without one needs no search for it.
 final class IndexTables {
     /// Whether an index may have a run.
-    ///
-    /// It is set before the first run is written, and recorded in the ``TableHead``.
-    @exclusivity(unchecked) var hasRuns = false
+    @exclusivity(unchecked) private(set) var hasRuns: Bool
     /// The number of pages from which an index can have a run.
     private let leastPages: Int
     /// Returns the table with the blocks of a level.
     let pages: (IndexLevel) -> IndexPages
 
-    init(leastPages: Int, pages: @escaping (IndexLevel) -> IndexPages) {
+    init(leastPages: Int, hasRuns: Bool = false, pages: @escaping (IndexLevel) -> IndexPages) {
         self.leastPages = leastPages
+        self.hasRuns = hasRuns
         self.pages = pages
     }
+
+    /// Follows the head of the table that is read.
+    func follow(_ head: TableHead) { hasRuns = head.hasIndexRuns }
+
+    /// Must be called before the first run is written.
+    func willWriteRun() { hasRuns = true }
+
+    /// Returns whether there is a number of pages with which changes are bulk changes.
+    func canBeBulk(_ changes: Int) -> Bool { changes >= leastPages / 8 }
 
     /// Returns whether changes are so many that they would rewrite much of an index, and so few that most of each block
     /// would remain.
@@ -431,6 +439,14 @@ final class IndexRunReader<Value: IndexedValue> {
             window.add(IndexChange(entry: entry, change: isInsertion ? 1 : -1))
         }
         return UnsafeBufferPointer(window.elements)
+    }
+}
+
+extension Int {
+    /// Returns the sum of two numbers that are not negative, or the greatest number.
+    func saturatingAdd(_ other: Int) -> Int {
+        let (sum, overflow) = addingReportingOverflow(other)
+        return overflow ? .max : sum
     }
 }
 

@@ -163,8 +163,10 @@ final class SortedIndex<Value: IndexedValue> {
         guard let delta, !delta.pointee.isEmpty else {
             return try stored.count(from: lower, below: upper, atMost: most, in: transaction)
         }
-        // The changes may remove any number of the stored entries.
-        var total = try stored.count(from: lower, below: upper, atMost: .max, in: transaction)
+        // Each change removes at most one of the stored entries.
+        var total = try stored.count(
+            from: lower, below: upper, atMost: most.saturatingAdd(delta.pointee.log.count),
+            in: transaction)
         for record in delta.pointee.sortedSums()
         where record.entry.value.compare(lower) >= 0
             && upper.map({ record.entry.value.compare($0) < 0 }) ?? true

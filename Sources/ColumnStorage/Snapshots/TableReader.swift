@@ -113,7 +113,7 @@ package final class TableReader {
         guard state.pointee.resize(columns: state.pointee.columnCount, clusters: head.clusterCount)
         else { throw source.damaged("no memory for the directory of a table") }
         setTail(head)
-        indexTables.hasRuns = head.hasIndexRuns
+        indexTables.follow(head)
         state.pointee.keyBound = head.keyBound
         state.pointee.count = Int(head.count)
         state.pointee.clusterCount = head.clusterCount

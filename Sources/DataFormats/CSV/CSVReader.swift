@@ -37,7 +37,7 @@ package final class CSVReader {
     package private(set) var names: [String] = []
     /// Notes about decisions that the options do not determine.
     package private(set) var notes: [String] = []
-    /// The bytes of the file before the first record, without the last line break; empty if there is no header.
+    /// The bytes of the file before the first record, without the last line break; empty without a header.
     package private(set) var header: [UInt8] = []
 
     private let format: CSVFormat
