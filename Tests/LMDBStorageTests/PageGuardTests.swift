@@ -1,4 +1,5 @@
 import Glibc
+import TestThreads
 import Testing
 
 @testable import LMDBStorage
@@ -303,6 +304,69 @@ import Testing
         }
         #expect(errors > 20)
         #expect(try PageVerifier.faults(path: path, atMost: 3) == [])
+    }
+
+    @Test func `a verified page in the place of another one is an error`()
+        throws
+    {
+        defer { remove() }
+        let pages = try fillNumbers()
+        let file = Platform.openDescriptor(path, O_RDWR)
+        defer { close(file) }
+        func read(_ number: UInt64) -> [UInt8] {
+            var page = [UInt8](repeating: 0, count: 4096)
+            _ = pread(file, &page, 4096, off_t(number * 4096))
+            return page
+        }
+        let parents = pages.map { (number: $0, children: children(of: read($0))) }
+            .filter { $0.children.count > 8 && read($0.children[0])[10] == PageImage.Flags.leaf }
+        var random = SeededGenerator(seed: 1)
+        var errors = 0
+        for round in 0..<80 {
+            // because: there are leaves.
+            let parent = parents.randomElement(using: &random)!
+            let place = Int.random(in: 3..<parent.children.count - 3, using: &random)
+            let before = parent.children[place]
+            // A near leaf, one below any branch, or the branch itself.
+            let other = [
+                parent.children[place + [-2, -1, 1, 2].randomElement(using: &random)!],
+                parents.randomElement(using: &random)!.children.randomElement(using: &random)!,
+                parent.number,
+            ][round % 3]
+            let (right, wrong) = (read(before), read(other))
+            let branch = read(parent.number)
+            if Bool.random(using: &random) {
+                let offset = Int(branch[16 + 2 * place]) | Int(branch[17 + 2 * place]) << 8
+                change(Int(parent.number) * 4096 + offset, Array(read(other)[0..<4]))
+            } else {
+                change(Int(before) * 4096 + 8, Array(wrong[8...]))
+            }
+            // The other page, its neighbors and those of the place are verified first.
+            let near = [-2, -1, 1, 2].map { read(parent.children[place + $0]) }
+            let searched = [wrong] + near.shuffled(using: &random) + [right]
+            let lease = try open()
+            for key in searched.compactMap({ keys(of: $0).randomElement(using: &random) }) {
+                do {
+                    #expect(try search(key, lease) == expected(key), "round \(round)")
+                } catch let error as StorageError {
+                    #expect(error.code == .damaged)
+                    errors += 1
+                }
+            }
+            change(Int(parent.number) * 4096, branch)
+            change(Int(before) * 4096, right)
+        }
+        #expect(errors > 80)
+        #expect(try PageVerifier.faults(path: path, atMost: 3) == [])
+    }
+
+    /// The pages to which the nodes of a branch page lead.
+    private func children(of page: [UInt8]) -> [UInt64] {
+        page.withUnsafeBytes { bytes in
+            let image = PageImage(bytes)
+            guard image.flags == PageImage.Flags.branch else { return [] }
+            return (0..<image.nodeCount).compactMap { image.node($0, isLeaf: false)?.child }
+        }
     }
 
     @Test(arguments: [false, true])
