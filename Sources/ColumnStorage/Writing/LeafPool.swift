@@ -42,8 +42,8 @@ final class LeafPool {
 /// Copies of leaves that an open write has flushed, for readers of the same snapshot.
 ///
 /// New pages of a write may move, so readers use copies. A write may read far more data than fits in memory, so the
-/// oldest copies are freed if there are too many. A reader uses the leaves of one cluster at a time, which are always
-/// among the newest copies.
+/// oldest copies are removed from the directory if there are too many. A reader may still use one of them: it uses the
+/// leaves of one cluster at a time, so a copy is freed after many others were removed.
 final class LeafCopies {
     struct Copy {
         let key: LeafKey
@@ -51,14 +51,17 @@ final class LeafCopies {
     }
 
     @exclusivity(unchecked) private var copies: [Copy] = []
-    /// The index of the oldest copy that still exists.
+    /// The index of the oldest copy that is not freed.
     @exclusivity(unchecked) private var first = 0
+    /// The index of the oldest copy that is not removed.
+    @exclusivity(unchecked) private var current = 0
+    /// The size in bytes of the copies that are not removed.
     @exclusivity(unchecked) private var size = 0
 
-    /// The maximum size of all copies, in bytes.
+    /// The maximum size of the copies that are not removed, in bytes.
     private let limit: Int
-    /// The minimum number of copies that are kept, whatever their size.
-    private static let least = 256
+    /// The number of copies that are not removed, whatever their size, and of those that are not freed.
+    private static let least = 128
 
     /// Creates the copies of a write.
     init(limit: Int) { self.limit = limit }
@@ -75,14 +78,19 @@ final class LeafCopies {
         return copy.baseAddress!
     }
 
-    /// Removes the oldest copy if there are too many; the caller frees it.
-    func takeOldest() -> Copy? {
-        guard size > limit, copies.count - first > Self.least else { return nil }
-        let oldest = copies[first]
-        first += 1
+    /// Removes and returns the oldest copy if there are too many; it exists until many others were removed.
+    func removeOldest() -> Copy? {
+        guard size > limit, copies.count - current > Self.least else { return nil }
+        let oldest = copies[current]
+        current += 1
         size -= oldest.bytes.count
+        if current - first > Self.least {
+            copies[first].bytes.deallocate()
+            first += 1
+        }
         if first > 4096 {
             copies.removeFirst(first)
+            current -= first
             first = 0
         }
         return oldest
@@ -94,6 +102,7 @@ final class LeafCopies {
         for copy in copies[first...] { copy.bytes.deallocate() }
         copies = []
         first = 0
+        current = 0
         size = 0
     }
 }
@@ -104,12 +113,11 @@ extension WriteSession {
         of key: LeafKey, _ bytes: UnsafeRawBufferPointer
     ) -> UnsafeMutableRawPointer {
         let copies = makeCopies()
-        while let old = copies.takeOldest() {
+        while let old = copies.removeOldest() {
             if let address = old.bytes.baseAddress {
                 overlays[old.key.table]?.reader.forget(
                     old.key.slot, old.key.cluster, at: UnsafeRawPointer(address))
             }
-            old.bytes.deallocate()
         }
         return copies.add(key, bytes)
     }

@@ -139,11 +139,12 @@ final class TableOverlay {
                 leaf.presence = bits
                 leaf.marks = presence[cluster]?.old ?? bits
             } else {
-                leaf.unpack(Leaf(source), kind(of: slot), text: nil)
+                // A copy of a flushed leaf may be freed before the unpacked leaf is.
+                let isFlushed = !flushed.isEmpty && flushed.contains(key)
+                leaf.unpack(
+                    Leaf(source), kind(of: slot), text: isFlushed ? session.arena.copy : nil)
                 leaf.marks = marks[key] ?? .zero
-                if cluster != tailCluster, flushed.isEmpty || !flushed.contains(key) {
-                    leaf.origin = source
-                }
+                if cluster != tailCluster, !isFlushed { leaf.origin = source }
             }
             leaves[key] = leaf
             if stored != nil { reader.enter(slot, cluster, UnsafeRawPointer(leaf.address)) }
