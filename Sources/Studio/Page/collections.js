@@ -32,7 +32,8 @@ export async function editCollection({ connection, classes, place, column }) {
     item.key = form === "map" ? make("input", { type: "text", spellcheck: "false", autocomplete: "off" }) : null
     if (!isLinked) item.field.value = text
     if (item.key) item.key.value = key ?? ""
-    Object.assign(item, { was: value, text })
+    // A field has no carriage returns, so it can differ from the text without being touched.
+    Object.assign(item, { was: value, text: item.field.value })
     item.remover = make("button", { type: "button", class: "small", onclick: () => remove(item) }, "Remove")
     item.append(...[item.key, item.field, item.remover].filter(Boolean))
     if (after) after.after(item)

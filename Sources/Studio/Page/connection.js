@@ -26,6 +26,7 @@ class Connection extends EventTarget {
     super()
     this.#key = key
     setInterval(() => this.#update(), 200)
+    setInterval(() => this.#probe(), 1000)
     this.#connect()
   }
 
@@ -103,6 +104,11 @@ class Connection extends EventTarget {
       this.#emit("status")
       setTimeout(() => this.#connect(), this.needsAddress ? 5000 : 1000)
     }
+  }
+
+  /** Without other requests, shows whether the script answers. */
+  #probe() {
+    if (this.#status === "connected" && ![...this.#requests.values()].some(({ isOpen }) => isOpen)) this.request("end", { on: 0 }).catch(() => {})
   }
 
   #receive(message) {

@@ -8,6 +8,8 @@ class StudioConsole extends HTMLElement {
   #position = 0
   #draft = ""
   #queue = Promise.resolve()
+  #isRunning = false
+  #isBusy = false
 
   connectedCallback() {
     if (this.firstChild) return
@@ -38,6 +40,12 @@ class StudioConsole extends HTMLElement {
 
   focus() { this.field.focus() }
 
+  /** Whether the script does not answer: the code of an observer or of another page can run too long. */
+  set isBusy(isBusy) {
+    this.#isBusy = isBusy
+    this.stop.disabled = !isBusy && !this.#isRunning
+  }
+
   #resize() {
     this.field.rows = Math.min(8, this.field.value.split("\n").length)
     this.#offer([])
@@ -59,6 +67,7 @@ class StudioConsole extends HTMLElement {
     const { connection } = this
     const article = make("article", { "aria-label": "Entry" }, make("pre", { class: "entry" }, ...colored(text)))
     const request = connection.request("evaluate", { text }, (event) => this.#add(event.late ? this.#late() : article, event.parts))
+    this.#isRunning = true
     this.stop.disabled = false
     this.log.append(article)
     this.log.scrollTop = this.log.scrollHeight
@@ -76,7 +85,8 @@ class StudioConsole extends HTMLElement {
     } catch (error) {
       this.#add(article, [{ kind: "error", text: error.name === "AbortError" ? "The connection was lost." : error.message }])
     } finally {
-      this.stop.disabled = true
+      this.#isRunning = false
+      this.stop.disabled = !this.#isBusy
     }
   }
 

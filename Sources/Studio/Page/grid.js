@@ -40,6 +40,7 @@ class StudioGrid extends HTMLElement {
   #editor = null // the field that replaces a cell's text
   #canWrite = false
   #pending = null // the index of a row that is selected as soon as it is loaded
+  #isLost = false // the selected object is at an unknown index
   #wanted = false
   #isLoading = false
   #isScrolling = false
@@ -63,18 +64,23 @@ class StudioGrid extends HTMLElement {
   }
 
   /**
-   * Shows new results; `load(first, count)` requests a window, `list(first, count)` the rows of a part without changing
-   * the window, and `classes` describes the schema.
+   * Shows new results; `load(first, count, ref)` requests a window and the index of an object, `list(first, count)` the
+   * rows of a part without changing the window, and `classes` describes the schema. An open field stays with its object.
    */
   show({ place, columns, total, rows, first, index, classes, load, list, canWrite }) {
     const isSame = this.place?.class === place.class
-    const old = isSame && this.place.at !== place.at ? this.#rows : new Map()
+    const isSameVersion = isSame && this.place.at === place.at
+    const old = isSame && !isSameVersion ? this.#rows : new Map()
     this.place = place
     this.classes = classes
     this.load = load
     this.list = list
     this.#canWrite = canWrite
-    this.#editor = null
+    const edited = isSame && canWrite && columns.find(({ name, type }) => name === this.#editor?.column.name && type === this.#editor.column.type)
+    if (edited) this.#editor.column = edited
+    else this.#editor = null
+    this.#elements.clear()
+    this.#isLost = false
     this.setAttribute("aria-readonly", canWrite ? "false" : "true")
     this.#columns = columns
     this.#total = total
@@ -87,7 +93,6 @@ class StudioGrid extends HTMLElement {
     if (!isSame) {
       this.#hidden = new Set()
       this.#active = { row: 0, column: 0 }
-      this.#elements.clear()
       this.body.replaceChildren()
     }
     this.setAttribute("aria-label", place.class)
@@ -101,6 +106,8 @@ class StudioGrid extends HTMLElement {
       this.#scrollTo(0)
       this.#select(0, null)
     } else {
+      // Another version can lack the object, which the slider can return to.
+      if (this.#selected !== null && this.#rows.get(this.#active.row)?.ref !== this.#selected) this.#findSelected(isSameVersion)
       this.#scrollTo(Math.min(this.#top, Math.max(0, total - 1)))
     }
   }
@@ -132,6 +139,7 @@ class StudioGrid extends HTMLElement {
       this.#total = event.total
       this.#resize()
       this.#rows.clear()
+      this.#isLost = this.#selected !== null
       this.#request()
       return
     }
@@ -159,14 +167,42 @@ class StudioGrid extends HTMLElement {
     }
     if (deletions.length || insertions.length) {
       const top = Math.floor(this.#top)
+      const wasRemoved = this.#active.row >= 0 && movedIndex(this.#active.row, deletions, insertions) === null
       this.#top = Math.max(0, shift(top) + this.#top - top)
       if (this.#active.row >= 0) this.#active.row = Math.max(0, Math.min(shift(this.#active.row), this.#total - 1))
       this.#anchor = Math.max(0, Math.min(shift(this.#anchor), this.#total - 1))
       this.#resize()
+      if (wasRemoved && this.#selected !== null) this.#findSelected()
+      this.#leaveRemoved(before)
       this.#scrollTo(this.#top)
     } else {
       this.#render()
     }
+  }
+
+  /** Ends the field of a row that has left the rows. The next keys must not edit another object, so the focus leaves too. */
+  #leaveRemoved(before) {
+    const isHere = (rows) => [...rows.values()].some(({ ref }) => ref === this.#editor?.ref)
+    if (!isHere(before) || isHere(this.#rows)) return
+    const { property } = this.#editor.place
+    this.#editor = null
+    document.activeElement.blur()
+    this.dispatchEvent(new CustomEvent("report", { detail: `${property}: the row has left this list, and its field was closed` }))
+  }
+
+  /** Makes the row of the selected object the active one, wherever the order has moved it. */
+  #findSelected(canRequest = true) {
+    const found = [...this.#rows].find(([, row]) => row.ref === this.#selected)
+    if (found) return this.#active.row = this.#anchor = found[0]
+    this.#isLost = canRequest
+    if (canRequest) this.#request()
+  }
+
+  /** Notes the index of the selected object. If it is not in the rows, the one in its place is selected. */
+  #foundSelected(index) {
+    this.#isLost = false
+    if (index >= 0) this.#active.row = this.#anchor = index
+    else this.#select(Math.max(0, Math.min(this.#active.row, this.#total - 1)), null)
   }
 
   #markChanges(row, old) {
@@ -242,13 +278,15 @@ class StudioGrid extends HTMLElement {
       const first = Math.max(0, Math.floor(this.#top) - margin)
       const load = this.load
       try {
-        const window = await load(first, Math.min(this.#visible + 2 * margin, 200))
+        const lost = this.#isLost ? this.#selected : null
+        const window = await load(first, Math.min(this.#visible + 2 * margin, 200), lost)
         if (load !== this.load) continue
         if (window.stale) continue
         this.#rows.clear()
         this.#store(window.first, window.rows)
         this.#total = window.total
         this.#resize()
+        if (lost !== null && lost === this.#selected) this.#foundSelected(window.index)
         if (this.#pending !== null && this.#rows.has(this.#pending)) this.#select(this.#pending, null)
         else this.#render()
       } catch { break }
@@ -494,11 +532,13 @@ class StudioGrid extends HTMLElement {
     this.#elements.delete(row.ref)
     this.#render()
     field.value = text
-    // A field has no carriage returns, so the text would lose them.
-    field.readOnly = field.value !== text
+    // A mixed value can be a link, a collection or data. A field has no carriage returns, so a text would lose them.
+    const problem = isRich(value) && (value.link || value.head || value.data !== undefined) ? "a value of this kind cannot be typed; change it with code"
+      : field.value !== text ? "the text has characters that a field cannot show; change it with code" : null
+    field.readOnly = problem !== null
     field.focus()
-    if (field.readOnly) this.#showEditError("the text has characters that a field cannot show; change it with code")
-    else if (typed === null) this.#commit(null)
+    if (typed === null) this.#commit(null)
+    else if (problem) this.#showEditError(problem)
     else if (typed !== undefined) field.value = typed
     else field.select()
   }
@@ -524,7 +564,7 @@ class StudioGrid extends HTMLElement {
     const editor = this.#editor
     if (editor.isWriting) return false
     const { field, text, was, place } = editor
-    if (value === undefined && field.value === text) {
+    if (value === undefined && (field.readOnly || field.value === text)) {
       this.#close()
       return true
     }
@@ -535,8 +575,16 @@ class StudioGrid extends HTMLElement {
       return true
     } catch (error) {
       const now = error.current === undefined ? "" : `; it is now ${textOf(error.current, editor.column)}`
-      if (this.#editor === editor) this.#showEditError(error.name === "AbortError" ? "the connection was lost" : error.message + now)
-      return false
+      const message = error.name === "AbortError" ? "the connection was lost" : error.message + now
+      if (this.#editor !== editor) return false
+      if (editor.element.isConnected) {
+        this.#showEditError(message)
+        return false
+      }
+      // The row is no longer in the page, and cannot keep others from being chosen.
+      this.#close()
+      this.dispatchEvent(new CustomEvent("report", { detail: `${editor.place.property}: ${message}` }))
+      return true
     } finally {
       editor.isWriting = false
     }

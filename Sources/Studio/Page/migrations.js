@@ -35,6 +35,7 @@ class StudioMigrations extends HTMLElement {
 
   async #run(action) {
     this.error.replaceChildren()
+    this.result.replaceChildren()
     folders.last = this.folder.value
     this.setAttribute("aria-busy", "true")
     try { await action() } catch (error) { showError(this.error, "Migration error", error) }
@@ -46,6 +47,7 @@ class StudioMigrations extends HTMLElement {
   #load() { return this.#run(() => this.#showList()) }
 
   async #showList() {
+    this.list.replaceChildren(tableOf("Migrations", heads, []))
     const { migrations, problems, notes } = await this.#request("migrations")
     this.list.replaceChildren(
       tableOf("Migrations", heads, migrations.map(({ number, name, state, time, backup }) => make("tr", { class: state }, make("td", {}, String(number)),

@@ -53,12 +53,13 @@ class StudioApp extends HTMLElement {
   #selected = null // the selected object
   #isReadOnly = true
   #navigated = null // the classes in the navigation
+  #isWelcome = false
 
   connectedCallback() {
     this.#build()
     this.#applyTheme(localStorage.getItem("moonpool-theme") ?? "system")
     if (!connection) return this.#showDisconnected("Open the address that 'moonpool studio' has printed.")
-    this.connection = connection
+    this.connection = this.console.connection = connection
     connection.addEventListener("status", () => this.#showStatus())
     connection.addEventListener("welcome", (event) => this.#welcome(event.detail))
     connection.addEventListener("classes", (event) => this.#showClasses(event.detail))
@@ -97,7 +98,7 @@ class StudioApp extends HTMLElement {
         this.#inspect(this.#place.class, event.detail.ref)
       },
       "onchoose-link": (event) => this.#chooseLink(event.detail),
-      "onedit-collection": (event) => this.#editCollection(event.detail),
+      "onedit-collection": (event) => this.#editCollection(event.detail), onreport: (event) => this.#say(event.detail, true),
     })
     this.grid.request = (action, fields) => this.connection.request(action, fields)
     this.addition = make("button", { disabled: true, onclick: () => this.#add() }, "Add object")
@@ -164,6 +165,9 @@ class StudioApp extends HTMLElement {
     const status = this.connection.status
     this.status.textContent = status
     this.status.dataset.state = status
+    this.console.isBusy = status === "busy"
+    // A page that opens while the script is busy can stop it.
+    if (status === "busy" && !this.#isWelcome) this.console.hidden = false
     if (status !== "disconnected") return this.alert.replaceChildren()
     this.#showDisconnected(this.connection.needsAddress
       ? "The server was restarted. Open the address that 'moonpool studio' has printed."
@@ -180,10 +184,10 @@ class StudioApp extends HTMLElement {
     this.access.textContent = welcome.read_only ? "read-only" : "read-write"
     this.#isReadOnly = welcome.read_only
     for (const element of [this.undo, this.redo, this.importing, this.addition, this.deletion]) element.hidden = welcome.read_only
-    this.console.connection = this.connection
+    this.#isWelcome = true
     this.console.hidden = !welcome.console
     this.panel.canPress = welcome.console && !welcome.read_only
-    this.history.canWrite = this.schema.canWrite = this.migrations.canWrite = !welcome.read_only
+    this.history.canWrite = this.migrations.canWrite = !welcome.read_only
     this.history.stop()
     this.#rows = this.#object = null
     this.panel.stop()
@@ -204,6 +208,10 @@ class StudioApp extends HTMLElement {
       Object.hasOwn(counts, known.name) ? { ...known, count: counts[known.name] } : known)
     const shown = this.#classes.get(this.#place?.class)
     const found = classes.find(({ name }) => name === shown?.name)
+    if (shown && !found) {
+      this.#say(`The class ${shown.name} was removed.`)
+      setTimeout(() => this.#go({ view: this.#place.view, class: classes.find(({ embedded }) => !embedded)?.name ?? null, where: "", sort: [] }))
+    }
     if (found && JSON.stringify(found.properties) !== JSON.stringify(shown.properties)) {
       setTimeout(() => this.#open({ ...this.#place, reveal: null }))
     }
@@ -214,6 +222,7 @@ class StudioApp extends HTMLElement {
     }]))
     if (this.#place?.view === "schema") this.schema.show(this.connection, [...this.#classes.values()], this.#place?.class)
     this.hint.hidden = classes.length > 0
+    this.grid.hidden = !classes.length
     const names = classes.map(({ name }) => name).join()
     if (names !== this.#navigated) this.#showNavigation(classes)
     this.#navigated = names
@@ -273,6 +282,9 @@ class StudioApp extends HTMLElement {
   #followed(event) {
     const link = event.target.closest("a")
     if (!link) return
+    // Back returns to the object.
+    const reveal = link.closest("[data-ref]")?.dataset.ref ?? this.#selected?.ref
+    if (["data", "history"].includes(this.#place?.view ?? "data")) history.replaceState(null, "", fragment({ ...this.#place, reveal }))
     this.#trail.push(location.hash)
     this.back.disabled = false
   }
@@ -300,7 +312,9 @@ class StudioApp extends HTMLElement {
     request = this.connection.request("rows", { class: name, where, sort, linked: linked ?? undefined, reveal: reveal ?? undefined, at: at ?? undefined,
       first: 0, count: 100 }, (event) => this.#changed(request.id, event))
     this.opening = request.id
-    if (document.activeElement !== this.filter) this.filter.value = where ?? ""
+    // A text that is being typed stays, unless another place is shown.
+    const isTyped = document.activeElement === this.filter && name === this.#place?.class && (where ?? "") === (this.#place.where ?? "")
+    if (!isTyped && this.filter.value.trim() !== (where ?? "")) this.filter.value = where ?? ""
     try {
       const answer = await request
       this.opening = null
@@ -310,13 +324,14 @@ class StudioApp extends HTMLElement {
       this.deletion.disabled = !this.#selected || !this.#canWrite
       if (old) this.connection.end(old)
       this.#showError(null)
+      if (this.notice.querySelector("[role=alert]")) this.notice.replaceChildren()
       this.filter.placeholder = linked ? `${linked.property} links to ${linked.class} #${linked.ref}` : "Filter: age > 3 and name beginswith 'R'"
       this.#showView(place)
       this.#openGroup()
       this.#markLinks()
       this.change.textContent = ""
       this.#showCount(answer.total, answer.all)
-      const load = (first, count) => this.connection.request("window", { on: request.id, first, count })
+      const load = (first, count, reveal) => this.connection.request("window", { on: request.id, first, count, reveal: reveal ?? undefined })
       const list = (first, count) => this.#list(place, first, count)
       this.addition.disabled = !this.#canWrite || this.#classes.get(name)?.embedded
       this.grid.show({ ...answer, place, classes: this.#classes, load, list, canWrite: this.#canWrite })
@@ -361,8 +376,9 @@ class StudioApp extends HTMLElement {
       this.panel.parentNode.setAttribute("aria-label", panel ?? "Panel")
     }
     this.undo.disabled = this.redo.disabled = Boolean(at)
+    this.schema.canWrite = !this.#isReadOnly && !at
     this.history.at = at ?? null
-    this.version.replaceChildren(...(at && needsGrid ? [make("span", { role: "status", "aria-label": "Shown version" }, `version ${at}, read-only`),
+    this.version.replaceChildren(...(at && (needsGrid || view === "schema") ? [make("span", { role: "status", "aria-label": "Shown version" }, `version ${at}, read-only`),
       ...(isHistory ? [] : [make("button", { class: "small", onclick: () => this.#go({ ...this.#place, at: null, reveal: null }) }, "Show the newest")])] : []))
   }
 
@@ -411,7 +427,7 @@ class StudioApp extends HTMLElement {
   #changed(id, event) {
     if (id !== this.#rows) return
     this.#showCount(event.total, event.all)
-    if (event.version > this.notice.version) this.notice.replaceChildren()
+    if (!(event.version <= this.notice.version)) this.notice.replaceChildren()
     if (!event.reset) {
       const sum = (ranges) => ranges.reduce((total, [, count]) => total + count, 0)
       this.change.textContent = `version ${event.version}: ${sum(event.insertions)} inserted, ${sum(event.deletions)} deleted, ${
@@ -441,8 +457,8 @@ class StudioApp extends HTMLElement {
 
   #applyFilter() {
     clearTimeout(this.#typing)
-    if (!this.#place?.class) return
-    const place = { ...this.#place, where: this.filter.value.trim(), linked: null, reveal: null }
+    if (!this.#next?.class) return
+    const place = { ...this.#next, where: this.filter.value.trim(), linked: null, reveal: null }
     history.replaceState(null, "", fragment(place))
     this.#open(place)
   }
@@ -608,7 +624,9 @@ class StudioApp extends HTMLElement {
 
   get #canWrite() { return !this.#isReadOnly && !this.#place?.at }
 
+  /** Shows a message until the next commit. */
   #say(text, isError) {
+    this.notice.version = 0
     this.notice.replaceChildren(make("span", { role: isError ? "alert" : "status", "aria-label": isError ? "Error" : "Notice" }, text))
   }
 
@@ -624,7 +642,7 @@ class StudioApp extends HTMLElement {
   }
 
   #add() {
-    if (this.addition.disabled || this.addition.hidden) return
+    if (this.addition.disabled || !this.addition.checkVisibility()) return
     const { connection } = this
     const name = this.#place.class
     addObject({ connection, classes: this.#classes, name, submit: async (operation) => {
@@ -757,8 +775,8 @@ class StudioApp extends HTMLElement {
 
   #key(event) {
     if (document.querySelector("dialog[open]")) return
-    const isTyping = event.target.matches("input, select, textarea")
-    if (event.ctrlKey && event.key.toLowerCase() === "g") {
+    const isTyping = event.target.matches("input:not([type=range], [type=checkbox]), select, textarea")
+    if (event.ctrlKey && event.key.toLowerCase() === "g" && this.grid.checkVisibility()) {
       event.preventDefault()
       this.#goToRow()
     } else if (event.ctrlKey && event.key.toLowerCase() === "z" && !isTyping) {

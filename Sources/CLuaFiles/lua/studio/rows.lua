@@ -112,8 +112,11 @@ local function set_window(subscription, request)
   subscription.first, subscription.count = request.first or 0, math.min(request.count or 60, studio.most_rows)
 end
 
-local function window_of(subscription)
+-- `reveal` is the number of an object whose index is part of the window; -1 without the object.
+local function window_of(subscription, reveal)
+  local object = reveal and studio.object_of(subscription.class.name, reveal, subscription.space)
   return {
+    index = reveal and (object and subscription.results:index_of(object) or 0) - 1,
     total = #subscription.results, all = #subscription.space:objects(subscription.class.name),
     version = subscription.space.version,
     first = subscription.first,
@@ -148,13 +151,9 @@ local function send_change(page, subscription)
 end
 
 local function reply_with_rows(page, id, request, subscription)
-  local answer = window_of(subscription)
+  local answer = window_of(subscription, request.reveal)
   subscription.total = answer.total
   answer.columns = subscription.class.properties
-  if request.reveal then
-    local object = studio.object_of(request.class, request.reveal, subscription.space)
-    answer.index = object and (subscription.results:index_of(object) or 0) - 1
-  end
   studio.reply(page, id, answer)
 end
 
@@ -259,7 +258,7 @@ function requests.window(page, id, request)
     if not subscription.unseen then send_change(page, subscription) end
     return studio.reply(page, id, { stale = true })
   end
-  studio.reply(page, id, window_of(subscription))
+  studio.reply(page, id, window_of(subscription, request.reveal))
 end
 
 -- The page has seen the event of a subscription, which can send the next one.
