@@ -41,6 +41,7 @@ class StudioGrid extends HTMLElement {
   #canWrite = false
   #pending = null // the index of a row that is selected as soon as it is loaded
   #isLost = false // the selected object is at an unknown index
+  #held = [] // the keys that wait for this index
   #wanted = false
   #isLoading = false
   #isScrolling = false
@@ -81,6 +82,7 @@ class StudioGrid extends HTMLElement {
     else this.#editor = null
     this.#elements.clear()
     this.#isLost = false
+    this.#held = []
     this.setAttribute("aria-readonly", canWrite ? "false" : "true")
     this.#columns = columns
     this.#total = total
@@ -107,7 +109,7 @@ class StudioGrid extends HTMLElement {
       this.#select(0, null)
     } else {
       // Another version can lack the object, which the slider can return to.
-      if (this.#selected !== null && this.#rows.get(this.#active.row)?.ref !== this.#selected) this.#findSelected(isSameVersion)
+      if (this.#selected !== null && this.#active.row >= 0 && this.#rows.get(this.#active.row)?.ref !== this.#selected) this.#findSelected(isSameVersion)
       this.#scrollTo(Math.min(this.#top, Math.max(0, total - 1)))
     }
   }
@@ -139,7 +141,7 @@ class StudioGrid extends HTMLElement {
       this.#total = event.total
       this.#resize()
       this.#rows.clear()
-      this.#isLost = this.#selected !== null
+      this.#isLost = this.#selected !== null && this.#active.row >= 0
       this.#request()
       return
     }
@@ -203,6 +205,7 @@ class StudioGrid extends HTMLElement {
     this.#isLost = false
     if (index >= 0) this.#active.row = this.#anchor = index
     else this.#select(Math.max(0, Math.min(this.#active.row, this.#total - 1)), null)
+    for (const event of this.#held.splice(0)) this.#key(event)
   }
 
   #markChanges(row, old) {
@@ -289,7 +292,10 @@ class StudioGrid extends HTMLElement {
         if (lost !== null && lost === this.#selected) this.#foundSelected(window.index)
         if (this.#pending !== null && this.#rows.has(this.#pending)) this.#select(this.#pending, null)
         else this.#render()
-      } catch { break }
+      } catch {
+        this.#isLost = false
+        break
+      }
     }
     this.#isLoading = false
   }
@@ -465,6 +471,10 @@ class StudioGrid extends HTMLElement {
       Home: event.ctrlKey ? [0, 0] : [row, 0], End: event.ctrlKey ? [last, columns] : [row, columns],
     }[event.key]
     if (event.target !== this) return
+    if (this.#isLost && (to || ["Enter", "F2", "Delete"].includes(event.key) || event.key.length === 1 && !event.ctrlKey)) {
+      event.preventDefault()
+      return this.#held.push(event)
+    }
     if (row < 0 && (event.key === "Enter" || event.key === " ")) {
       event.preventDefault()
       const { path } = this.header.children[column]?.dataset ?? {}

@@ -54,6 +54,7 @@ class StudioApp extends HTMLElement {
   #isReadOnly = true
   #navigated = null // the classes in the navigation
   #isWelcome = false
+  #filtered = {} // the class and the predicate that the field of the filter belongs to
 
   connectedCallback() {
     this.#build()
@@ -313,7 +314,8 @@ class StudioApp extends HTMLElement {
       first: 0, count: 100 }, (event) => this.#changed(request.id, event))
     this.opening = request.id
     // A text that is being typed stays, unless another place is shown.
-    const isTyped = document.activeElement === this.filter && name === this.#place?.class && (where ?? "") === (this.#place.where ?? "")
+    const isTyped = document.activeElement === this.filter && name === this.#filtered.name && where === this.#filtered.where
+    this.#filtered = { name, where }
     if (!isTyped && this.filter.value.trim() !== (where ?? "")) this.filter.value = where ?? ""
     try {
       const answer = await request

@@ -72,6 +72,36 @@ extension StudioPageTests {
             }
         }
 
+        @Test func `the page stops an endless observer, and a page that opens meanwhile does too`()
+            throws
+        {
+            let folder = try TemporaryFolder()
+            try makeZoo(folder, 5)
+            let (studio, browser) = try open(["zoo.moonpool", "--open-to", "Dog"], in: folder)
+            attempt(studio, browser) {
+                let busy = "text('status', 'Connection')"
+                try enter(
+                    "token = store:objects('Dog'):observe(function(c) if c.type == 'update' then while true do end end end)",
+                    in: browser)
+                try browser.expect("all('article', 'Entry 1').length", "1")
+                try browser.expect("one('button', 'Stop').disabled", "true")
+                // No request of the page waits, but it shows the state.
+                try change(folder, "store:object('Dog', 1).age = 30")
+                try browser.expect(busy, "busy")
+                try browser.expect("one('button', 'Stop').disabled", "false")
+                try browser.run("one('button', 'Stop').click()")
+                try browser.expect(busy, "connected")
+                try browser.expect("one('button', 'Stop').disabled", "true")
+                try change(folder, "store:object('Dog', 1).age = 31")
+                try browser.expect(busy, "busy")
+                try browser.run("location.reload()")
+                try browser.expect("one('button', 'Stop')?.disabled", "false")
+                try browser.run("one('button', 'Stop').click()")
+                try browser.expect("rows().length", "5")
+                try browser.expect(busy, "connected")
+            }
+        }
+
         @Test func `a new store gets a schema, objects and an observer without a file`() throws {
             let studio = try StudioProgram([])
             let browser = try Browser()

@@ -162,6 +162,13 @@ extension StudioPageTests {
                 try browser.expect("one('combobox', 'Filter').value", "owner.name == \"Ben\"")
                 try browser.run("one('button', 'Back').click()")
                 try browser.expect("one('grid').ariaLabel", "Person")
+                try browser.expect(
+                    "all('row').find((r) => r.ariaSelected === 'true')?.ariaLabel", "Person Ben")
+                // The text of the filter is that of the place, also if the field has the focus.
+                try browser.run("one('combobox', 'Filter').focus(); history.back()")
+                try browser.expect("one('combobox', 'Filter').value", "owner.name == \"Ben\"")
+                try browser.run("history.forward()")
+                try browser.expect("one('combobox', 'Filter').value", "")
                 try browser.run("one('link', 'Toy, 8 objects').click()")
                 try browser.expect("text('complementary', 'Object').startsWith('Toy #0')", "true")
                 try browser.run("one('link', 'Dog.toys, 1 object').click()")

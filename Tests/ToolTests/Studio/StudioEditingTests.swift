@@ -87,6 +87,104 @@ extension StudioPageTests {
             }
         }
 
+        @Test func `keys reach the selected object only, wherever the order moves it`() throws {
+            let folder = try TemporaryFolder()
+            try makeZoo(folder)
+            let (studio, browser) = try open(
+                ["zoo.moonpool", "--open-to", "Dog where id < 700"], in: folder)
+            let selected = "all('row').filter((r) => r.ariaSelected === 'true').map(nameOf)"
+            let active = "document.querySelector('.active')?.parentNode.ariaLabel"
+            attempt(studio, browser) {
+                try browser.run("one('columnheader', 'age').click()")
+                try browser.expect("one('columnheader', 'age').ariaSort", "ascending")
+                // The object of a row stays selected in another order.
+                try browser.expect("one('row', 'Dog 1') === undefined", "true")
+                try browser.run("one('grid').focus()")
+                try browser.type(Browser.down)
+                try browser.expect("\(selected).length", "1")
+                try browser.run("one('row', 'Dog 36').click()")
+                try browser.expect(selected, "Dog 36")
+                // A commit moves the object out of the rows that the page has.
+                try change(folder, "store:object('Dog', 36).age = 100")
+                try browser.expect("rows().map(nameOf).includes('Dog 36')", "false")
+                try browser.expect(
+                    "text('complementary', 'Object').includes('age100')", "true")
+                try browser.type(Browser.down)
+                try browser.expect(selected, "Dog 36")
+                try browser.expect(active, "Dog 36")
+                // A deleted object is replaced by the one in its place.
+                try change(folder, "store:delete(store:object('Dog', 36))")
+                try browser.expect(
+                    "\(selected).length === 1 && \(active) === \(selected)[0]", "true")
+                try browser.expect("text('complementary', 'Object').startsWith(\(active))", "true")
+            }
+        }
+
+        @Test func `a field stays in new results, and ends with its row`() throws {
+            let folder = try TemporaryFolder()
+            try makeZoo(folder, 20)
+            try change(folder, "store:object('Dog', 1).name = 'a\\rb'")
+            let (studio, browser) = try open(["zoo.moonpool", "--open-to", "Dog"], in: folder)
+            attempt(studio, browser) {
+                // A text that a field cannot show.
+                let version = try value(folder, "store.version")
+                try browser.run("one('grid').focus()")
+                try browser.type(Browser.right + Browser.f2)
+                try browser.expect("all('alert', 'Edit error').length", "1")
+                try browser.type(Browser.enter)
+                try browser.expect("all('textbox', 'Edit name').length", "0")
+                #expect(try value(folder, "store.version") == version)
+                // The same place is shown again.
+                try browser.type(Browser.right + Browser.f2)
+                try browser.expect(focused(), "Edit age")
+                try browser.type("77")
+                try browser.run("one('tab', 'Data').click()")
+                try browser.run("one('textbox', 'Edit age').focus()")
+                try browser.type(Browser.enter)
+                try browser.expect("cells(one('row', 'Dog 1'))[2]", "77")
+                // The schema changes.
+                try browser.type(Browser.f2)
+                try browser.expect(focused(), "Edit age")
+                try browser.type("78")
+                let define = """
+                    local store = moonpool.open("zoo.moonpool")
+                    local schema = store:schema()
+                    schema.Dog.color = "string?"
+                    store:define(schema)
+                    """
+                #expect(try Tool.run(["-e", define], in: folder.path).exitCode == 0)
+                try browser.expect("all('columnheader', 'color').length", "1")
+                try browser.expect("cells(rows()[1]).length", "9")
+                try browser.type(Browser.enter)
+                try browser.expect("cells(one('row', 'Dog 1'))[2]", "78")
+                // The row disappears: the following keys edit no other object.
+                try browser.type(Browser.f2)
+                try browser.expect(focused(), "Edit age")
+                try browser.type("1")
+                let delete = """
+                    local store = moonpool.open("zoo.moonpool")
+                    store:write(function() store:delete(store:object("Dog", 1)) end)
+                    """
+                #expect(try Tool.run(["-e", delete], in: folder.path).exitCode == 0)
+                try browser.expect(
+                    "text('alert', 'Error')",
+                    "age: the row has left this list, and its field was closed")
+                try browser.type("9" + Browser.enter)
+                try browser.expect("all('textbox').map(nameOf)", "Lua")
+                // A class that is removed is no longer shown.
+                try browser.run("one('link', 'Toy, 8 objects').click()")
+                try browser.expect("one('grid').ariaLabel", "Toy")
+                let remove = """
+                    local store = moonpool.open("zoo.moonpool")
+                    local schema = store:schema()
+                    schema.Toy, schema.Dog.toys = nil, nil
+                    store:define(schema, function(migration) migration:delete_class("Toy") end)
+                    """
+                #expect(try Tool.run(["-e", remove], in: folder.path).exitCode == 0)
+                try browser.expect("one('grid').ariaLabel", "Dog")
+            }
+        }
+
         @Test func `objects are added, linked, deleted, and all of it is undone`() throws {
             let folder = try TemporaryFolder()
             try makeZoo(folder, 20)

@@ -77,6 +77,26 @@ extension StudioPageTests {
                 #expect(try value(folder, "store:object('Dog', 1).age") == "1\n")
                 try browser.run("one('button', 'Redo').click()")
                 try browser.expect(age, "52")
+                // The slider is no text field.
+                try browser.run("\(slider).focus()")
+                try browser.type("z", holding: Browser.control)
+                try browser.expect(age, "51")
+                // An error stays until the next commit.
+                try browser.run("one('button', 'Redo').click()")
+                try browser.expect(age, "52")
+                try browser.run("one('button', 'Redo').click()")
+                try browser.expect("all('alert', 'Error').length", "1")
+                try change(folder, "store:object('Dog', 1).age = 53")
+                try browser.expect("all('alert').length", "0")
+                // The schema also belongs to the version, and is read-only then.
+                try browser.run("\(slider).focus()")
+                try browser.type(Browser.left)
+                try browser.expect("all('status', 'Shown version').length", "1")
+                try browser.run("one('tab', 'Schema').click()")
+                try browser.expect("all('status', 'Shown version').length", "1")
+                try browser.expect("all('button', 'Apply').length", "0")
+                try browser.run("one('button', 'Show the newest').click()")
+                try browser.expect("all('button', 'Apply').length", "1")
             }
         }
     }
