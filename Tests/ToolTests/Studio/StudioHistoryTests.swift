@@ -77,7 +77,7 @@ extension StudioPageTests {
                 #expect(try value(folder, "store:object('Dog', 1).age") == "1\n")
                 try browser.run("one('button', 'Redo').click()")
                 try browser.expect(age, "52")
-                // The slider is no text field.
+                // The slider is not a text field.
                 try browser.run("\(slider).focus()")
                 try browser.type("z", holding: Browser.control)
                 try browser.expect(age, "51")
