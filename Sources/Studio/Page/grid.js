@@ -591,7 +591,7 @@ class StudioGrid extends HTMLElement {
         this.#showEditError(message)
         return false
       }
-      // The row is no longer in the page, and cannot keep others from being chosen.
+      // The row has left the page, and must not keep others from being chosen.
       this.#close()
       this.dispatchEvent(new CustomEvent("report", { detail: `${editor.place.property}: ${message}` }))
       return true

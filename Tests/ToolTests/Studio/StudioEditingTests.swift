@@ -171,7 +171,7 @@ extension StudioPageTests {
                     "age: the row has left this list, and its field was closed")
                 try browser.type("9" + Browser.enter)
                 try browser.expect("all('textbox').map(nameOf)", "Lua")
-                // A class that is removed is no longer shown.
+                // The page leaves a class that is removed.
                 try browser.run("one('link', 'Toy, 8 objects').click()")
                 try browser.expect("one('grid').ariaLabel", "Toy")
                 let remove = """
