@@ -2,9 +2,7 @@ import ColumnStorage
 import MemoryAccounts
 
 /// Calls a handler with the aggregates of a query, or of its sections, that changed.
-final class AggregateObserver: Observer {
-    typealias Handler = ([GroupChange]) throws -> Void
-
+final class AggregateObserver: ReportingObserver<[GroupChange]> {
     private var query: Query
     private var rule: AggregateRule
     private var sections: SectionRules?
@@ -12,7 +10,6 @@ final class AggregateObserver: Observer {
     private let className: String
     private var state: AggregateState?
     private var preparedVersion: UInt64?
-    private var handler: Handler?
 
     init(
         _ query: Query, _ rule: AggregateRule, by sections: SectionRules?, name: String,
@@ -21,10 +18,9 @@ final class AggregateObserver: Observer {
         self.query = query
         self.rule = rule
         self.sections = sections
-        self.handler = handler
         owner = query.owner(in: schema)
         className = schema.find(table: query.table)?.name ?? "?"
-        super.init(name: name, dispatcher: dispatcher)
+        super.init(name: name, dispatcher: dispatcher, handler: handler)
     }
 
     override var subject: String {
@@ -43,7 +39,7 @@ final class AggregateObserver: Observer {
     override func cost(in schema: Schema) -> String { RowsFactory.cost(of: query, schema: schema) }
 
     override func release() {
-        handler = nil
+        super.release()
         state = nil
     }
 
@@ -61,20 +57,18 @@ final class AggregateObserver: Observer {
     }
 
     override func begin(in view: StoreView) throws -> Call? {
-        guard let handler else { return nil }
         guard try owner.map(view.isPresent) ?? true else {
             isFinished = true
-            return { try handler([]) }
+            return call([])
         }
         let state = try (preparedVersion == view.version ? state : nil) ?? read(view)
         self.state = state
         let values = state.values
         try Interruption.step(8 * values.count)
-        return { try handler(values) }
+        return call(values)
     }
 
     override func advance(along step: VersionStep) throws -> Call? {
-        guard let handler else { return nil }
         // After an error, the state is read again in the version that the observer has seen.
         var state = try state ?? read(step.old)
         if try step.removes(query.table, owner: owner) {
@@ -83,7 +77,7 @@ final class AggregateObserver: Observer {
             guard !changes.isEmpty else { return nil }
             let reason = DeliveryReason(ending: owner, in: step)
             makeReason = { reason }
-            return { try handler(changes) }
+            return call(changes)
         }
         self.state = nil  // makes `state` the only copy, which is then changed in place
         let change = try state.advance(along: step)
@@ -93,8 +87,7 @@ final class AggregateObserver: Observer {
             makeReason = try rule.reason(sections?.ordered ?? query, change.rows, in: step)
         }
         self.state = state
-        guard let change else { return nil }
-        return { try handler(change.groups) }
+        return change.flatMap { call($0.groups) }
     }
 }
 

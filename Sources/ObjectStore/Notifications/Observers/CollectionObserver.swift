@@ -4,9 +4,7 @@ import ColumnStorage
 ///
 /// The rows are kept with their positions. A step takes time in proportion to the number of touched rows, times the
 /// logarithm of the number of all rows, except for queries that must run again.
-final class CollectionObserver: Observer {
-    typealias Handler = (CollectionChange) throws -> Void
-
+final class CollectionObserver: ReportingObserver<CollectionChange> {
     private var collection: ObservedCollection
     private let texts: [String]
     private let table: TableID
@@ -14,7 +12,6 @@ final class CollectionObserver: Observer {
     /// The key paths; nil for plain values, which have no properties.
     private var filter: KeyPathFilter?
     private var rows: (any ObservedRows)?
-    private var handler: Handler?
     private let className: String
 
     /// Creates an observer of a collection.
@@ -43,10 +40,9 @@ final class CollectionObserver: Observer {
         self.collection = collection
         table = collection.table
         owner = collection.owner(in: schema)
-        self.handler = handler
         texts = keyPaths
         className = elements.name
-        super.init(name: name, dispatcher: dispatcher)
+        super.init(name: name, dispatcher: dispatcher, handler: handler)
     }
 
     override var subject: String {
@@ -73,21 +69,16 @@ final class CollectionObserver: Observer {
     override func cost(in schema: Schema) -> String { collection.cost(in: schema) }
 
     override func release() {
-        handler = nil
+        super.release()
         rows = nil
     }
 
     override func begin(in view: StoreView) throws -> Call? {
-        guard let handler else { return nil }
         let isValid = try owner.map(view.isPresent) ?? true
-        let change = CollectionChange(
-            .initial, isCollectionValid: isValid, table: table, values: collection.values)
-        if isValid {
-            rows = try makeRows(view)
-            return { try handler(change) }
-        }
-        isFinished = true
-        return { try handler(change) }
+        if isValid { rows = try makeRows(view) } else { isFinished = true }
+        return call(
+            CollectionChange(
+                .initial, isCollectionValid: isValid, table: table, values: collection.values))
     }
 
     override func advance(along step: VersionStep) throws -> Call? {
@@ -122,7 +113,7 @@ final class CollectionObserver: Observer {
         if rows.isRemoved { return try lastCall(step, positions, rows.lostDetails) }
         var lost = rows.lostDetails
         if let coalesced = delay?.coalescedChanges { (positions, lost) = coalesced.reported() }
-        guard !positions.isEmpty, let handler else { return nil }
+        guard !positions.isEmpty else { return nil }
         let mapKeys = try rows.mapKeys(at: positions.insertions).flatMap { inserted in
             try rows.mapKeys(at: positions.modificationsNew).map { (inserted, $0) }
         }
@@ -135,13 +126,11 @@ final class CollectionObserver: Observer {
             modified: try rows.values(at: positions.modificationsNew),
             mapKeys: mapKeys, step: step)
         try explain(positions, step)
-        return { try handler(change) }
+        return call(change)
     }
 
     override func failed(_ error: StoreError) -> Call? {
-        guard let handler else { return nil }
-        let change = CollectionChange(.error(error), table: table, values: collection.values)
-        return { try handler(change) }
+        call(CollectionChange(.error(error), table: table, values: collection.values))
     }
 
     override func coverage(of object: ObjectReference, in view: StoreView) throws
@@ -227,7 +216,6 @@ final class CollectionObserver: Observer {
     private func lastCall(
         _ step: VersionStep, _ positions: CollectionChangeSet, _ lost: [ElementDetail]
     ) throws -> Call? {
-        guard let handler else { return nil }
         var (positions, lost) = (positions, lost)
         if let coalesced = delay?.coalescedChanges { (positions, lost) = coalesced.reported() }
         let change = CollectionChange(
@@ -235,7 +223,7 @@ final class CollectionObserver: Observer {
             values: collection.values, step: step)
         try explain(positions, step)
         isFinished = true
-        return { try handler(change) }
+        return call(change)
     }
 
     private func makeRows(_ view: StoreView) throws -> any ObservedRows {

@@ -21,14 +21,11 @@ package struct ObjectObservation {
 ///
 /// Reports changes of the object's own properties or, with key paths, of the properties on the paths. Linked objects
 /// are observed only through key paths. A step takes one search in the change set.
-final class ObjectObserver: Observer {
-    typealias Handler = (ObjectChange) throws -> Void
-
+final class ObjectObserver: ReportingObserver<ObjectChange> {
     private let object: ObjectReference
     private let className: String
     private let texts: [String]
     private var filter: KeyPathFilter?
-    private var handler: Handler?
     private var extras: ObjectObservation
 
     /// Creates an observer of an object.
@@ -43,11 +40,10 @@ final class ObjectObserver: Observer {
             throw StoreError(.invalidObject, "the class of the observed object no longer exists")
         }
         self.object = object
-        self.handler = handler
         className = classSchema.name
         texts = keyPaths
         self.extras = extras
-        super.init(name: name, dispatcher: dispatcher)
+        super.init(name: name, dispatcher: dispatcher, handler: handler)
         try follow(schema)
     }
 
@@ -65,7 +61,7 @@ final class ObjectObserver: Observer {
     }
 
     override func release() {
-        handler = nil
+        super.release()
         filter = nil
         extras = ObjectObservation()
     }
@@ -86,12 +82,12 @@ final class ObjectObserver: Observer {
     }
 
     override func advance(along step: VersionStep) throws -> Call? {
-        guard let handler, let change = try change(along: step) else { return nil }
+        guard let change = try change(along: step) else { return nil }
         guard case .change = change.kind else {
             return lastCall(from: step.old.version, to: step.new.version, viewBefore: step.old)
         }
         try explain(change.properties.map(\.property), step)
-        return { try handler(change) }
+        return call(change)
     }
 
     /// Returns the change that a step makes; nil if there is none to report.
@@ -119,9 +115,7 @@ final class ObjectObserver: Observer {
     }
 
     override func failed(_ error: StoreError) -> Call? {
-        guard let handler else { return nil }
-        let change = ObjectChange(kind: .error(error), object: object, properties: [])
-        return { try handler(change) }
+        call(ObjectChange(kind: .error(error), object: object, properties: []))
     }
 
     override func coverage(of object: ObjectReference, in view: StoreView) -> ObserverCoverage? {
@@ -138,17 +132,15 @@ final class ObjectObserver: Observer {
     private func lastCall(
         from: UInt64, to: UInt64, viewBefore: StoreView? = nil
     ) -> Call? {
-        guard let handler else { return nil }
         let object = object
         makeReason = {
             DeliveryReason(
                 previousVersion: from, version: to,
                 causes: [.init(object: object, properties: [])], rowCount: 1, keyPath: nil)
         }
-        let change = ObjectChange(
-            kind: .deleted, object: object, properties: [], viewBefore: viewBefore)
         isFinished = true
-        return { try handler(change) }
+        return call(
+            ObjectChange(kind: .deleted, object: object, properties: [], viewBefore: viewBefore))
     }
 
     /// Returns the changed properties in schema order, with the computed backlinks last.

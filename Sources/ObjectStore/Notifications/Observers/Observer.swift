@@ -146,6 +146,26 @@ extension Observer {
     func didFail(at version: UInt64) { failedVersion = version }
 }
 
+/// An observer that reports one kind of change to a handler.
+class ReportingObserver<Report>: Observer {
+    typealias Handler = (Report) throws -> Void
+
+    private var handler: Handler?
+
+    init(name: String, dispatcher: NotificationDispatcher, handler: @escaping Handler) {
+        self.handler = handler
+        super.init(name: name, dispatcher: dispatcher)
+    }
+
+    override func release() { handler = nil }
+
+    /// Returns the call with a report; nil after the end of the observation.
+    final func call(_ report: Report) -> Call? {
+        guard let handler else { return nil }
+        return { try handler(report) }
+    }
+}
+
 /// The limit on how often an observer is called.
 public enum ObserverPace: Hashable, Sendable {
     /// A call once no change has occurred for this time.
@@ -308,17 +328,9 @@ final class StoreObserver: Observer {
 /// Receives every change of a store, step by step.
 ///
 /// The observer is called together with the store's own observers, so a commit is reported before it returns.
-final class ChangeStreamObserver: Observer {
-    typealias Handler = (VersionChange) throws -> Void
-
-    private var handler: Handler?
+final class ChangeStreamObserver: ReportingObserver<VersionChange> {
     /// The token of the store observer that drives this observer; both end together.
     var storeToken: NotificationToken?
-
-    init(name: String, dispatcher: NotificationDispatcher, handler: @escaping Handler) {
-        self.handler = handler
-        super.init(name: name, dispatcher: dispatcher)
-    }
 
     override var subject: String { "all changes" }
 
@@ -332,13 +344,11 @@ final class ChangeStreamObserver: Observer {
     }
 
     override func release() {
-        handler = nil
+        super.release()
         storeToken = nil
     }
 
     override func advance(along step: VersionStep) throws -> Call? {
-        guard let handler, !step.changes.isEmpty else { return nil }
-        let change = VersionChange(step)
-        return { try handler(change) }
+        step.changes.isEmpty ? nil : call(VersionChange(step))
     }
 }

@@ -5,9 +5,7 @@ import ColumnStorage
 /// All objects form one sequence, ordered by section first, which is updated like the rows of ``CollectionObserver``.
 /// The changes of the sequence are then reported by section. A step takes the same time as a step of
 /// ``CollectionObserver``, and one search among the sections for each touched row.
-final class SectionsObserver: Observer {
-    typealias Handler = (SectionedChange) throws -> Void
-
+final class SectionsObserver: ReportingObserver<SectionedChange> {
     private var rules: SectionRules
     private let texts: [String]
     private let owner: ObjectReference?
@@ -15,7 +13,6 @@ final class SectionsObserver: Observer {
     private var filter: KeyPathFilter
     private var rows: (any ObservedRows)?
     private var sections = SectionSequence()
-    private var handler: Handler?
     /// Receives every change of the sequence, for the probe of a delayed observer.
     var recorder:
         ((CollectionChangeSet, _ lost: [ElementDetail], _ gained: [ElementDetail]) -> Void)?
@@ -35,10 +32,9 @@ final class SectionsObserver: Observer {
         filter = try KeyPathFilter(keyPaths, class: elements, schema: schema)
         self.rules = rules
         owner = rules.base.owner(in: schema)
-        self.handler = handler
         texts = keyPaths
         className = elements.name
-        super.init(name: name, dispatcher: dispatcher)
+        super.init(name: name, dispatcher: dispatcher, handler: handler)
     }
 
     override var subject: String { "sections of '\(className)'" }
@@ -58,16 +54,14 @@ final class SectionsObserver: Observer {
     }
 
     override func release() {
-        handler = nil
+        super.release()
         recorder = nil
         rows = nil
         sections = SectionSequence()
     }
 
     override func begin(in view: StoreView) throws -> Call? {
-        guard let handler else { return nil }
         let isValid = try owner.map(view.isPresent) ?? true
-        let change = SectionedChange(.initial, isCollectionValid: isValid)
         if isValid {
             let rows = try RowsFactory.rows(of: rules.ordered, in: view)
             let keys = try QueryEvaluator.keys(of: rules.base, in: view)
@@ -77,7 +71,7 @@ final class SectionsObserver: Observer {
         } else {
             isFinished = true
         }
-        return { try handler(change) }
+        return call(SectionedChange(.initial, isCollectionValid: isValid))
     }
 
     override func advance(along step: VersionStep) throws -> Call? {
@@ -98,20 +92,18 @@ final class SectionsObserver: Observer {
             modified: positions.modifiedKeys, in: step)
         let change = try reportedChange(positions, movable: movable, wanted: wanted, along: step)
         self.rows = rows
-        guard !change.isEmpty, let handler else { return nil }
+        if change.isEmpty { return nil }
         makeReason = reason
-        return { try handler(change) }
+        return call(change)
     }
 
     /// Returns the last call after the owner or a class was deleted, with all sections as deletions.
     private func lastCall(_ step: VersionStep) -> Call? {
         isFinished = true
         recorder?(CollectionChangeSet(), [], [])
-        guard let handler else { return nil }
         let reason = DeliveryReason(ending: owner, in: step)
         makeReason = { reason }
-        let change = SectionedChange(losing: withSilentChanges(sections).count)
-        return { try handler(change) }
+        return call(SectionedChange(losing: withSilentChanges(sections).count))
     }
 
     /// Advances the sections, and reports the changes of the sequence by section.
@@ -172,11 +164,7 @@ final class SectionsObserver: Observer {
         return sections
     }
 
-    override func failed(_ error: StoreError) -> Call? {
-        guard let handler else { return nil }
-        let change = SectionedChange(.error(error))
-        return { try handler(change) }
-    }
+    override func failed(_ error: StoreError) -> Call? { call(SectionedChange(.error(error))) }
 
     override func coverage(of object: ObjectReference, in view: StoreView) throws
         -> ObserverCoverage?
