@@ -1,7 +1,5 @@
 import ColumnStorage
 import ObjectStore
-import Synchronization
-import SystemCalls
 
 /// An object in one version of its store.
 ///
@@ -107,12 +105,14 @@ extension Frozen: CustomStringConvertible {
 /// Task.detached { print(past.all(Dog.self).where { $0.age > 10 }.sorted(by: \.name).count) }
 /// ```
 public struct FrozenResults<M: Model>: RandomAccessCollection, Sendable {
-    private let rows: FrozenRows
+    private let rows: FrozenContent<ResultKeys>
 
-    init(_ version: FrozenVersion, _ query: Query) { rows = FrozenRows(version, query) }
+    init(_ version: FrozenVersion, _ query: Query) {
+        rows = FrozenContent(version, query) { try $0.keys() }
+    }
 
     private var keys: ResultKeys {
-        do { return try rows.keys() } catch { ModelContext.trap(error) }
+        do { return try rows.get() } catch { ModelContext.trap(error) }
     }
 
     /// 0.
@@ -131,7 +131,7 @@ public struct FrozenResults<M: Model>: RandomAccessCollection, Sendable {
     ///
     /// Throws `type_mismatch`, `out_of_range`.
     public func detached() throws -> [M] {
-        let keys = try rows.keys()
+        let keys = try rows.get()
         return try rows.version.read { context in
             let table = try context.table(M.self)
             return try keys.map { try table.detached($0, as: M.self) }
@@ -145,26 +145,5 @@ public struct FrozenResults<M: Model>: RandomAccessCollection, Sendable {
         try rows.version.read { context in
             try body(ObjectStore.Results(context.source, rows.query), context)
         }
-    }
-}
-
-/// The keys of a query in one version, computed once.
-private final class FrozenRows: Sendable {
-    let version: FrozenVersion
-    let query: Query
-    private let found = Mutex<ResultKeys?>(nil)
-
-    init(_ version: FrozenVersion, _ query: Query) {
-        self.version = version
-        self.query = query
-    }
-
-    func keys() throws -> ResultKeys {
-        if let known = found.withLock({ $0 }) { return known }
-        let keys = try version.read { context in
-            try ObjectStore.Results(context.source, query).keys()
-        }
-        found.withLock { $0 = keys }
-        return keys
     }
 }

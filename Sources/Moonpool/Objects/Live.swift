@@ -308,6 +308,16 @@ enum LiveContent<Engine: ObjectStore.LiveCollection, Literal> {
         } catch { ModelContext.trap(error) }
     }
 
+    /// Returns the stored values of a list or a set, for a property of another object.
+    func values<Element: StoredValue>(in context: StoredContext) throws -> [Value]
+    where Literal == [Element] {
+        switch self {
+        case .stored(let engine, let own):
+            try context.context.received(engine.values(), from: own)
+        case .literal(let values): try values.map { try $0._element(in: context).value }
+        }
+    }
+
     func change(_ body: (Engine, StoredContext) throws -> Void) {
         read { engine, context in
             context.assign { try body(engine, StoredContext(context)) }
@@ -326,6 +336,15 @@ enum LiveContent<Engine: ObjectStore.LiveCollection, Literal> {
             defer { index += 1 }
             do { return try convert(items[index], context) } catch { ModelContext.trap(error) }
         }
+    }
+}
+
+extension StoredContext {
+    /// Returns the stored values of live forms.
+    func values<Element: StoredValue>(
+        _ live: some Sequence<Element.LiveForm>, of type: Element.Type
+    ) throws -> [Value] {
+        try live.map { try Element._element(of: $0, in: self).value }
     }
 }
 

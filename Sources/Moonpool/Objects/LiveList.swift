@@ -24,10 +24,7 @@ public struct LiveList<Element: StoredValue>: ExpressibleByArrayLiteral {
     public init(_ elements: some Sequence<Element>) { content = .literal(Array(elements)) }
 
     func engineValues(in context: StoredContext) throws -> [Value] {
-        switch content {
-        case .stored(let list, let own): try context.context.received(list.values(), from: own)
-        case .literal(let values): try values.map { try $0._element(in: context).value }
-        }
+        try content.values(in: context)
     }
 
     private func live(_ value: Value, _ context: ModelContext) throws -> Element.LiveForm {
@@ -84,9 +81,7 @@ public struct LiveList<Element: StoredValue>: ExpressibleByArrayLiteral {
     }
     /// Appends elements.
     public func append(contentsOf elements: some Sequence<Element.LiveForm>) {
-        content.change { list, context in
-            try list.append(elements.map { try Element._element(of: $0, in: context).value })
-        }
+        content.change { try $0.append($1.values(elements, of: Element.self)) }
     }
     /// Inserts an element at an index, and shifts the following elements.
     public func insert(_ element: Element.LiveForm, at index: Int) {
@@ -103,7 +98,7 @@ public struct LiveList<Element: StoredValue>: ExpressibleByArrayLiteral {
     /// Replaces all elements.
     public func replaceAll(with elements: some Sequence<Element.LiveForm>) {
         content.change { list, context in
-            let values = try elements.map { try Element._element(of: $0, in: context).value }
+            let values = try context.values(elements, of: Element.self)
             try list.removeAll()
             try list.append(values)
         }

@@ -24,10 +24,7 @@ public struct LiveSet<Element: StoredValue>: ExpressibleByArrayLiteral {
     public init(_ elements: some Sequence<Element>) { content = .literal(Array(elements)) }
 
     func engineValues(in context: StoredContext) throws -> [Value] {
-        switch content {
-        case .stored(let set, let own): try context.context.received(set.values(), from: own)
-        case .literal(let values): try values.map { try $0._element(in: context).value }
-        }
+        try content.values(in: context)
     }
 
     /// The number of elements.
@@ -56,35 +53,26 @@ public struct LiveSet<Element: StoredValue>: ExpressibleByArrayLiteral {
     public func removeAll() { content.change { set, _ in try set.removeAll() } }
     /// Inserts the elements of a sequence.
     public func formUnion(_ elements: some Sequence<Element.LiveForm>) {
-        content.change { set, context in
-            _ = try set.formUnion(
-                elements.map { try Element._element(of: $0, in: context).value })
-        }
+        content.change { _ = try $0.formUnion($1.values(elements, of: Element.self)) }
     }
     /// Removes the elements that a sequence does not contain.
     public func formIntersection(_ elements: some Sequence<Element.LiveForm>) {
-        content.change { set, context in
-            try set.formIntersection(
-                elements.map { try Element._element(of: $0, in: context).value })
-        }
+        content.change { try $0.formIntersection($1.values(elements, of: Element.self)) }
     }
     /// Removes the elements of a sequence.
     public func subtract(_ elements: some Sequence<Element.LiveForm>) {
-        content.change { set, context in
-            try set.subtract(elements.map { try Element._element(of: $0, in: context).value })
-        }
+        content.change { try $0.subtract($1.values(elements, of: Element.self)) }
     }
     /// Removes the elements that a sequence also contains, and inserts its other elements.
     public func formSymmetricDifference(_ elements: some Sequence<Element.LiveForm>) {
-        content.change { set, context in
-            try set.formSymmetricDifference(
-                elements.map { try Element._element(of: $0, in: context).value })
+        content.change {
+            try $0.formSymmetricDifference($1.values(elements, of: Element.self))
         }
     }
     /// Replaces all elements.
     public func replaceAll(with elements: some Sequence<Element.LiveForm>) {
         content.change { set, context in
-            let values = try elements.map { try Element._element(of: $0, in: context).value }
+            let values = try context.values(elements, of: Element.self)
             try set.removeAll()
             _ = try set.formUnion(values)
         }

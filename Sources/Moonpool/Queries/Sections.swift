@@ -1,6 +1,5 @@
 import ColumnStorage
 import ObjectStore
-import Synchronization
 
 /// The objects of a query in groups with the same value: lazy and live, like ``Results``.
 ///
@@ -147,51 +146,28 @@ public struct SectionChange<Key: StoredValue>: Sendable {
 ///
 /// The sections are computed when they are first accessed. They keep their version readable. Release them soon.
 public struct FrozenSections<Key: StoredValue, M: Model>: RandomAccessCollection, Sendable {
-    private final class Content: Sendable {
-        let version: FrozenVersion
-        let query: Query
-        let paths: [(path: String, ascending: Bool)]
-        private let found = Mutex<[(key: Value, query: Query)]?>(nil)
+    private let content: FrozenContent<[(key: Value, query: Query)]>
 
-        init(_ version: FrozenVersion, query: Query, paths: [(path: String, ascending: Bool)]) {
-            self.version = version
-            self.query = query
-            self.paths = paths
-        }
-
-        func sections() -> [(key: Value, query: Query)] {
-            if let known = found.withLock({ $0 }) { return known }
-            do {
-                let sections = try version.read { context in
-                    let grouped = try SectionedResults(
-                        ObjectStore.Results(context.source, query), by: paths)
-                    return try grouped.keys().map {
-                        ($0, try grouped.objects(withKey: $0).query)
-                    }
-                }
-                found.withLock { $0 = sections }
-                return sections
-            } catch {
-                ModelContext.trap(error)
-            }
+    init(_ version: FrozenVersion, query: Query, paths: [(path: String, ascending: Bool)]) {
+        content = FrozenContent(version, query) { results in
+            let grouped = try SectionedResults(results, by: paths)
+            return try grouped.keys().map { ($0, try grouped.objects(withKey: $0).query) }
         }
     }
 
-    private let content: Content
-
-    init(_ version: FrozenVersion, query: Query, paths: [(path: String, ascending: Bool)]) {
-        content = Content(version, query: query, paths: paths)
+    private var sections: [(key: Value, query: Query)] {
+        do { return try content.get() } catch { ModelContext.trap(error) }
     }
 
     /// 0.
     public var startIndex: Int { 0 }
     /// The number of sections.
-    public var endIndex: Int { content.sections().count }
+    public var endIndex: Int { sections.count }
     /// The section at an index.
     ///
     /// An index out of range ends the program.
     public subscript(index: Int) -> (key: Key, objects: FrozenResults<M>) {
-        let sections = content.sections()
+        let sections = sections
         precondition(sections.indices.contains(index), "index \(index) is out of range")
         do {
             return (

@@ -62,6 +62,30 @@ extension Store {
     public func freeze() throws -> FrozenStore { FrozenStore(try FrozenVersion.of(context)) }
 }
 
+/// The content of a query in one version, computed on the first access.
+final class FrozenContent<Content: Sendable>: Sendable {
+    let version: FrozenVersion
+    let query: Query
+    private let compute: @Sendable (ObjectStore.Results) throws -> Content
+    private let known = Mutex<Content?>(nil)
+
+    init(
+        _ version: FrozenVersion, _ query: Query,
+        _ compute: @escaping @Sendable (ObjectStore.Results) throws -> Content
+    ) {
+        self.version = version
+        self.query = query
+        self.compute = compute
+    }
+
+    func get() throws -> Content {
+        if let known = known.withLock({ $0 }) { return known }
+        let content = try version.read { try compute(ObjectStore.Results($0.source, query)) }
+        known.withLock { $0 = content }
+        return content
+    }
+}
+
 /// One version of a file, readable on any thread; only one thread reads at a time.
 package final class FrozenVersion: Sendable {
     private struct State {
