@@ -15,10 +15,8 @@ struct ModuleFunctions {
         }
         let open = state.makeFunction("open", of: "moonpool") { call in
             let module = try weak.module()
-            var (configuration, migration) = try OpenOptions.configuration(call, module)
+            var (configuration, schema, migration) = try OpenOptions.configuration(call, module)
             module.rights.limit(&configuration)
-            var schema: LuaTable?
-            if case .table(let options) = call[1] { schema = options["schema"].table }
             let handle = try module.open(
                 configuration, shouldCompact: OpenOptions.shouldCompact(call),
                 migration: migration, defaults: schema)

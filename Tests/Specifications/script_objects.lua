@@ -113,3 +113,25 @@ for number, declaration in ipairs {
     fails("invalid_schema", store.define, store, { Cat = { name = "string", extra = declaration } })
   end)
 end
+
+scenario("every form of a declaration keeps the parts that only the script has", function()
+  local function born() return "today" end
+  local forms = {
+    { note = { type = "string", default = born }, scratch = { type = "int", ignored = true, default = 4 } },
+    { { "note", "string", default = born }, { "scratch", "int", ignored = true, default = 4 } },
+    { { "note", type = "string", default = born }, { "scratch", type = "int", ignored = true, default = 4 } },
+    { { name = "note", type = "string", default = born }, { name = "scratch", type = "int", ignored = true, default = 4 } },
+    { { "note", { type = "string", default = born } }, { "scratch", { type = "int", ignored = true, default = 4 } } },
+    { "...", note = { type = "string", default = born }, scratch = { type = "int", ignored = true, default = 4 } },
+  }
+  for index, form in ipairs(forms) do
+    local copy = moonpool.open { in_memory = unique("forms" .. index), schema = { Form = { other = "int?" } } }
+    copy:define({ Form = form }, { force = true })
+    local object = copy:write(function() return copy:create("Form", {}) end)
+    assert(object.note == "today" and object.scratch == 4, index)
+    assert(copy:new("Form").note == "today" and copy:schema("Form").note.default == born, index)
+    if index ~= 6 then
+      assert(moonpool.open { in_memory = unique("open" .. index), schema = { Form = form } }:new("Form").scratch == 4, index)
+    end
+  end
+end)

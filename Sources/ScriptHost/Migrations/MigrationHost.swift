@@ -219,7 +219,7 @@ package final class MigrationHost {
             host.state.userdata(SchemaBox(classes), SchemaBox.type)
         }
         add("schema") { host, call in
-            answer(host, try call.isNil(1) ? [] : host.module.classes(in: call.table(1)))
+            answer(host, try call.isNil(1) ? [] : host.module.schema(in: call.table(1)).classes)
         }
         // check_schema(schema): raises an error for a schema that is not valid for any store.
         add("check_schema") { _, call in

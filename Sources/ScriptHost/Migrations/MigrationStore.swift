@@ -275,6 +275,7 @@ private final class MigrationWrite {
     ) throws {
         try requireChange().apply { [self] migration in
             let host = store.host
+            let schema = try host.module.schema(in: declared)
             store.migration = migration
             migration.progressHandler = { _, done, total in host.progress?(done, total) }
             if isTrial {
@@ -286,7 +287,7 @@ private final class MigrationWrite {
                 }
             }
             try MigrationHandle.call(
-                function, with: migration, on: store.handle, defaults: declared)
+                function, with: migration, on: store.handle, defaults: schema)
             if let code {
                 try migration.convert(
                     with: ConversionCode(code), at: code["path"].text ?? "",

@@ -17,10 +17,10 @@ package final class MigrationHandle {
 
     /// Calls a script's migration function.
     ///
-    /// Default functions in `schema` apply to the objects that it creates.
+    /// The default functions of `schema` apply to the objects that it creates.
     package static func call(
         _ function: LuaFunction?, with migration: Migration, on handle: StoreHandle,
-        defaults schema: LuaTable? = nil
+        defaults schema: DeclaredSchema? = nil
     ) throws {
         handle.updateClasses()
         if let schema {
@@ -332,8 +332,8 @@ extension StoreModule {
     /// Parses a schema in the notation of scripts.
     ///
     /// Throws `invalid_schema`.
-    package func classes(in table: LuaTable) throws -> [ClassSchema] {
-        try SchemaArguments(json).classes(table)
+    package func schema(in table: LuaTable) throws -> DeclaredSchema {
+        try SchemaArguments(json).schema(table)
     }
 
     /// Opens a store for a task, or returns the store that the script has open.

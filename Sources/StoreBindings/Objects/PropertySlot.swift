@@ -147,17 +147,11 @@ final class IgnoredProperties {
     /// Registers the ignored properties of a schema that the store has just adopted.
     ///
     /// A class that is declared as a whole loses its earlier ones.
-    func take(_ schema: LuaTable, for handle: StoreHandle) throws {
-        let arguments = SchemaArguments(handle.json)
-        for (key, properties) in schema.pairs {
-            guard let className = key.text, let properties = properties.table else { continue }
-            var found = SchemaArguments.isPartial(properties) ? declarations[className] ?? [:] : [:]
-            for (name, declaration) in FunctionDefaults.declarations(properties) {
-                let ignored = try arguments.ignored(name, declaration, in: className)
-                found[name] = ignored.map {
-                    Declaration(property: $0, initial: declaration.table?["default"] ?? .nil)
-                }
-            }
+    func take(_ schema: DeclaredSchema) {
+        for (className, parts) in schema.parts {
+            var found = parts.isPartial ? declarations[className] ?? [:] : [:]
+            for name in parts.functions.keys { found[name] = nil }
+            found.merge(parts.ignored) { $1 }
             declarations[className] = found.isEmpty ? nil : found
         }
     }

@@ -3,14 +3,14 @@ import ObjectStore
 
 /// Parses the arguments of `moonpool.open`.
 struct OpenOptions {
-    /// Returns the configuration from a path or a table of options, and the migration function.
+    /// Returns the configuration from a path or a table of options, the declared schema and the migration function.
     static func configuration(
         _ call: borrowing LuaCall, _ module: StoreModule
-    ) throws -> (StoreConfiguration, migration: LuaFunction?) {
+    ) throws -> (StoreConfiguration, schema: DeclaredSchema?, migration: LuaFunction?) {
         if case .string = call[1] {
             return (
                 StoreConfiguration(.file(try path(call.text(1), call, module.rights.isReadOnly))),
-                nil
+                nil, nil
             )
         }
         guard case .table = call[1] else { throw call.typeError(1, "path or table of options") }
@@ -18,11 +18,13 @@ struct OpenOptions {
             throw call.typeError(1, "path or table of options")
         }
         var configuration = StoreConfiguration(try location(options, call, module))
+        var declared: DeclaredSchema?
         if !options["schema"].isNil {
             guard let schema = options["schema"].table else {
                 throw call.argumentError(1, "option 'schema' must be a table")
             }
-            configuration.schema = try SchemaArguments(module.json).classes(schema)
+            declared = try module.schema(in: schema)
+            configuration.schema = declared?.classes
         } else if let name = ["migration", "drops"]
             .first(where: { !options[$0].isNil })
         {
@@ -53,7 +55,7 @@ struct OpenOptions {
         configuration.drops = try drops(options["drops"], call)
         if configuration.isReadOnly { try checkReadOnly(options, call) }
         try applyMigrations(options, to: configuration, call: call, module: module)
-        return (configuration, options["migration"].function)
+        return (configuration, declared, options["migration"].function)
     }
 
     /// Throws if the options include one that changes the file.

@@ -1,6 +1,24 @@
 import LuaHost
 import ObjectStore
 
+/// A schema that a script declares: the classes of the file, and the parts that only the script has.
+package struct DeclaredSchema {
+    /// The parts of a class that the file does not contain.
+    struct Parts {
+        /// Whether the class declares only the properties that change, after `"..."`.
+        let isPartial: Bool
+        /// The default function of each stored property that the class declares; nil for one without a function.
+        var functions: [String: LuaFunction?] = [:]
+        /// The ignored properties by name.
+        var ignored: [String: IgnoredProperties.Declaration] = [:]
+    }
+
+    /// The classes, sorted by name.
+    package fileprivate(set) var classes: [ClassSchema] = []
+    /// The parts of each class by its name.
+    fileprivate(set) var parts: [String: Parts] = [:]
+}
+
 /// Parses schemas in the notation of scripts.
 struct SchemaArguments {
     private let json: LuaJSON
@@ -17,62 +35,47 @@ struct SchemaArguments {
     /// Parses the classes of a table `{ Dog = { … }, … }`.
     ///
     /// Throws `invalid_schema` with the names of the class and the property.
-    func classes(_ table: LuaTable) throws -> [ClassSchema] {
-        let classes = try table.pairs.map { key, value in
+    func schema(_ table: LuaTable) throws -> DeclaredSchema {
+        var schema = DeclaredSchema()
+        for (key, value) in table.pairs {
             guard let name = key.text else {
                 throw Self.invalid(
                     "expected class names as the keys of a schema, got a \(key.typeName)")
             }
-            guard let properties = value.table else {
+            guard let declarations = value.table else {
                 throw Self.invalid(
                     "'\(name)' must be a table of properties, got a \(value.typeName)")
             }
-            let isEmbedded = try Self.isEmbedded(properties, name)
+            let isEmbedded = try Self.isEmbedded(declarations, name)
             try json.state.checkMemory()
-            let indexes = try Self.indexes(properties["indexes"], name)
-            if Self.isPartial(properties) {
-                return try changed(
-                    name, named(properties, of: name), besides: properties,
-                    isEmbedded: properties["embedded"].boolean, indexes)
+            let indexes = try Self.indexes(declarations["indexes"], name)
+            var parts = DeclaredSchema.Parts(isPartial: Self.isPartial(declarations))
+            let properties = try properties(declarations, of: name, &parts)
+            schema.parts[name] = parts
+            if parts.isPartial {
+                schema.classes.append(
+                    try changed(
+                        name, properties, without: parts.ignored,
+                        isEmbedded: declarations["embedded"].boolean, indexes))
+                continue
             }
             let classSchema = ClassSchema(
-                name, try self.properties(properties, of: name), isEmbedded: isEmbedded,
-                indexes: indexes ?? [])
-            return properties.count == 0 ? classSchema.unordered : classSchema
+                name, properties, isEmbedded: isEmbedded, indexes: indexes ?? [])
+            schema.classes.append(
+                declarations.count == 0 ? classSchema.unordered : classSchema)
         }
-        return classes.sorted { $0.name < $1.name }
+        schema.classes.sort { $0.name < $1.name }
+        return schema
     }
 
     /// Returns whether a class declares only the properties that change, after `"..."`.
-    static func isPartial(_ properties: LuaTable) -> Bool { properties[1].text == others }
-
-    /// Returns the ignored property that a declaration describes; nil if the file stores the property.
-    ///
-    /// Throws `invalid_schema` for options that only a stored property can have.
-    func ignored(
-        _ name: String, _ declaration: LuaValue, in className: String
-    ) throws -> Property? {
-        guard let long = declaration.table,
-            try Self.flag("ignored", in: long, isInType: false, of: "'\(className).\(name)'")
-        else { return nil }
-        let property = try property(name, declaration, in: className)
-        guard
-            property
-                == Property(
-                    name, property.type, isOptional: property.isOptional,
-                    defaultValue: property.defaultValue), property.type != .object
-        else {
-            throw Self.invalid(
-                "'\(className).\(name)': an ignored property is not stored; its type is a plain value, or "
-                    + "mixed for every value of Lua, and 'default' is its only option")
-        }
-        return property
-    }
+    private static func isPartial(_ properties: LuaTable) -> Bool { properties[1].text == others }
 
     /// Returns a class of the store with some of its properties added or replaced.
     private func changed(
-        _ name: String, _ properties: [Property], besides declarations: LuaTable,
-        isEmbedded: Bool?, _ indexes: [CompositeIndex]?
+        _ name: String, _ properties: [Property],
+        without ignored: [String: IgnoredProperties.Declaration], isEmbedded: Bool?,
+        _ indexes: [CompositeIndex]?
     ) throws -> ClassSchema {
         guard let present else {
             throw Self.invalid(
@@ -80,9 +83,8 @@ struct SchemaArguments {
             )
         }
         let old = try present.require(name).unplaced
-        let replaced = try old.properties.compactMap { property in
-            try ignored(property.name, declarations[property.name], in: name) != nil
-                ? nil : properties.first { $0.name == property.name } ?? property
+        let replaced = old.properties.filter { ignored[$0.name] == nil }.map { property in
+            properties.first { $0.name == property.name } ?? property
         }
         return ClassSchema(
             name, replaced + properties.filter { old.property(named: $0.name) == nil },
@@ -132,16 +134,22 @@ struct SchemaArguments {
         }
     }
 
-    private func properties(_ table: LuaTable, of className: String) throws -> [Property] {
-        guard table.count == 0 else { return try ordered(table, of: className) }
+    private func properties(
+        _ table: LuaTable, of className: String, _ parts: inout DeclaredSchema.Parts
+    ) throws -> [Property] {
+        guard parts.isPartial || table.count == 0 else {
+            return try ordered(table, of: className, &parts)
+        }
         // Sorted alphabetically after the primary key, because a Lua table has no order.
-        return try named(table, of: className).sorted {
+        return try named(table, of: className, &parts).sorted {
             ($0.isPrimary ? 0 : 1, $0.name) < ($1.isPrimary ? 0 : 1, $1.name)
         }
     }
 
     /// Parses properties in the form `{ id = "int primary" }`, after `"..."` if it is the first element.
-    private func named(_ table: LuaTable, of className: String) throws -> [Property] {
+    private func named(
+        _ table: LuaTable, of className: String, _ parts: inout DeclaredSchema.Parts
+    ) throws -> [Property] {
         var properties: [Property] = []
         for (key, value) in table.pairs where key.integer != 1 || value.text != Self.others {
             guard let name = key.text else {
@@ -150,14 +158,17 @@ struct SchemaArguments {
             }
             if name == "embedded", case .boolean = value { continue }
             if name == "indexes", try Self.indexes(value, className) != nil { continue }
-            if try ignored(name, value, in: className) != nil { continue }
-            properties.append(try property(name, value, in: className))
+            if let property = try stored(name, value, in: className, &parts) {
+                properties.append(property)
+            }
         }
-        return properties.sorted { $0.name < $1.name }
+        return properties
     }
 
     /// Parses properties in a fixed order: `{ {"id", "int primary"}, {"name", "string", default = "Rex"} }`.
-    private func ordered(_ table: LuaTable, of className: String) throws -> [Property] {
+    private func ordered(
+        _ table: LuaTable, of className: String, _ parts: inout DeclaredSchema.Parts
+    ) throws -> [Property] {
         for (key, _) in table.pairs where key.integer == nil {
             guard key.text == "embedded" || key.text == "indexes" else {
                 throw Self.invalid(
@@ -175,9 +186,40 @@ struct SchemaArguments {
                         + "{\"id\", \"int primary\"}")
             }
             let hasOptions = pair.pairs.contains { $0.key.integer == nil }
-            if try ignored(name, element, in: className) != nil { return nil }
-            return try property(name, hasOptions ? element : pair[2], in: className)
+            return try stored(name, hasOptions ? element : pair[2], in: className, &parts)
         }
+    }
+
+    /// Parses a declaration, and adds the parts that only the script has; returns nil for an ignored property.
+    ///
+    /// Throws `invalid_schema` for options that only a stored property can have.
+    private func stored(
+        _ name: String, _ declaration: LuaValue, in className: String,
+        _ parts: inout DeclaredSchema.Parts
+    ) throws -> Property? {
+        let options = declaration.table
+        let isIgnored =
+            try options.map {
+                try Self.flag("ignored", in: $0, isInType: false, of: "'\(className).\(name)'")
+            } ?? false
+        let property = try property(name, declaration, in: className)
+        let initial = options?["default"] ?? .nil
+        guard isIgnored else {
+            parts.functions[name] = .some(initial.function)
+            return property
+        }
+        guard
+            property
+                == Property(
+                    name, property.type, isOptional: property.isOptional,
+                    defaultValue: property.defaultValue), property.type != .object
+        else {
+            throw Self.invalid(
+                "'\(className).\(name)': an ignored property is not stored; its type is a plain value, or "
+                    + "mixed for every value of Lua, and 'default' is its only option")
+        }
+        parts.ignored[name] = IgnoredProperties.Declaration(property: property, initial: initial)
+        return nil
     }
 
     private func property(
@@ -397,13 +439,9 @@ final class FunctionDefaults {
     /// Registers the default functions of a schema that the store has just adopted.
     ///
     /// A property that is declared without a function loses its earlier function.
-    func take(_ schema: LuaTable, for handle: StoreHandle) throws {
-        for (key, properties) in schema.pairs {
-            guard let className = key.text, let properties = properties.table else { continue }
-            for (name, declaration) in Self.declarations(properties) {
-                if declaration.table?["ignored"].isTruthy == true { continue }
-                var function: LuaFunction?
-                if case .function(let given)? = declaration.table?["default"] { function = given }
+    func take(_ schema: DeclaredSchema, for handle: StoreHandle) throws {
+        for (className, parts) in schema.parts {
+            for (name, function) in parts.functions {
                 guard function != nil || functions[className]?[name] != nil else { continue }
                 functions[className, default: [:]][name] = function
                 try handle.store.setDefault(
@@ -416,19 +454,6 @@ final class FunctionDefaults {
                         return try Self.value($0, of: name, in: className, handle)
                     })
             }
-        }
-    }
-
-    /// Returns names and declarations from a table in either form.
-    static func declarations(_ table: LuaTable) -> [(name: String, LuaValue)] {
-        guard table.count > 0, table[1].text == nil else {
-            return table.pairs.compactMap { key, value in key.text.map { ($0, value) } }
-        }
-        return table.array.compactMap { element in
-            guard let pair = element.table, let name = pair[1].text ?? pair["name"].text else {
-                return nil
-            }
-            return (name, pair["type"].isNil ? pair[2] : element)
         }
     }
 

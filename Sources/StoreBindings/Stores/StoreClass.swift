@@ -115,14 +115,14 @@ extension StoreHandle {
         LuaMethod("define") { handle, call in
             try handle.store.check()
             let base = try handle.definitionBase()
-            let classes = try SchemaArguments(handle.json, changing: handle.store.schema)
-                .classes(call.table(2))
+            let declared = try SchemaArguments(handle.json, changing: handle.store.schema)
+                .schema(call.table(2))
+            let classes = declared.classes
             if call[3].function != nil {
                 let function = try call.function(3)
-                let schema = try call.table(2)
                 try handle.store.redefine(classes) { migration in
                     try MigrationHandle.call(
-                        function, with: migration, on: handle, defaults: schema)
+                        function, with: migration, on: handle, defaults: declared)
                 }
             } else if try call.options(3)?["force"].isTruthy == true {
                 try handle.store.redefine(classes)
@@ -138,7 +138,7 @@ extension StoreHandle {
             }
             handle.updateClasses()
             handle.noteDefinition(since: base, call[3].function)
-            try handle.take(call.table(2))
+            try handle.take(declared)
             return .none
         },
         LuaMethod("migration_since") { handle, call in

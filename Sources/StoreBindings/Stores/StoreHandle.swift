@@ -223,9 +223,9 @@ package final class StoreHandle {
     }
 
     /// Registers the parts of a script's schema that the store does not contain, after the store has adopted it.
-    func take(_ schema: LuaTable) throws {
+    func take(_ schema: DeclaredSchema) throws {
         try functionDefaults.take(schema, for: self)
-        try ignoredProperties.take(schema, for: self)
+        ignoredProperties.take(schema)
     }
 
     /// Updates the classes to the current schema: adds new classes and updates changed ones.

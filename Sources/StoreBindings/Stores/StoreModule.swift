@@ -225,10 +225,10 @@ package final class StoreModule {
     /// Opens a store for the script, or returns the open store of the same file.
     ///
     /// For `shouldCompact` and `migration` see ``Store/init(_:scheduler:migration:shouldCompact:whileWaiting:)``.
-    /// Default functions in `schema` apply to objects that a migration creates.
+    /// The default functions of `schema` apply to objects that a migration creates.
     package func open(
         _ configuration: StoreConfiguration, shouldCompact: ((Int, Int) throws -> Bool)? = nil,
-        migration: LuaFunction? = nil, defaults schema: LuaTable? = nil
+        migration: LuaFunction? = nil, defaults schema: DeclaredSchema? = nil
     ) throws -> StoreHandle {
         if let known = handles.first(where: { $0.isAt(configuration.location) }) {
             try known.checkSameOptions(configuration)
