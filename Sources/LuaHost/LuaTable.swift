@@ -96,8 +96,11 @@ package struct LuaTable: Hashable, Sendable {
     /// Whether every key is one of 1 … `count`, without metamethods; elements can be nil.
     ///
     /// Takes time proportional to the number of keys.
-    package var isArray: Bool {
-        guard let state = reference.home.state else { return true }
+    package var isArray: Bool { keyOutsideArray == nil }
+
+    /// The first key that is not one of 1 … `count`, in the order of `next`, without metamethods; nil for an array.
+    package var keyOutsideArray: LuaValue? {
+        guard let state = reference.home.state else { return nil }
         let L = state.stack
         state.push(reference, on: L)
         let table = shim_top(L)
@@ -105,11 +108,11 @@ package struct LuaTable: Hashable, Sendable {
         let count = Int64(shim_rawlen(L, table))
         shim_push_nil(L)
         while shim_rawnext(L, table) {
-            guard case .integer(let index) = state.value(at: -2, on: L), index > 0, index <= count
-            else { return false }
+            let key = state.value(at: -2, on: L)
+            guard case .integer(let index) = key, index > 0, index <= count else { return key }
             shim_settop(L, table + 1)
         }
-        return true
+        return nil
     }
 
     /// All pairs in the order of `next`, without metamethods.

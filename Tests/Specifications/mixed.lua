@@ -200,3 +200,22 @@ scenario("sections by a mixed property combine equal numbers", function()
   turn()
   assert(#sections == 7 and #observed == 2)
 end)
+
+scenario("a table that is neither an array nor a map is refused wherever it becomes a value", function()
+  local toys = store:objects "Toy"
+  local function declare(property) store:define { Fresh = { id = "int primary", list = property } } end
+  for index, wrong in ipairs { { 1, x = 2 }, { 1, [5] = 2 }, { [2] = 1 }, { 1, [1.5] = 2 }, { [true] = 1 } } do
+    local message = tostring(index)
+    fails("type_mismatch", put, { id = 2, extra = wrong })
+    fails("type_mismatch", put, { id = 2, many = wrong })
+    fails("type_mismatch", put, { id = 2, many = { wrong } })
+    fails("type_mismatch", function() return toys:where("id IN $1", wrong):count() end)
+    fails("type_mismatch", function() return toys:where("id IN $1", { wrong }):count() end)
+    fails("invalid_schema", declare, { type = "int[]", default = wrong })
+    fails("invalid_schema", declare, { type = "int{}", default = wrong })
+    fails("invalid_schema", declare, { type = "int", enum = wrong })
+    assert(#store:objects "Dog" == 1 and not store:schema().Fresh, message)
+  end
+  declare { type = "int?[]", default = { 1, moonpool.null, 3 } }
+  equal(store:new("Fresh").list, { 1, moonpool.null, 3 })
+end)

@@ -220,36 +220,20 @@ extension ValueBridge {
     }
 
     private func collection(_ table: LuaTable, _ depth: Int) throws -> Value {
-        try table.requireSpace()
-        let pairs = table.pairs
-        if pairs.isEmpty { return LuaJSON.isObject(table) ? .dictionary([:]) : .list([]) }
-        if pairs.allSatisfy({ $0.key.integer != nil }) {
-            let elements = table.array
-            guard elements.count == pairs.count else {
-                throw StoreError(
-                    .typeMismatch,
-                    "a list in a mixed value must not have gaps; use moonpool.null for nil"
-                )
-            }
-            return .list(
-                try elements.map {
-                    let value = try mixed($0, depth: depth + 1)
-                    try handle.state.checkMemory()
-                    return value
-                })
+        func gap() -> StoreError {
+            StoreError(
+                .typeMismatch,
+                "a list in a mixed value must not have gaps; use moonpool.null for nil")
         }
-        var entries: ValueMap = [:]
-        for (key, element) in pairs {
-            guard case .string = key, let name = key.text else {
-                let shown = key.text ?? key.typeName
-                throw StoreError(
-                    .typeMismatch,
-                    "a table in a mixed value is an array or has text as keys; this one has other keys, one is "
-                        + (key.integer.map(String.init) ?? shown))
-            }
-            entries[name] = try mixed(element, depth: depth + 1)
-            try handle.state.checkMemory()
+        return try handle.json.collection(table) { key in
+            if table.keys.allSatisfy({ $0.integer != nil }) { return gap() }
+            return StoreError(
+                .typeMismatch,
+                "a table in a mixed value is an array or has text as keys; this one has other keys, one is "
+                    + (key.integer.map(String.init) ?? key.typeName))
+        } _: { element in
+            if element.isNil { throw gap() }
+            return try mixed(element, depth: depth + 1)
         }
-        return .dictionary(entries)
     }
 }

@@ -133,52 +133,31 @@ private struct ConvertedValues {
 
     /// Converts a value that a function assigns to a property.
     func value(_ value: LuaValue, for property: Property, depth: Int = 0) throws -> Value {
-        switch value {
-        case .nil: return .null
-        case .boolean(let flag): return .bool(flag)
-        case .integer(let number): return .int(number)
-        case .number(let number): return .double(number)
-        case .string(let string):
-            if property.type == .data { return .data(string.bytes) }
-            return string.text.map(Value.string) ?? .data(string.bytes)
-        case .userdata(let userdata):
-            if let value = json.value(userdata) { return value }
-        case .table(let table):
-            return try collection(table, property, depth)
-        default: break
+        if property.type == .data, case .string(let string) = value { return .data(string.bytes) }
+        if let plain = json.value(value) { return plain }
+        guard case .table(let table) = value else {
+            throw StoreError(
+                .typeMismatch,
+                "property '\(property.name)' expects \(property.typeName), got a \(value.typeName)")
         }
-        throw StoreError(
-            .typeMismatch,
-            "property '\(property.name)' expects \(property.typeName), got a \(value.typeName)")
-    }
-
-    private func collection(_ table: LuaTable, _ property: Property, _ depth: Int) throws -> Value {
         guard depth < StoreLimits.nesting else {
             throw StoreError(
                 .invalidArgument,
                 "property '\(property.name)' can nest at most \(StoreLimits.nesting) tables; this one nests more, or "
                     + "contains itself")
         }
-        try table.requireSpace()
-        let pairs = table.pairs
-        if pairs.isEmpty {
-            return property.type == .object || LuaJSON.isObject(table)
-                ? .dictionary([:]) : .list([])
+        // The values of an embedded object have the types of its class, which converts them later.
+        let isEmpty = property.type == .object && table.keys.isEmpty
+        let kind = depth == 0 ? property.collection : nil
+        let refusal = StoreError(
+            .typeMismatch,
+            "property '\(property.name)' takes an array without gaps, or a table with text as keys")
+        return try json.collection(table, kind ?? (isEmpty ? .map : nil)) { _ in
+            refusal
+        } _: { element in
+            if element.isNil, kind == nil { throw refusal }
+            return try self.value(element, for: property, depth: depth + 1)
         }
-        if pairs.allSatisfy({ $0.key.integer != nil }), table.count == pairs.count {
-            return .list(try table.array.map { try value($0, for: property, depth: depth + 1) })
-        }
-        var entries: ValueMap = [:]
-        for (key, element) in pairs {
-            guard case .string = key, let name = key.text else {
-                throw StoreError(
-                    .typeMismatch,
-                    "property '\(property.name)' takes an array without gaps, or a table with text as keys"
-                )
-            }
-            entries[name] = try value(element, for: property, depth: depth + 1)
-        }
-        return .dictionary(entries)
     }
 }
 

@@ -297,47 +297,28 @@ struct SchemaArguments {
         _ value: LuaValue, _ property: Property, _ subject: String
     ) throws -> Value? {
         switch value {
-        case .nil, .function: return nil  // functions are kept by FunctionDefaults
-        case .boolean(let flag): return .bool(flag)
-        case .integer(let number):
-            if property.type == .decimal { return .decimal(DecimalValue(number)) }
-            return property.type == .double ? .double(Double(number)) : .int(number)
-        case .number(let number):
-            return property.type == .decimal ? .decimal(DecimalValue(number)) : .double(number)
-        case .string(let string):
-            if property.type == .data { return .data(string.bytes) }
-            if let text = string.text { return .string(text) }
-        case .userdata(let userdata):
-            if let value = json.value(userdata) { return value == .null ? nil : value }
-        case .table(let table) where property.collection != nil:
-            return try defaultElements(table, property, subject)
-        default: break
+        case .function: return nil  // functions are kept by FunctionDefaults
+        case .integer(let number) where property.type == .double: return .double(Double(number))
+        case .integer(let number) where property.type == .decimal:
+            return .decimal(DecimalValue(number))
+        case .number(let number) where property.type == .decimal:
+            return .decimal(DecimalValue(number))
+        case .string(let string) where property.type == .data: return .data(string.bytes)
+        case .table(let table):
+            guard let kind = property.collection else { break }
+            var element = property
+            element.collection = nil
+            return try json.collection(table, kind) { _ in
+                Self.invalid(
+                    "\(subject): the default of \(property.typeName) "
+                        + (kind == .map ? "has strings as keys" : "is an array without gaps"))
+            } _: {
+                try defaultValue($0, element, subject) ?? .null
+            }
+        default:
+            if let plain = json.value(value) { return plain == .null ? nil : plain }
         }
         throw Self.invalid("\(subject): a default cannot be a \(value.typeName) in this version")
-    }
-
-    private func defaultElements(
-        _ table: LuaTable, _ property: Property, _ subject: String
-    ) throws -> Value {
-        var element = property
-        element.collection = nil
-        guard property.isMap else {
-            guard table.pairs.allSatisfy({ $0.key.integer != nil }) else {
-                throw Self.invalid(
-                    "\(subject): the default of \(property.typeName) is an array without gaps")
-            }
-            return .list(
-                try table.array.map { try defaultValue($0, element, subject) ?? .null })
-        }
-        var entries: ValueMap = [:]
-        for (key, value) in table.pairs {
-            guard let name = key.text else {
-                throw Self.invalid(
-                    "\(subject): the default of \(property.typeName) has strings as keys")
-            }
-            entries[name] = try defaultValue(value, element, subject) ?? .null
-        }
-        return .dictionary(entries)
     }
 
     static func invalid(_ message: String) -> StoreError { StoreError(.invalidSchema, message) }

@@ -153,4 +153,48 @@ extension LuaJSON {
         }
         return (userdata.swiftObject as? ValueBox)?.value
     }
+
+    /// Returns the value of the store in a value of Lua without elements; nil for tables, functions and objects.
+    ///
+    /// Strings that are not UTF-8 become data.
+    func value(_ value: LuaValue) -> Value? {
+        switch value {
+        case .nil: .null
+        case .boolean(let flag): .bool(flag)
+        case .integer(let number): .int(number)
+        case .number(let number): .double(number)
+        case .string(let string): string.text.map(Value.string) ?? .data(string.bytes)
+        case .userdata(let userdata): self.value(userdata)
+        default: nil
+        }
+    }
+
+    /// Converts a table: an array, whose elements can be nil, to a list, and a table with text as keys to a map.
+    ///
+    /// With `kind`, only this collection is possible. Throws the error that `refusal` returns for a key that the
+    /// collection cannot have, and ``MemoryLimitReached``.
+    func collection(
+        _ table: LuaTable, _ kind: CollectionKind? = nil, refusal: (LuaValue) -> StoreError,
+        _ convert: (LuaValue) throws -> Value
+    ) throws -> Value {
+        func element(_ value: LuaValue) throws -> Value {
+            let element = try convert(value)
+            try state.checkMemory()
+            return element
+        }
+        try table.requireSpace()
+        if kind != .map {
+            let other = table.keyOutsideArray
+            if other == nil, kind != nil || table.count > 0 || !Self.isObject(table) {
+                return .list(try table.array.map(element))
+            }
+            if kind != nil, let other { throw refusal(other) }
+        }
+        var entries: ValueMap = [:]
+        for (key, value) in table.pairs {
+            guard let name = key.text else { throw refusal(key) }
+            entries[name] = try element(value)
+        }
+        return .dictionary(entries)
+    }
 }

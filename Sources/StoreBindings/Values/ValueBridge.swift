@@ -103,22 +103,23 @@ struct ValueBridge {
             guard let text = string.text else { throw Self.notText(property, classSchema) }
             return .string(text)
         case .table(let table):
-            switch property.collection {
-            case .list, .set:
-                try table.requireSpace()
-                return .list(
-                    try elements(of: table, for: property, in: classSchema).map { element in
-                        let value = try self.element(
-                            element, of: property, of: classSchema, depth: depth)
-                        try handle.state.checkMemory()
-                        return value
-                    })
-            case .map:
-                return .dictionary(
-                    try entries(of: table, for: property, in: classSchema, depth: depth))
-            case nil: break
+            guard let kind = property.collection else {
+                return try nested(table, for: property, in: classSchema, depth: depth)
             }
-            return try nested(table, for: property, in: classSchema, depth: depth)
+            return try handle.json.collection(table, kind) { key in
+                let shown =
+                    kind == .map
+                    ? key.integer.map { "\($0)" } ?? "a \(key.typeName)"
+                    : key.text.map { "'\($0)'" } ?? key.typeName
+                return StoreError(
+                    .typeMismatch,
+                    "property '\(property.name)' of '\(classSchema.name)' expects \(property.typeName), got a table "
+                        + "with the key \(shown); "
+                        + (kind == .map
+                            ? "the keys of a map are strings" : "pass an array without gaps"))
+            } _: {
+                try element($0, of: property, of: classSchema, depth: depth)
+            }
         case .userdata(let userdata) where property.type != .mixed:
             if let unmanaged = userdata.object(as: UnmanagedObject.type) {
                 return try stored(
@@ -138,44 +139,6 @@ struct ValueBridge {
             return try nested(table, for: property, in: classSchema, depth: depth)
         }
         return try self.value(value, for: property, of: classSchema, depth: depth)
-    }
-
-    private func elements(
-        of table: LuaTable, for property: Property, in classSchema: ClassSchema
-    ) throws -> [LuaValue] {
-        let count = Int64(table.count)
-        var other: LuaValue?
-        table.forEachKey { key in
-            if other == nil, key.integer.map({ $0 < 1 || $0 > count }) ?? true { other = key }
-        }
-        if let key = other {
-            let shown = key.text.map { "'\($0)'" } ?? "\(key.typeName)"
-            throw StoreError(
-                .typeMismatch,
-                "property '\(property.name)' of '\(classSchema.name)' expects \(property.typeName), got a table "
-                    + "with the key \(shown); pass an array without gaps")
-        }
-        return table.array
-    }
-
-    private func entries(
-        of table: LuaTable, for property: Property, in classSchema: ClassSchema, depth: Int
-    ) throws -> ValueMap {
-        var entries: ValueMap = [:]
-        try table.requireSpace()
-        for (key, value) in table.pairs {
-            guard let name = key.text else {
-                let shown = key.integer.map { "\($0)" } ?? "a \(key.typeName)"
-                throw StoreError(
-                    .typeMismatch,
-                    "property '\(property.name)' of '\(classSchema.name)' expects \(property.typeName), got a table "
-                        + "with the key \(shown); the keys of a map are strings")
-            }
-            let element = try element(value, of: property, of: classSchema, depth: depth)
-            try handle.state.checkMemory()
-            entries[name] = element
-        }
-        return entries
     }
 
     private func nested(
@@ -283,12 +246,6 @@ struct ValueBridge {
                 "\(subject()) is nested more than \(Self.deepest) tables deep, or contains itself")
         }
         switch value {
-        case .nil: return .null
-        case .boolean(let flag): return .bool(flag)
-        case .integer(let number): return .int(number)
-        case .number(let number): return .double(number)
-        case .string(let string):
-            return string.text.map(Value.string) ?? .data(string.bytes)
         case .userdata(let userdata):
             if let live = userdata.liveObject { return try object(live) }
             if let box = userdata.swiftObject as? ValueBox { return box.value }
@@ -306,26 +263,14 @@ struct ValueBridge {
                 return try own(try nested.nested.value(), of: nested.handle)
             }
         case .table(let table):
-            try table.requireSpace()
-            func element(_ value: LuaValue) throws -> Value {
-                let value = try plain(value, subject(), depth: depth + 1)
-                try handle.state.checkMemory()
-                return value
+            return try handle.json.collection(table) { _ in
+                StoreError(
+                    .typeMismatch,
+                    "\(subject()) is neither an array nor a table with text as keys")
+            } _: {
+                try plain($0, subject(), depth: depth + 1)
             }
-            guard table.count == 0, !table.isArray || LuaJSON.isObject(table) else {
-                return .list(try table.array.map(element))
-            }
-            var entries: ValueMap = [:]
-            for (key, value) in table.pairs {
-                guard case .string = key, let name = key.text else {
-                    throw StoreError(
-                        .typeMismatch,
-                        "\(subject()) is neither an array nor a table with text as keys")
-                }
-                entries[name] = try element(value)
-            }
-            return .dictionary(entries)
-        default: break
+        default: if let plain = handle.json.value(value) { return plain }
         }
         throw StoreError(.typeMismatch, "\(subject()) cannot be a \(value.typeName)")
     }
