@@ -61,3 +61,45 @@ scenario("lists of properties and of mixed values have the same positions", func
     equal(#list, 0)
   end
 end)
+
+scenario("maps of properties and inside mixed values have the same keys and values", function()
+  store:define { Box = { id = "int primary", mixed = "mixed", named = "mixed{}", tags = "int<>" } }
+  local content = { a = 1, b = moonpool.null, list = { 1, 2 }, map = { x = 1 }, keys = 3 }
+  local box = store:write(function()
+    return store:create("Box", { id = 1, mixed = content, named = content })
+  end)
+  for _, map in ipairs { box.mixed, box.named } do
+    equal(map:keys(), { "a", "b", "keys", "list", "map" })
+    assert(map:get "keys" == 3 and type(map.keys) == "function" and map.none == nil)
+    local values, seen = map:values(), {}
+    for key, value in pairs(map) do seen[#seen + 1] = key .. "=" .. tostring(value) end
+    equal(table.concat(seen, " "):gsub(" in a mixed value", ""), "a=1 b=nil keys=3 list=list (2) map=map (1)")
+    assert(values[1] == 1 and values[2] == moonpool.null and values[3] == 3)
+    -- Lists and maps inside are live in every way to reach them.
+    store:write(function()
+      values[4]:append(3)
+      for key, value in pairs(map) do if key == "map" then value.y = 2 end end
+    end)
+    assert(#map.list == 3 and map.map.y == 2)
+    for _, key in ipairs { 1, 1.5, true } do
+      fails("type_mismatch", function() return map[key] end)
+      fails("type_mismatch", map.get, map, key)
+      store:write(function()
+        fails("type_mismatch", function() map[key] = 1 end)
+        fails("type_mismatch", map.set, map, key, 1)
+        fails("type_mismatch", map.remove, map, key)
+      end)
+    end
+    store:write(function()
+      fails("invalid_argument", map.set, map, "\xff", 1)
+      fails("invalid_argument", function() map.keys = 1 end)
+      map.list, map.map, map.b = nil
+      assert(map:remove "keys" and not map:remove "keys")
+      map.z = 2
+      box.tags:form_union(map)
+    end)
+    equal(map:to_table(), { a = 1, z = 2 })
+    equal(box.tags:to_table(), { 1, 2 })
+    store:write(function() box.tags:clear() end)
+  end
+end)

@@ -92,7 +92,7 @@ scenario("nested maps are changed in place", function()
   change(function() rex.extra.map.key = 3 map.b = nil map:set("clear", "data") map["x y"] = { z = {} } end)
   assert(map.key == 3 and map.b == nil and map:get("clear") == "data" and type(map.clear) == "function")
   assert(same(map:keys(), { "a", "clear", "key", "x y" }) and map:values()[3] == 3 and #map == 4)
-  fails(": map:set", function() change(function() map.clear = 1 end) end)
+  fails(": m:set", function() change(function() map.clear = 1 end) end)
   local names = {}
   for name, value in pairs(map) do names[#names + 1] = name assert(name ~= "key" or value == 3) end
   equal(names, map:keys())

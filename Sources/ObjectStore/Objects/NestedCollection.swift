@@ -362,7 +362,7 @@ extension NestedCollection {
     ///
     /// Throws the errors of ``set(_:at:)``.
     @discardableResult  // because most callers only need the key to be absent afterward
-    package func remove(key: String) throws -> Bool {
+    package func removeValue(forKey key: String) throws -> Bool {
         try checkWritable()
         guard try item(forKey: key) != nil else { return false }
         try editMap { $0[key] = nil }

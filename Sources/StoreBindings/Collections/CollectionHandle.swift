@@ -92,10 +92,8 @@ extension LuaCall {
             }
         case .userdata(let userdata):
             let bridge = handle.bridge
-            if let map = userdata.object(as: MapHandle.type) {
-                return try bridge.own(try map.collection.values(), of: map.handle)
-            }
             if let elements = try bridge.elements(of: userdata) { return elements }
+            if let entries = try bridge.entries(of: userdata) { return Array(entries.values) }
         default: break
         }
         throw typeError(index, Self.collections)

@@ -67,7 +67,7 @@ final class ListHandle: CollectionHandle, PositionsHandle {
             if list.type == .mixed {
                 let item = try NestedCollection.item(
                     at: .element(list.collection, ScriptIndex.position(index)))
-                return result.set(ValueBridge(list.handle, list.frozen).lua(item))
+                return list.bridge.pass(item, to: result)
             }
             guard index >= 1,
                 let value = try list.collection.element(at: ScriptIndex.position(index))

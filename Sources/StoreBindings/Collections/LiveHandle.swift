@@ -153,6 +153,17 @@ struct HeldValue {
         case .object, .store: return nil
         }
     }
+
+    /// The entries of a map; nil for other values.
+    func entries() throws -> ValueMap? {
+        switch value {
+        case .collection(let map as LiveMap): return ValueMap(try map.entries())
+        case .nested(let nested):
+            guard case .dictionary(let entries) = try nested.value() else { return nil }
+            return entries
+        default: return nil
+        }
+    }
 }
 
 extension LuaUserdata {

@@ -2,7 +2,7 @@ import LuaHost
 import ObjectStore
 
 /// A list or map inside a mixed value, for scripts.
-final class NestedHandle: PositionsHandle, ObservedHandle {
+final class NestedHandle: PositionsHandle, KeysHandle, ObservedHandle {
     let nested: NestedCollection
     let handle: StoreHandle
     let frozen: FrozenSpace?
@@ -39,20 +39,6 @@ final class NestedHandle: PositionsHandle, ObservedHandle {
         ValuesHandle(CollectionValues(nested), handle, frozen)
     }
 
-    fileprivate func lua(_ item: NestedCollection.Item?) -> LuaValue {
-        item.map { bridge.lua($0) } ?? .nil
-    }
-
-    fileprivate func set(_ item: NestedCollection.Item?, _ result: borrowing LuaResult) {
-        switch item {
-        case .nested(let nested):
-            let child = NestedHandle(nested, handle, frozen)
-            result.set(child, child.luaClass)
-        case .value(let value): result.set(bridge.lua(value))
-        case nil: result.setNil()
-        }
-    }
-
     // MARK: - Lists
 
     static let list: LuaClass<NestedHandle> = LuaClass(
@@ -64,8 +50,9 @@ final class NestedHandle: PositionsHandle, ObservedHandle {
             }
         ],
         index: { list, index, result in
-            list.set(
-                index >= 1 ? try list.nested.item(at: ScriptIndex.position(index)) : nil, result)
+            list.bridge.pass(
+                index >= 1 ? try list.nested.item(at: ScriptIndex.position(index)) : nil,
+                to: result)
         },
         setIndex: { list, index, field in
             let value = try list.bridge.mixed(field.luaValue)
@@ -87,68 +74,11 @@ final class NestedHandle: PositionsHandle, ObservedHandle {
 
     // MARK: - Maps
 
-    static let map: LuaClass<NestedHandle> = LuaClass(
-        name: "mixed map",
-        methods: mapMethods + ValueMethods.summarizing { $0.values() } + shared,
-        metamethods: sharedMetamethods + [
-            LuaMethod("__pairs") { map, call in
-                let items = try map.nested.items()
-                return try call.answer(pairs: items.count) {
-                    (.text(items[$0].key ?? ""), map.bridge.lua(items[$0].item))
-                }
-            }
-        ],
-        other: { map, key, result in
-            guard let name = key.text else { return false }
-            map.set(try map.nested.item(forKey: name), result)
-            return true
-        },
-        setOther: { map, key, field in
-            guard let name = key.text else { return false }
-            guard !methodNames.contains(name) else {
-                throw StoreError(
-                    .invalidArgument,
-                    "'\(name)' is a method of maps; write map:set(\"\(name)\", value) to use it as a key"
-                )
-            }
-            try map.assign(field.luaValue, name)
-            return true
-        })
+    static let map: LuaClass<NestedHandle> = mapClass(
+        "mixed map", methods: ValueMethods.summarizing { $0.values() } + shared,
+        metamethods: sharedMetamethods)
 
-    private static let methodNames = Set(
-        (mapMethods + ValueMethods.summarizing { $0.values() } + shared).map(\.name))
-
-    private func assign(_ value: LuaValue, _ key: String) throws {
-        if value.isNil {
-            try nested.remove(key: key)
-        } else {
-            try nested.set(try bridge.mixed(value), forKey: key)
-        }
-    }
-
-    private static let mapMethods: [LuaMethod<NestedHandle>] = [
-        LuaMethod("get") { map, call in
-            call.answer(map.lua(try map.nested.item(forKey: try call.text(2))))
-        },
-        LuaMethod("set") { map, call in
-            try map.assign(call[3], try call.text(2))
-            return .none
-        },
-        LuaMethod("remove") { map, call in
-            call.answer(.boolean(try map.nested.remove(key: try call.text(2))))
-        },
-        LuaMethod("keys") { map, call in
-            let keys = try map.nested.keys().map(LuaValue.text)
-            return call.answer(.table(call.state.makeTable(keys)))
-        },
-        LuaMethod("values") { map, call in
-            let values = try call.state.makeTable(of: map.items()) {
-                let value = map.bridge.lua($0)
-                return value.isNil ? map.handle.null : value
-            }
-            return call.answer(.table(values))
-        },
-    ]
+    var map: NestedCollection { nested }
 
     // MARK: - Both
 
@@ -195,6 +125,15 @@ extension ValueBridge {
         }
     }
 
+    /// Passes an element of a list or map inside a mixed value to a script; nil if there is none.
+    func pass(_ item: NestedCollection.Item?, to result: borrowing LuaResult) {
+        switch item {
+        case .nested(let nested): NestedHandle(nested, handle, frozen).pass(to: result)
+        case .value(let value): result.set(lua(value))
+        case nil: result.setNil()
+        }
+    }
+
     /// Converts a value for a mixed property: arrays become lists, tables with text keys become maps.
     func mixed(_ value: LuaValue, depth: Int = 0) throws -> Value {
         guard depth <= 100 else {
@@ -206,11 +145,6 @@ extension ValueBridge {
         switch value {
         case .table(let table): return try collection(table, depth)
         case .userdata(let userdata):
-            if let nested = userdata.object(as: NestedHandle.list)
-                ?? userdata.object(as: NestedHandle.map)
-            {
-                return try own(try nested.nested.value(), of: nested.handle)
-            }
             if let unmanaged = userdata.object(as: UnmanagedObject.type) {
                 return try linked(unmanaged, userdata)
             }

@@ -250,17 +250,12 @@ struct ValueBridge {
             if let live = userdata.liveObject { return try object(live) }
             if let box = userdata.swiftObject as? ValueBox { return box.value }
             if let elements = try elements(of: userdata) { return .list(elements) }
-            if let map = userdata.object(as: MapHandle.type) {
-                return try own(.dictionary(ValueMap(map.collection.entries())), of: map.handle)
-            }
+            if let entries = try entries(of: userdata) { return .dictionary(entries) }
             if let unmanaged = userdata.object(as: UnmanagedObject.type) {
                 // This reference is not equal to any object in the store.
                 let classSchema = try handle.store.view.schema.require(unmanaged.className)
                 return .object(
                     ObjectReference(table: classSchema.table, key: ObjectKey(rawValue: -1)))
-            }
-            if let nested = userdata.object(as: NestedHandle.map) {
-                return try own(try nested.nested.value(), of: nested.handle)
             }
         case .table(let table):
             return try handle.json.collection(table) { _ in
@@ -279,6 +274,12 @@ struct ValueBridge {
     func elements(of userdata: LuaUserdata) throws -> [Value]? {
         guard let held = userdata.held else { return nil }
         return try held.elements().map { try own($0, of: held.handle) }
+    }
+
+    /// Returns the entries of a map; nil for other values.
+    func entries(of userdata: LuaUserdata) throws -> ValueMap? {
+        guard let held = userdata.held else { return nil }
+        return try held.entries()?.mapValues { try own($0, of: held.handle) }
     }
 
     /// Converts values of a store in another handle, where object keys refer to different objects.
