@@ -54,8 +54,11 @@ package struct SchemaLint {
         try store.check()
         try SchemaValidation.check(classes)
         var lint = SchemaLint(view: store.view)
-        for difference in try SchemaDifference.between(store.schema, and: classes) {
-            try lint.look(at: difference)
+        let differences = try SchemaDifference.between(store.schema, and: classes)
+        for difference in differences { try lint.look(at: difference) }
+        for classSchema in classes {
+            try lint.lookAtValues(
+                of: classSchema, differences.filter { $0.className == classSchema.name })
         }
         return lint.findings
     }
@@ -82,12 +85,8 @@ package struct SchemaLint {
                         + "{ \"\(loss.qualifiedName)\" }")
             }
         case .propertyChanged(let name, .required, _, let new): try lookAtRequired(new, name)
-        case .propertyChanged(let name, .type, let old, let new):
-            try lookAtType(old, new, name)
-            if new.isPrimary { try lookAtKey(new, name, isKept: false) }
+        case .propertyChanged(let name, .type, let old, let new): try lookAtType(old, new, name)
         case .propertyAdded(let name, let property): try lookAtAdded(property, name)
-        case .keyAdded(let name, let property): try lookAtKey(property, name, isKept: true)
-        case .propertyChanged(let name, .rules, let old, let new): try lookAtRules(old, new, name)
         case .embedding(let name, true): try lookAtParents(name)
         default: break
         }
@@ -113,6 +112,37 @@ package struct SchemaLint {
                 rule: rule, qualifiedName: qualifiedName, problem: problem, advice: advice,
                 count: count,
                 objects: objects.prefix(Self.nameLimit).map(view.name)))
+    }
+}
+
+/// A property of the new schema, with the values that the objects of the file have after the change.
+private struct ChangedProperty {
+    let new: Property
+    /// The property in the file; nil for a new one.
+    let old: Property?
+    private let conversion: SchemaDifference.Conversion?
+
+    init(_ new: Property, _ stored: ClassSchema, _ differences: [SchemaDifference]) {
+        self.new = new
+        old = stored.property(storedAs: new.storedName)
+        conversion = differences.lazy.compactMap(\.conversion).first { $0.to.name == new.name }?.1
+    }
+
+    /// Whether all objects keep their values.
+    var isKept: Bool { old != nil && conversion == nil }
+
+    /// Returns the value of an object after the change; nil if another finding reports that it has none.
+    func value(of key: ObjectKey, in stored: ClassSchema, _ view: StoreView) throws -> Value? {
+        if case .fill(let value)? = conversion { return value }
+        guard let old else {
+            return new.isSingle && new.isOptional ? .null : new.unsetValue
+        }
+        let value = try view.value(old, of: key, in: stored)
+        switch conversion {
+        case .complete(let initial)?: return value == .null ? initial : value
+        case .exact?: return ExactConversion.convert(value, to: new)
+        default: return value == .null && new.isSingle && !new.isOptional ? nil : value
+        }
     }
 }
 
@@ -175,60 +205,81 @@ extension SchemaLint {
             advice: "fill it with m:each, or declare it \"\(property.typeName)?\"")
     }
 
-    /// Finds objects that would share a primary key; if the values are not kept, all objects would have the same key.
-    mutating func lookAtKey(
-        _ property: Property, _ name: String, isKept: Bool, as role: String = "the primary key"
+    /// Finds objects whose values after the change break a rule, or are equal where a key, a rule or an index is unique.
+    ///
+    /// Values that the change keeps are tested only by what the file does not require of them.
+    mutating func lookAtValues(
+        of wanted: ClassSchema, _ differences: [SchemaDifference]
     ) throws {
-        guard let stored = view.schema.find(name) else { return }
-        let old = stored.property(storedAs: property.storedName).flatMap { old in
-            let keeps =
-                old.type == property.type && old.isSingle
-                && (property.isOptional || !old.isOptional)
-            return isKept && keeps ? old : nil
+        guard let stored = view.schema.find(wanted.name) else { return }
+        let properties = wanted.properties.filter { !$0.isBacklinks }.map {
+            ChangedProperty($0, stored, differences)
         }
-        // A change of type is reported separately.
-        if isKept, old == nil, stored.property(storedAs: property.storedName) != nil { return }
-        var owners: [Value: [ObjectKey]] = [:]
-        try view.forEachKey(of: stored) { key in
-            let value =
-                try old.map { try view.value($0, of: key, in: stored) } ?? property.type.zero
-            // Objects without a value share none, except as a key.
-            if value == .null, !property.isPrimary { return }
-            owners[value, default: []].append(key)
-        }
-        let clashes = owners.filter { $0.value.count > 1 }.sorted { $0.value[0] < $1.value[0] }
-        guard !clashes.isEmpty else { return }
-        let count = clashes.reduce(0) { $0 + $1.value.count }
-        let shown = clashes.prefix(3).map { clash in
-            let names = clash.value.prefix(Self.nameLimit).map {
-                view.name(of: ObjectReference(table: stored.table, key: $0))
+        for property in properties
+        where !property.isKept || property.old?.rules != property.new.rules {
+            guard let rules = try RuleTest(property.new) else { continue }
+            let broken = try RuleCheck.broken(rules, property.new, stored, in: view) { [view] in
+                try property.value(of: $0, in: stored, view)
             }
-            return "\(property.name) = \(clash.key.summary): " + names.joined(separator: ", ")
-                + (clash.value.count > names.count ? ", …" : "")
-        }
-        let objects = clashes.flatMap(\.value).map { ObjectReference(table: stored.table, key: $0) }
-        add(
-            .duplicateKeys, to: "\(name).\(property.name)", count: count, objects: objects,
-            problem:
-                "\(self.objects(count)) share a value of '\(name).\(property.name)', which becomes \(role) ("
-                + shown.joined(separator: "; ") + (clashes.count > shown.count ? "; …" : "") + ")",
-            advice: "give each object its own with m:each")
-    }
-
-    /// Finds objects whose values break the new rules of their property.
-    mutating func lookAtRules(_ old: Property, _ new: Property, _ name: String) throws {
-        guard let stored = view.schema.find(name) else { return }
-        let broken = try RuleTest(new).map { try RuleCheck.broken($0, old, stored, in: view) }
-        if let broken, broken.count > 0 {
+            guard broken.count > 0 else { continue }
             add(
-                .brokenRules, to: "\(name).\(new.name)", count: broken.count,
+                .brokenRules, to: broken.subject, count: broken.count,
                 objects: broken.first.map { ObjectReference(table: stored.table, key: $0.key) },
                 problem: broken.message, advice: "change the values with m:each, or change the rule"
             )
         }
-        if new.rules.isUnique, !old.rules.isUnique {
-            try lookAtKey(new, name, isKept: true, as: "unique")
+        for property in properties {
+            let (name, old) = ("\(wanted.name).\(property.new.name)", property.old)
+            if property.new.isPrimary, !property.isKept || old?.isPrimary != true {
+                try lookAtUnique(
+                    [property], stored, name, "a value of '\(name)', which becomes the primary key")
+            }
+            if property.new.rules.isUnique, !property.isKept || old?.rules.isUnique != true {
+                try lookAtUnique(
+                    [property], stored, name, "a value of '\(name)', which becomes unique")
+            }
         }
+        for index in wanted.indexes where index.isUnique {
+            let parts = index.properties.compactMap { name in
+                properties.first { $0.new.name == name }
+            }
+            if stored.indexes.contains(index), parts.allSatisfy(\.isKept) { continue }
+            try lookAtUnique(
+                parts, stored, wanted.name,
+                "values of the index \(index.summary) of '\(wanted.name)'")
+        }
+    }
+
+    /// Finds objects with equal values of properties; those without a value are equal only as a primary key.
+    private mutating func lookAtUnique(
+        _ properties: [ChangedProperty], _ stored: ClassSchema, _ qualifiedName: String,
+        _ subject: String
+    ) throws {
+        var owners: [[Value]: [ObjectKey]] = [:]
+        try view.forEachKey(of: stored) { key in
+            let values = try properties.compactMap { property -> Value? in
+                let value = try property.value(of: key, in: stored, view)
+                return value == .null && !property.new.isPrimary ? nil : value
+            }
+            if values.count == properties.count { owners[values, default: []].append(key) }
+        }
+        let clashes = owners.filter { $0.value.count > 1 }.sorted { $0.value[0] < $1.value[0] }
+        guard !clashes.isEmpty else { return }
+        let shown = clashes.prefix(3).map { clash in
+            let values = zip(properties, clash.key).map { "\($0.new.name) = \($1.summary)" }
+            let names = clash.value.prefix(Self.nameLimit).map {
+                view.name(of: ObjectReference(table: stored.table, key: $0))
+            }
+            return values.joined(separator: ", ") + ": " + names.joined(separator: ", ")
+                + (clash.value.count > names.count ? ", …" : "")
+        }
+        let objects = clashes.flatMap(\.value).map { ObjectReference(table: stored.table, key: $0) }
+        add(
+            .duplicateKeys, to: qualifiedName, count: objects.count, objects: objects,
+            problem:
+                "\(self.objects(objects.count)) share \(subject) ("
+                + shown.joined(separator: "; ") + (clashes.count > shown.count ? "; …" : "") + ")",
+            advice: "give each object its own with m:each")
     }
 
     mutating func lookAtParents(_ name: String) throws {

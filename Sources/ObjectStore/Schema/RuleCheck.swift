@@ -57,9 +57,9 @@ struct RuleCheck {
                 guard let rules = try RuleTest(property) else { continue }
                 let touched = try touched(classSchema, [property])
                 try throwIfBroken(
-                    Self.broken(rules, property, classSchema, in: store.view) { body in
-                        for key in touched { try body(key) }
-                    })
+                    Self.broken(
+                        rules, property, classSchema, in: store.view,
+                        forEachKey: { for key in touched { try $0(key) } }))
             }
             for unique in uniques(of: classSchema) {
                 let touched = try touched(classSchema, unique.properties)
@@ -103,18 +103,22 @@ struct RuleCheck {
         if broken.count > 0 { throw StoreError(.invalidValue, broken.message) }
     }
 
-    /// Finds the objects whose values break the rules of a property; `forEachKey` visits the keys, by default all.
+    /// Finds the objects whose values break the rules of a property.
+    ///
+    /// `forEachKey` visits the keys, by default all. `value` returns the value of an object, by default the stored one.
     static func broken(
         _ rules: RuleTest, _ property: Property, _ classSchema: ClassSchema, in view: StoreView,
+        value: ((ObjectKey) throws -> Value?)? = nil,
         forEachKey: ((_ body: (ObjectKey) throws -> Void) throws -> Void)? = nil
     ) throws -> Broken {
         var broken = Broken(
             subject: "\(classSchema.name).\(property.name)", property: property)
         let rows = try view.table(classSchema)
+        let value = value ?? { try view.value(property, of: $0, in: classSchema) }
         func check(_ key: ObjectKey) throws {
             try StoreError.step()
-            guard try rows.isPresent(key),
-                let fault = try rules.fault(of: view.value(property, of: key, in: classSchema))
+            guard try rows.isPresent(key), let value = try value(key),
+                let fault = try rules.fault(of: value)
             else { return }
             broken.count += 1
             guard broken.first.count < Broken.nameLimit else { return }

@@ -98,4 +98,92 @@ import Testing
                 "the rules of 'Dog.age' would change from min = -7 to none"
             ])
     }
+
+    /// A change of the schema, and the objects of the class that it breaks.
+    struct Change: Sendable {
+        var rule: SchemaLint.Finding.Rule?
+        var count = 0
+        var part = ""
+        let apply: @Sendable (inout [Property]) -> [CompositeIndex]
+    }
+
+    @Test(
+        arguments: [
+            Change(rule: .duplicateKeys, count: 2, part: "chip = \"a\", kind = \"1\"") { _ in
+                [CompositeIndex(["chip", "kind"], isUnique: true)]
+            },
+            Change { _ in [CompositeIndex(["id", "kind"], isUnique: true)] },
+            Change(rule: .duplicateKeys, count: 4, part: "kind = \"1\"") {
+                $0[3].rules.isUnique = true
+                return []
+            },
+            Change(rule: .brokenRules, count: 2, part: "the minimum is 1") {
+                $0[3] = Property("kind", .int)
+                $0[3].rules.minimum = .int(1)
+                return []
+            },
+            Change(rule: .duplicateKeys, count: 4, part: "kind = 1: id = 1, id = 3") {
+                $0[3] = Property("kind", .int)
+                $0[3].rules.isUnique = true
+                return []
+            },
+            Change(rule: .duplicateKeys, count: 4, part: "kind = 1: id = 1, id = 3") {
+                $0[0].isPrimary = false
+                $0[3] = Property("kind", .int, isPrimary: true)
+                return []
+            },
+            Change(rule: .brokenRules, count: 1, part: "4.0 (id = 4)") {
+                $0[1] = Property("age", .double, isOptional: true)
+                $0[1].rules.maximum = .double(3)
+                return []
+            },
+            Change {
+                $0[1] = Property("age", .double, isOptional: true)
+                $0[1].rules.maximum = .double(4)
+                return []
+            },
+            Change(rule: .duplicateKeys, count: 2, part: "chip = \"a\"") {
+                $0[2] = Property("chip", .string, defaultValue: .string("z"))
+                $0[2].rules.isUnique = true
+                return []
+            },
+            Change(rule: .duplicateKeys, count: 4, part: "extra = 3") {
+                $0.append(Property("extra", .int, defaultValue: .int(3)))
+                $0[5].rules.isUnique = true
+                return []
+            },
+            Change(rule: .duplicateKeys, count: 4, part: "extra = 3, kind = \"1\"") {
+                $0.append(Property("extra", .int, defaultValue: .int(3)))
+                return [CompositeIndex(["extra", "kind"], isUnique: true)]
+            },
+            Change {
+                $0.append(Property("extra", .int, isOptional: true))
+                $0[5].rules.isUnique = true
+                return []
+            },
+        ])
+    func `lint finds the values that a change of the schema refuses`(change: Change) throws {
+        let store = try open([dog()])
+        try store.write {
+            for id in 1...4 {
+                try add(
+                    Int64(id),
+                    [
+                        "age": .int(Int64(id)), "kind": .string("\(id % 2)"),
+                        "chip": id < 4 ? .string(id == 2 ? "b" : "a") : .null,
+                    ], to: store)
+            }
+        }
+        var properties = try dog().properties
+        let indexes = change.apply(&properties)
+        let wanted = [ClassSchema("Dog", properties, indexes: indexes)]
+        let findings = try SchemaLint.findings(in: store, for: wanted)
+        #expect(findings.map(\.rule) == (change.rule.map { [$0] } ?? []))
+        guard change.rule != nil else { return try store.redefine(wanted, migration: { _ in }) }
+        #expect(findings.first?.count == change.count)
+        #expect(findings.first?.problem.contains(change.part) == true, "\(findings)")
+        _ = storeError(change.rule == .brokenRules ? .invalidValue : .duplicateKey) {
+            try store.redefine(wanted, migration: { _ in })
+        }
+    }
 }
