@@ -85,8 +85,7 @@ import Transfer
             #expect(!isChanged)
             #expect(commits.map(\.since) == [start] + commits.dropLast().map(\.version))
             #expect(commits.last?.version == source.version)
-            // An undone deletion and the commits before it are one commit.
-            if !withUndo { #expect(commits.count == Int(source.version - start)) }
+            #expect(commits.count == Int(source.version - start))
             for commit in commits {
                 try apply(commit.parts, to: copy)
                 #expect(

@@ -54,6 +54,29 @@ scenario("undo and redo change the data, and observers receive the changes", fun
   token:invalidate()
 end)
 
+scenario("undo with a version deletes and restores objects on its way", function()
+  local rex = dog { id = 1, age = 1, marks = { 1 } }
+  local first = store.version
+  store:write(function() rex.age = 10 rex.marks:append(2) end)
+  local wanted = store.version
+  store:write(function() store:delete(rex) end)
+  dog { id = 2, age = 2 }
+  store:undo(first)
+  local function check()
+    equal(store:undo(wanted), wanted)
+    assert(rex:is_valid() and rex.age == 10 and #rex.marks == 2 and store:object("Dog", 1) == rex)
+    assert(#store:objects("Dog"):where "age == 1" == 0 and #store:objects("Dog"):where "age == 10" == 1)
+    assert(#store:objects "Dog" == 1)
+  end
+  dog { id = 3, age = 3 }   -- the way deletes the object, and restores it
+  check()
+  store:undo(first)
+  store:write(function() store:delete(rex) end)   -- the way restores it, deletes it, and restores it
+  check()
+  store:redo()
+  assert(not rex:is_valid())
+end)
+
 scenario("undo with a version restores its state in one commit, and redo reverses that", function()
   local rex = dog { id = 1, age = 3 }
   local v = store.version

@@ -126,6 +126,20 @@ struct UnpackedLeaf {
         entry.storeBytes(of: bytes.count, toByteOffset: 8, as: Int.self)
     }
 
+    /// Makes a row's value null; a link or the number of elements of a list becomes zero.
+    func clear(_ row: Int, _ kind: ColumnKind) {
+        switch kind {
+        case .bool, .int, .double: setWord(row, 0)
+        case .link, .list: return setWord(row, 0)
+        case .float: setFloat(row, 0)
+        case .string, .data: setPointer(row, UnsafeRawBufferPointer(start: nil, count: 0))
+        case .bytes12, .bytes16:
+            let width = Self.width(of: kind)
+            (payload + width * row).initializeMemory(as: UInt8.self, repeating: 0, count: width)
+        }
+        setNull(row, true)
+    }
+
     /// Marks a row's value as an unchanged long value: without an address, but with a length.
     @inline(__always)
     func setElsewhere(_ row: Int, count: Int) {

@@ -378,7 +378,7 @@ final class EditedList {
 /// The edits of the lists that a write has stored, by owner.
 ///
 /// The edits of an owner without an entry are unknown. All edits become unknown if they take too much memory, as those of
-/// very many short lists do.
+/// very many short lists do, or if the write restores a row that it has deleted.
 struct RecordedEdits: ~Copyable {
     private(set) var byOwner = JournaledMap<Int64, CollectionEdits>()
     private var bytes = 0
@@ -392,10 +392,13 @@ struct RecordedEdits: ~Copyable {
         guard !edits.isEmpty, !isDropped else { return }
         byOwner[owner, default: CollectionEdits()].append(later: edits)
         bytes += Self.entryBytes + edits.edits.count * MemoryLayout<CollectionEdits.Edit>.stride
-        if bytes > limit {
-            self = RecordedEdits()
-            isDropped = true
-        }
+        if bytes > limit { drop() }
+    }
+
+    /// Makes all edits of the write unknown.
+    mutating func drop() {
+        self = RecordedEdits()
+        isDropped = true
     }
 
     /// Returns a mark of the present edits.

@@ -319,24 +319,32 @@ extension WriteSession {
         }
     }
 
-    /// Restores a row that an earlier version has deleted; its columns are zero, null or empty until they are set.
+    /// Restores a row that an earlier version or this write has deleted; its columns are zero, null or empty until they
+    /// are set.
+    ///
+    /// The leaves may still have the values from before the deletion, but no index has entries of them.
     func revive(_ table: TableID, _ key: ObjectKey) throws(StorageError) {
         let overlay = overlay(table)
         let (cluster, row) = position(of: key)
-        guard !overlay.wasPresent(cluster, row) else { throw misfit() }
         for index in overlay.reader.rowIndexes { index.willRevive(key) }
-        var bits = overlay.unpackedLeaf(0, cluster).presence
-        bits.insert(row)
-        overlay.unpackedLeaf(0, cluster).presence = bits
+        let root = overlay.unpackedLeaf(0, cluster)
+        root.presence.insert(row)
         overlay.reader.state.pointee.count += 1
         for column in overlay.reader.definition.columns where !column.isDropped {
-            if column.kind == .list {
-                setListCount(overlay, column.id, key, to: 0)
-            } else if column.isContents {
+            if column.isContents {
                 overlay.setBytes(column.id, key, UnsafeRawBufferPointer(start: nil, count: 0))
-            } else {
-                setNull(table, column.id, key)
+                continue
             }
+            let slot = column.id.rawValue + 1
+            if column.kind == .list, overlay.hadValue(slot, cluster, row),
+                let lists = overlay.reader.list(column.id)
+            {
+                try lists.removeAll(key)
+                lists.recordedEdits.drop()
+            }
+            let leaf = overlay.unpackedLeaf(slot, cluster)
+            leaf.mark(row)
+            leaf.clear(row, column.kind)
         }
     }
 }

@@ -139,21 +139,8 @@ extension WriteSession {
         reindexBytes(overlay, column, key, to: nil, isNew: false)
         if kind == .data { reindexMixed(overlay, column, key, to: nil, isNew: false) }
         guard let (leaf, row) = target(table, column, key, kind: kind) else { return }
-        switch kind {
-        case .bool, .int, .double: leaf.setWord(row, 0)
-        case .link:
-            leaf.setWord(row, 0)
-            return
-        case .list: preconditionFailure("a list is never null")
-        case .float: leaf.setFloat(row, 0)
-        case .string, .data:
-            leaf.setPointer(row, UnsafeRawBufferPointer(start: nil, count: 0))
-        case .bytes12, .bytes16:
-            let width = UnpackedLeaf.width(of: kind)
-            (leaf.payload + width * row).initializeMemory(
-                as: UInt8.self, repeating: 0, count: width)
-        }
-        leaf.setNull(row, true)
+        precondition(kind != .list, "a list is never null")
+        leaf.clear(row, kind)
     }
 }
 

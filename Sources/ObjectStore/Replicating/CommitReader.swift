@@ -31,9 +31,9 @@ package final class CommitReader {
     /// Calls `body` with each commit after a version, the newest first.
     ///
     /// The store first moves to the newest version. A version and all versions before it are combined into one commit
-    /// if the version did not record the replaced values (see ``StoreConfiguration/history``), changed the schema, or
-    /// deleted an object that a later version restored. Returns false, without a call, if the history does not reach
-    /// back, the file cannot be opened a second time, or is written to without a pause.
+    /// if the version did not record the replaced values (see ``StoreConfiguration/history``) or changed the schema.
+    /// Returns false, without a call, if the history does not reach back, the file cannot be opened a second time, or is
+    /// written to without a pause.
     ///
     /// The cost is proportional to the commits, not to the store. Throws `closed`, `wrong_thread`, `file_corrupt`, and
     /// the errors of `body`.
@@ -84,8 +84,6 @@ package final class CommitReader {
         _ versions: VersionRewind, after since: UInt64, _ body: (Commit) throws -> Void
     ) throws {
         let schema = store.view.schema
-        // The objects of the pass that do not exist before the version that created them.
-        var created: [TableID: KeySet] = [:]
         while versions.version > since {
             let version = versions.version
             let entry = try StoreError.wrapping(versions.entry(version))
@@ -94,12 +92,7 @@ package final class CommitReader {
                 schema: schema, snapshot: versions.snapshot, isFrozen: true,
                 originalVersion: version)
             var (changes, before) = (entry.changes, version - 1)
-            // A restored object has the same key as before its deletion. The rewind is a single write, which cannot
-            // restore a key twice.
-            let isRevived = entry.changes.tables.contains { table, changed in
-                created[table]?.intersects(changed.deleted) ?? false
-            }
-            if !entry.isReversible || isRevived {
+            if !entry.isReversible {
                 before = since
                 changes = try StoreError.wrapping(
                     versions.snapshot.changes(from: since, to: version) ?? changes)
@@ -107,9 +100,6 @@ package final class CommitReader {
             let step = VersionStep(from: view, to: view, changes: changes)
             try body(Commit(change: VersionChange(step), since: before))
             guard before > since else { return }
-            for (table, changed) in entry.changes.tables where !changed.inserted.isEmpty {
-                created[table, default: KeySet()].formUnion(changed.inserted)
-            }
             _ = try StoreError.wrapping(versions.stepBack())
         }
     }

@@ -37,6 +37,31 @@ import Testing
         #expect(world.errors.errors.isEmpty)
     }
 
+    @Test(arguments: 1...15)
+    func `A restoration that deletes and restores objects on its way is exact`(seed: UInt64) throws
+    {
+        var random = SplitMix(seed: seed)
+        var world = try HistoryWorld()
+        let store = world.store
+        let first = store.version
+        for _ in 0..<40 {
+            guard store.version > first, Int.random(in: 0..<3, using: &random) == 0 else {
+                try world.commit(Int.random(in: 1...8, using: &random), in: store, using: &random)
+                continue
+            }
+            let version = UInt64.random(in: first..<store.version, using: &random)
+            let wanted = try store.at(version)
+            let last = try frozen(store)
+            try store.restore(version)
+            try expectSame(try frozen(store), wanted)
+            guard Bool.random(using: &random) else { continue }
+            try store.redo()
+            try expectSame(try frozen(store), last)
+        }
+        let faults = try store.verify()
+        #expect(faults.isEmpty, "\(faults)")
+    }
+
     private func expectSame(_ left: StoreView, _ right: StoreView) throws {
         for classSchema in left.schema.classes {
             let query = Query(all: classSchema)
