@@ -128,8 +128,9 @@ struct RandomCommits {
             "name": "string", "weight": "double", "owner": "Person", "friends": "Dog[]",
             "tags": "string<>",
             "any": "mixed", "by_name": "Dog{}", "chips": "Chip[]", "born": "date?", "data": "data?",
+            "counts": "int{}", "by_code": "Chip{}",
         ],
-        "Chip": ["embedded": "", "code": "string", "weight": "double"],
+        "Chip": ["embedded": "", "code": "string", "weight": "double", "marks": "int{}"],
     ]
 
     private var random: SeededGenerator
@@ -145,6 +146,13 @@ struct RandomCommits {
 
     private mutating func link(_ name: String, _ store: Store) throws -> Value {
         try pick(name, store).map { .object($0.reference) } ?? .null
+    }
+
+    /// Some entries of a map.
+    private mutating func entries(_ value: Value) -> ValueMap {
+        ValueMap(
+            ["x", "y", "z"].filter { _ in Bool.random(using: &random) }.map { (key: $0, value: value) }
+        )
     }
 
     /// One commit of up to a dozen changes.
@@ -195,6 +203,13 @@ struct RandomCommits {
             if let dog = try pick("Dog", store) {
                 try dog.set("weight", .double(Double.random(in: 0...1, using: &random)))
                 try dog.set("owner", try link("Person", store))
+                try dog.set("by_name", .dictionary(entries(try link("Dog", store))))
+                try dog.set("counts", .dictionary(entries(.int(1))))
+                let chip: ValueMap = [
+                    "code": .string("y"), "weight": .double(2), "marks": .dictionary(entries(.int(2))),
+                ]
+                try dog.set("by_code", .dictionary(entries(.dictionary(chip))))
+                try dog.set("chips", .list([.dictionary(chip)]))
             }
         case 6:
             if let dog = try pick("Dog", store) {

@@ -194,6 +194,7 @@ extension EmbeddedWriter {
     /// entries.
     func setMap(_ entries: ValueMap, of owner: ObjectKey) throws {
         if mode == .modified {
+            if writer.removesOtherEntries { try removeEntries(notIn: entries, of: owner) }
             for (key, value) in entries.inByteOrder { try merge(value, key, of: owner) }
             return
         }
@@ -219,6 +220,17 @@ extension EmbeddedWriter {
             }
         }
         for child in removed { try writer.deleteTree(child) }
+    }
+
+    private func removeEntries(notIn entries: ValueMap, of owner: ObjectKey) throws {
+        let map = try writer.session.map(classSchema.table, property.column, owner)
+        for entry in try StoreError.wrapping(map.reader.entries()) {
+            let key = String(decoding: entry.key, as: UTF8.self)
+            guard entries[key] == nil else { continue }
+            let old = try child(key, of: owner)
+            try StoreError.wrapping(map.remove(entry.key))
+            if let old { try writer.deleteTree(old) }
+        }
     }
 
     private func merge(_ value: Value, _ key: String, of owner: ObjectKey) throws {

@@ -241,7 +241,7 @@ struct ObjectCreation {
                 let stored = try writer.store.view.value(property, of: key, in: classSchema)
                 if stored == resolved { continue }
                 if case (.dictionary(let old), .dictionary(let new)) = (stored, resolved),
-                    property.isMap
+                    property.isMap, !writer.removesOtherEntries
                 {
                     // Entries whose keys are not in the new values are kept.
                     try writer.merge(

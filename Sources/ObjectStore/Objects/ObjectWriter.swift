@@ -6,6 +6,8 @@ package struct ObjectWriter {
     let session: WriteSession
     /// The data by another schema than that of the store.
     private let otherView: StoreView?
+    /// Whether the mode `modified` also removes the entries of maps that are not in the new values.
+    var removesOtherEntries = false
 
     init(_ store: Store, _ session: WriteSession) {
         self.init(store, session, nil)

@@ -55,7 +55,21 @@ extension Store {
     public func update(
         _ object: LiveObject, _ values: ValueMap, mode: UpdateMode = .all
     ) throws {
-        let writer = try writer(changing: "'\(object.classSchema.name)'")
+        try update(object, values, mode: mode, with: writer(changing: "'\(object.classSchema.name)'"))
+    }
+
+    /// Sets the properties whose values differ, so that they have exactly these values; maps lose their other entries.
+    ///
+    /// Throws the errors of ``LiveObject/set(_:_:)``.
+    package func replace(_ object: LiveObject, with values: ValueMap) throws {
+        var writer = try writer(changing: "'\(object.classSchema.name)'")
+        writer.removesOtherEntries = true
+        try update(object, values, mode: .modified, with: writer)
+    }
+
+    private func update(
+        _ object: LiveObject, _ values: ValueMap, mode: UpdateMode, with writer: ObjectWriter
+    ) throws {
         try checkOwn(object)
         let classSchema = view.schema.find(table: object.classSchema.table) ?? object.classSchema
         var given = [Value?](repeating: nil, count: classSchema.properties.count)

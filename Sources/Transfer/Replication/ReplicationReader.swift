@@ -205,7 +205,7 @@ package final class ReplicationReader {
         guard isSnapshot else {
             throw FormatError("the store already has a '\(classSchema.name)' \(key.rawValue)")
         }
-        try update(key, in: classSchema, values: row.valuesByName, mode: .modified)
+        try update(key, in: classSchema, values: row.valuesByName)
     }
 
     private func modify(
@@ -215,17 +215,20 @@ package final class ReplicationReader {
         var row = DecodedRow(classSchema)
         try decoder.forEachValue(of: values, in: classSchema) { row.values[$0] = $1 }
         if let missing = try importer.links.missing.first { throw FormatError(missing.reason) }
-        try update(
-            key, in: classSchema, values: row.valuesByName, mode: isSnapshot ? .modified : .all)
+        try update(key, in: classSchema, values: row.valuesByName)
     }
 
     private func update(
-        _ key: ObjectKey, in classSchema: ClassSchema, values: ValueMap, mode: UpdateMode
+        _ key: ObjectKey, in classSchema: ClassSchema, values: ValueMap
     ) throws {
         let reference = ObjectReference(table: classSchema.table, key: key)
         guard try store.view.isPresent(reference), let object = store.object(reference) else {
             throw FormatError("the store has no '\(classSchema.name)' \(key.rawValue)")
         }
-        try store.update(object, values, mode: mode)
+        if isSnapshot {
+            try store.replace(object, with: values)
+        } else {
+            try store.update(object, values)
+        }
     }
 }
