@@ -245,6 +245,13 @@ struct FileSeal: Equatable {
         return pwrite(descriptor, writer.bytes, Self.size, off_t(Self.offset)) == Self.size
     }
 
+    /// Removes the seal of an open file.
+    ///
+    /// Returns false if the system call fails.
+    static func remove(_ descriptor: Int32) -> Bool {
+        pwrite(descriptor, [UInt8](repeating: 0, count: size), size, off_t(offset)) == size
+    }
+
     /// The seal on a file's first page, if there is one.
     enum Found: Equatable {
         case none

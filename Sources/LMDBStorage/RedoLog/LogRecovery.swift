@@ -151,9 +151,11 @@ struct LogReplay {
             if present?.version == last.record.version { return }
         }
         let present = try FileHeader.metas(data, pageSize: header.pageSize)
-        guard FileHeader.restore(header.metas, data, pageSize: header.pageSize) else {
-            throw StorageError(rawCode: errno, call: "pwrite", file: path)
-        }
+        // A process that closed the file while others used the log has sealed a version that the recovery stores again.
+        let seal = try FileSeal.read(data)
+        guard FileHeader.restore(header.metas, data, pageSize: header.pageSize),
+            FileSeal.remove(data)
+        else { throw StorageError(rawCode: errno, call: "pwrite", file: path) }
         do throws(StorageError) {
             // Later commits may have overwritten the pages that the older header describes.
             try number(header.version, from: header.version)
@@ -161,6 +163,7 @@ struct LogReplay {
         } catch {
             // The log may be damaged and not the file, which stays as it was found.
             if let present { _ = FileHeader.restore(present, data, pageSize: header.pageSize) }
+            if case .seal(let seal) = seal { _ = seal.write(data) }
             throw error
         }
         let changes = records.filter { $0.record.kind == .changes }

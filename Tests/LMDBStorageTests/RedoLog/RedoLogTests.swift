@@ -131,6 +131,33 @@ extension LogTests {
             #expect(before == after)
         }
 
+        @Test(arguments: [false, true])
+        func `a recovery does not trust the seal of a process that closed the file before`(
+            hasTornHeader: Bool
+        ) throws {
+            let copy = path + "-copy"
+            defer {
+                remove()
+                remove(copy)
+            }
+            let lease = try open()
+            for key in 1...50 { try commit(lease, UInt64(key), size: 3000) }
+            let data = Platform.openDescriptor(path, O_RDWR)
+            defer { close(data) }
+            let seal = try #require(try FileSeal.compute(data, isFlushed: true))
+            #expect(seal.write(data))
+            self.copy(to: copy)
+            let log = Platform.openDescriptor(copy + "-log", O_RDWR)
+            defer { close(log) }
+            let header = try #require(
+                try LogFile(of: copy, isMade: false).header(id: marker(copy).id))
+            if hasTornHeader {
+                pwrite(log, [1 as UInt8], 1, off_t(Int(1 - header.sequence & 1) * LogHeader.size))
+            }
+            #expect(try keys(open(copy)) == Array(1...50))
+            #expect(try PageVerifier.faults(path: copy, atMost: 5) == [])
+        }
+
         @Test func `the version that the log pins does not count as a reader`() throws {
             defer { remove() }
             let lease = try open()
