@@ -128,7 +128,7 @@ struct RandomCommits {
             "name": "string", "weight": "double", "owner": "Person", "friends": "Dog[]",
             "tags": "string<>",
             "any": "mixed", "by_name": "Dog{}", "chips": "Chip[]", "born": "date?", "data": "data?",
-            "counts": "int{}", "by_code": "Chip{}",
+            "counts": "int{}", "by_code": "Chip{}", "price": "decimal?",
         ],
         "Chip": ["embedded": "", "code": "string", "weight": "double", "marks": "int{}"],
     ]
@@ -151,7 +151,9 @@ struct RandomCommits {
     /// Some entries of a map.
     private mutating func entries(_ value: Value) -> ValueMap {
         ValueMap(
-            ["x", "y", "z"].filter { _ in Bool.random(using: &random) }.map { (key: $0, value: value) }
+            ["x", "y", "z"].filter { _ in Bool.random(using: &random) }.map {
+                (key: $0, value: value)
+            }
         )
     }
 
@@ -206,7 +208,8 @@ struct RandomCommits {
                 try dog.set("by_name", .dictionary(entries(try link("Dog", store))))
                 try dog.set("counts", .dictionary(entries(.int(1))))
                 let chip: ValueMap = [
-                    "code": .string("y"), "weight": .double(2), "marks": .dictionary(entries(.int(2))),
+                    "code": .string("y"), "weight": .double(2),
+                    "marks": .dictionary(entries(.int(2))),
                 ]
                 try dog.set("by_code", .dictionary(entries(.dictionary(chip))))
                 try dog.set("chips", .list([.dictionary(chip)]))
@@ -216,6 +219,10 @@ struct RandomCommits {
                 try dog.set(
                     "any", .dictionary(["link": try link("Person", store), "$date": .int(1)]))
                 try dog.set("friends", .list([try link("Dog", store)].filter { $0 != .null }))
+                // Equal values in several forms.
+                try dog.set("weight", .double([0.0, -0.0].randomElement(using: &random) ?? 0))
+                let price = ["1.5", "1.50"].randomElement(using: &random) ?? ""
+                try dog.set("price", .decimal(try #require(DecimalValue(price))))
             }
         case 7:
             if let person = try pick("Person", store) {

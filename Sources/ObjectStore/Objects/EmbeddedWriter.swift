@@ -194,7 +194,7 @@ extension EmbeddedWriter {
     /// entries.
     func setMap(_ entries: ValueMap, of owner: ObjectKey) throws {
         if mode == .modified {
-            if writer.removesOtherEntries { try removeEntries(notIn: entries, of: owner) }
+            if writer.isExact { try removeEntries(notIn: entries, of: owner) }
             for (key, value) in entries.inByteOrder { try merge(value, key, of: owner) }
             return
         }

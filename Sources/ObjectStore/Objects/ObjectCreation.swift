@@ -239,9 +239,11 @@ struct ObjectCreation {
             }
             if mode == .modified {
                 let stored = try writer.store.view.value(property, of: key, in: classSchema)
-                if stored == resolved { continue }
+                if stored == resolved, !writer.isExact || stored.hasSameForm(as: resolved) {
+                    continue
+                }
                 if case (.dictionary(let old), .dictionary(let new)) = (stored, resolved),
-                    property.isMap, !writer.removesOtherEntries
+                    property.isMap, !writer.isExact
                 {
                     // Entries whose keys are not in the new values are kept.
                     try writer.merge(

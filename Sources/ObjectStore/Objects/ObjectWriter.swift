@@ -6,8 +6,9 @@ package struct ObjectWriter {
     let session: WriteSession
     /// The data by another schema than that of the store.
     private let otherView: StoreView?
-    /// Whether the mode `modified` also removes the entries of maps that are not in the new values.
-    var removesOtherEntries = false
+    /// Whether the mode `modified` makes values identical to the new ones: it also sets equal values in another form, such
+    /// as 1.50 for 1.5, and removes the entries of maps that are not in the new values.
+    var isExact = false
 
     init(_ store: Store, _ session: WriteSession) {
         self.init(store, session, nil)

@@ -55,15 +55,16 @@ extension Store {
     public func update(
         _ object: LiveObject, _ values: ValueMap, mode: UpdateMode = .all
     ) throws {
-        try update(object, values, mode: mode, with: writer(changing: "'\(object.classSchema.name)'"))
+        try update(
+            object, values, mode: mode, with: writer(changing: "'\(object.classSchema.name)'"))
     }
 
-    /// Sets the properties whose values differ, so that they have exactly these values; maps lose their other entries.
+    /// Sets the properties whose values are not identical; maps lose their other entries.
     ///
     /// Throws the errors of ``LiveObject/set(_:_:)``.
     package func replace(_ object: LiveObject, with values: ValueMap) throws {
         var writer = try writer(changing: "'\(object.classSchema.name)'")
-        writer.removesOtherEntries = true
+        writer.isExact = true
         try update(object, values, mode: .modified, with: writer)
     }
 

@@ -155,6 +155,15 @@ extension Value {
         }
     }
 
+    /// Returns whether an equal value also has the same form: -0.0 and 0.0 have not, nor have the decimals 1.5 and 1.50.
+    func hasSameForm(as other: Value) -> Bool {
+        switch self {
+        case .float, .double, .decimal, .list, .dictionary:
+            MixedCoding.encode(self) == MixedCoding.encode(other)
+        default: true
+        }
+    }
+
     /// Hashes the value, with equal hashes for equal values.
     public func hash(into hasher: inout Hasher) {
         switch self {
