@@ -228,7 +228,7 @@ extension EmbeddedWriter {
             let key = String(decoding: entry.key, as: UTF8.self)
             guard entries[key] == nil else { continue }
             let old = try child(key, of: owner)
-            try StoreError.wrapping(map.remove(entry.key))
+            _ = try StoreError.wrapping(map.remove(entry.key))
             if let old { try writer.deleteTree(old) }
         }
     }
