@@ -278,6 +278,53 @@ import Testing
         #expect(try shop.value("store:object('P', 1).title") == "one")
     }
 
+    @Test(arguments: [
+        "{ Note = { text = 'string' } }",
+        "{ Tag = { word = 'string' }, Note = { text = 'string', size = 'int' } }",
+        "{ Tag = { embedded = true, word = 'string' }, Note = { text = 'string', size = 'int' } }",
+        "{ Tag = { word = 'string' }, Note = { text = 'string', size = 'int', indexes = { { 'text', 'size' } } } }",
+    ])
+    func `the next migration leads to exactly the schema, also without indexes and embedding`(
+        after: String
+    ) throws {
+        let shop = try MigrationShop([
+            """
+            return { schema = {
+              Tag = { embedded = true, word = 'string' },
+              Note = { text = 'string', size = 'int', indexes = { { 'text', 'size' } } },
+            } }
+            """
+        ])
+        #expect(try shop.migrate("up").exitCode == 0)
+        let schema = try shop.folder.write("return \(after)", to: "schema.lua")
+        let plan = ["migrate", "plan", "--dir", "migrations", schema]
+        #expect(try Tool.run(plan, in: shop.folder.path).exitCode == 0)
+        #expect(try shop.migrate("up").exitCode == 0)
+        let outcome = try Tool.run(
+            [
+                "-e",
+                "moonpool.open { path = arg[1], schema = dofile(arg[2]), schema_version = 2 }",
+                "-", shop.store, schema,
+            ])
+        #expect(outcome.error == "")
+        #expect(try Tool.run(plan, in: shop.folder.path).output.contains("already leads to"))
+    }
+
+    @Test func `changes can end the embedding of a class, and remove its indexes`() throws {
+        let shop = try MigrationShop([
+            """
+            return { schema = {
+              Tag = { embedded = true, word = 'string' },
+              Note = { text = 'string', size = 'int', indexes = { { 'text', 'size' } } },
+            } }
+            """, "return { changes = { Tag = { embedded = false }, Note = { indexes = {} } } }",
+        ])
+        #expect(try shop.migrate("up").exitCode == 0)
+        #expect(
+            try shop.value("store:schema().Tag.embedded, store:schema().Note.indexes")
+                == "nil\tnil")
+    }
+
     @Test func `a choice among renames is made by editing the marked lines`() throws {
         let (shop, text) = try planned(
             "{ id = 'int primary', title = 'string', status = 'string' }",

@@ -181,11 +181,7 @@ extension ClassSchema {
     package var unplaced: ClassSchema {
         ClassSchema(
             name,
-            properties.map { property in
-                var property = property
-                property.column = .unassigned
-                return property
-            }, isEmbedded: isEmbedded,
+            properties.map(\.unplaced), isEmbedded: isEmbedded,
             indexes: indexes.map { CompositeIndex($0.properties, isUnique: $0.isUnique) })
     }
 }

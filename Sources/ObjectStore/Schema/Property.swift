@@ -111,6 +111,14 @@ extension Property {
         return type.rawValue + (isOptional && type != .mixed ? "?" : "")
     }
 
+    /// The property as a schema declares it, without its columns.
+    package var unplaced: Property {
+        var property = self
+        property.column = .unassigned
+        property.contents = nil
+        return property
+    }
+
     /// Takes over the place where another property is stored.
     mutating func adoptColumns(of other: Property) {
         column = other.column

@@ -226,16 +226,27 @@ package final class MigrationHost {
             _ = try Schema.planned(call.schema(1).classes)
             return .nil
         }
-        // changed_schema(schema, changes, drops, renames): the schema after a migration with `changes`.
+        // changed_schema(schema, changes, drops, renames): the schema after a migration with the table `changes`.
         add("changed_schema") { host, call in
-            answer(
+            let changes = try call.table(2)
+            func classes(where isEnded: (LuaTable) -> Bool) -> Set<String> {
+                Set(
+                    changes.pairs.compactMap { name, declarations in
+                        declarations.table.map(isEnded) == true ? name.text : nil
+                    })
+            }
+            return answer(
                 host,
                 SchemaDelta.schema(
                     SchemaDelta.renaming(
                         try call.schema(1).classes,
                         try call.isNil(4) ? [:] : call.table(4).texts),
-                    changing: try call.schema(2).classes,
-                    dropping: Set(try call.texts(3))))
+                    changing: try host.module.schema(in: changes).classes,
+                    dropping: Set(try call.texts(3)),
+                    ended: (
+                        embedding: classes { $0["embedded"].boolean == false },
+                        indexes: classes { $0["indexes"].table?.pairs.isEmpty == true }
+                    )))
         }
         // rebase(before, after, onto): a schema with the differences between two others.
         add("rebase") { host, call in
@@ -255,14 +266,14 @@ package final class MigrationHost {
                     }, uniquingKeysWith: { first, _ in first }))
             return host.state.list(differences.map { $0.lua(host.state) })
         }
-        // changes(before, wanted, old_names): the classes of a schema with their differences to another.
+        // changes(before, wanted, old_names): the classes of a schema with their differences to another; nil if classes
+        // cannot show them.
         add("changes") { host, call in
             let names = try call.table(3)
-            return answer(
-                host,
-                SchemaDelta.changes(
-                    from: try call.schema(1).classes, to: try call.schema(2).classes
-                ) { names[$0].text ?? $0 })
+            let changes = SchemaDelta.changes(
+                from: try call.schema(1).classes, to: try call.schema(2).classes
+            ) { names[$0].text ?? $0 }
+            return changes.map { answer(host, $0) } ?? .nil
         }
         add("distance") { _, call in
             .count(NearestName.distance(between: try call.text(1), and: try call.text(2)))

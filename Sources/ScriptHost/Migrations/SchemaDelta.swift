@@ -44,7 +44,7 @@ struct SchemaDelta {
         var properties = present.properties
         for name in Set((old.properties + new.properties).map(\.name)).sorted() {
             let (was, wanted) = (old.property(named: name), new.property(named: name))
-            if was.map(Self.unplaced) != wanted.map(Self.unplaced) {
+            if was?.unplaced != wanted?.unplaced {
                 try change(name, of: present.name, from: was, to: wanted, in: &properties)
             }
         }
@@ -74,8 +74,8 @@ struct SchemaDelta {
     ) throws {
         let index = properties.firstIndex { $0.name == name }
         let present = index.map { properties[$0] }
-        if present.map(Self.unplaced) == wanted.map(Self.unplaced) { return }
-        guard present.map(Self.unplaced) == was.map(Self.unplaced) else {
+        if present?.unplaced == wanted?.unplaced { return }
+        guard present?.unplaced == was?.unplaced else {
             let how =
                 was == nil
                 ? "added with different types"
@@ -84,7 +84,7 @@ struct SchemaDelta {
             throw conflict("'\(className).\(name)' was \(how)")
         }
         if let index { properties.remove(at: index) }
-        if let wanted { properties.insert(Self.unplaced(wanted), at: index ?? properties.count) }
+        if let wanted { properties.insert(wanted.unplaced, at: index ?? properties.count) }
     }
 
     private func conflict(_ what: String) -> StoreError {
@@ -97,7 +97,7 @@ struct SchemaDelta {
         _ name: String, _ properties: [Property], _ isEmbedded: Bool, _ indexes: [CompositeIndex]
     ) -> ClassSchema {
         ClassSchema(
-            name, properties.map(unplaced), isEmbedded: isEmbedded,
+            name, properties.map(\.unplaced), isEmbedded: isEmbedded,
             indexes: indexes.map { CompositeIndex($0.properties, isUnique: $0.isUnique) }
         ).unordered
     }
@@ -113,15 +113,9 @@ struct SchemaDelta {
     /// Returns whether two classes have the same declaration.
     private static func isSame(_ left: ClassSchema, _ right: ClassSchema) -> Bool {
         left.isEmbedded == right.isEmbedded
-            && Set(left.properties.map(unplaced)) == Set(right.properties.map(unplaced))
+            && Set(left.properties.map(\.unplaced)) == Set(right.properties.map(\.unplaced))
             && left.indexes.count == right.indexes.count
             && left.indexes.allSatisfy { contains(right.indexes, $0) }
-    }
-
-    private static func unplaced(_ property: Property) -> Property {
-        var property = property
-        property.column = .unassigned
-        return property
     }
 }
 
@@ -158,8 +152,10 @@ extension SchemaDelta {
     /// Returns the schema after `changes = { Person = { … } }`.
     ///
     /// The listed properties are added or replaced, declared losses are removed, and everything else remains unchanged.
+    /// `ended` contains the classes that declare `embedded = false` or `indexes = {}`.
     static func schema(
-        _ base: [ClassSchema], changing changes: [ClassSchema], dropping drops: Set<String>
+        _ base: [ClassSchema], changing changes: [ClassSchema], dropping drops: Set<String>,
+        ended: (embedding: Set<String>, indexes: Set<String>)
     ) -> [ClassSchema] {
         var result: [ClassSchema] = []
         for present in base where !drops.contains(present.name) {
@@ -176,38 +172,49 @@ extension SchemaDelta {
             }
             let names = Set(properties.map(\.name))
             let indexes =
-                change.map { $0.indexes.isEmpty ? present.indexes : $0.indexes }
-                ?? present.indexes
+                change?.indexes.isEmpty == false
+                ? change?.indexes ?? []
+                : ended.indexes.contains(present.name) ? [] : present.indexes
             result.append(
                 schema(
-                    present.name, properties, change?.isEmbedded == true || present.isEmbedded,
+                    present.name, properties,
+                    change?.isEmbedded == true
+                        || present.isEmbedded && !ended.embedding.contains(present.name),
                     indexes.filter { names.isSuperset(of: $0.properties) }))
         }
         for added in changes where find(added.name, base) == nil { result.append(added) }
         return result.sorted { $0.name < $1.name }
     }
 
-    /// Returns the classes of a schema that differ from another one, with the properties that differ.
+    /// Returns the classes of a schema that differ from another one, with the properties that differ; nil if a class is no
+    /// longer embedded or has no more indexes, which classes cannot show.
     ///
     /// `oldName` returns the name of a class in the other schema; a renamed class is complete.
     static func changes(
         from before: [ClassSchema], to wanted: [ClassSchema], oldName: (String) -> String
-    ) -> [ClassSchema] {
-        wanted.compactMap { new in
-            guard let old = find(oldName(new.name), before), old.name == new.name else {
-                return new
-            }
-            let properties = new.properties.filter {
-                old.property(named: $0.name).map(unplaced) != unplaced($0)
-            }
-            let sameIndexes =
-                old.indexes.map(\.summary).sorted() == new.indexes.map(\.summary).sorted()
-            guard !properties.isEmpty || !sameIndexes || old.isEmbedded != new.isEmbedded else {
-                return nil
-            }
-            return ClassSchema(
-                new.name, properties, isEmbedded: new.isEmbedded,
-                indexes: sameIndexes ? [] : new.indexes)
+    ) -> [ClassSchema]? {
+        let isShown = wanted.allSatisfy { new in
+            guard let old = find(oldName(new.name), before) else { return true }
+            return (!old.isEmbedded || new.isEmbedded)
+                && (old.indexes.isEmpty || !new.indexes.isEmpty)
         }
+        return !isShown
+            ? nil
+            : wanted.compactMap { new in
+                guard let old = find(oldName(new.name), before), old.name == new.name else {
+                    return new
+                }
+                let properties = new.properties.filter {
+                    old.property(named: $0.name)?.unplaced != $0.unplaced
+                }
+                let sameIndexes =
+                    old.indexes.map(\.summary).sorted() == new.indexes.map(\.summary).sorted()
+                guard !properties.isEmpty || !sameIndexes || old.isEmbedded != new.isEmbedded else {
+                    return nil
+                }
+                return ClassSchema(
+                    new.name, properties, isEmbedded: new.isEmbedded,
+                    indexes: sameIndexes ? [] : new.indexes)
+            }
     }
 }

@@ -431,7 +431,7 @@ local function schema_of(self, file, result, drops, renames)
     schema = host.schema(whole)
   else
     local _, previous = folder.before(self, file.number)
-    schema = host.changed_schema(folder.schema_after(self, previous), host.schema(changes), drops, renames)
+    schema = host.changed_schema(folder.schema_after(self, previous), changes, drops, renames)
   end
   for _, name in ipairs(drops) do
     if schema:has_class(name) then

@@ -498,7 +498,7 @@ local heads = {
 --
 -- The kinds are `output`, `first` for the first file of a folder, `next` for the next one, `adoption` for one that
 -- adopts the changes of a store, and `session` for one that repeats changes by `store:define`. The next file of a
--- folder, with `is_delta`, contains only the differences; other scripts contain the complete schema.
+-- folder, with `is_delta`, contains only the differences if it can; other scripts contain the complete schema.
 function scripts.text(plan, subject, kind, details)
   details = details or {}
   local name, is_session = text.file_name(subject), kind == "session"
@@ -516,15 +516,15 @@ function scripts.text(plan, subject, kind, details)
   add "return {"
   if details.parent then add("  parent = " .. host.quote(details.parent) .. ",") end
   if kind == "adoption" then add("  adopts = " .. host.quote(name) .. ",") end
-  if details.is_delta then
-    add("  -- The differences in the schema.", "  changes = "
-      .. host.changes(plan.before, plan.wanted, plan.old_names):text() .. ",")
+  local changes = details.is_delta and host.changes(plan.before, plan.wanted, plan.old_names)
+  if changes then
+    add("  -- The differences in the schema.", "  changes = " .. changes:text() .. ",")
   else
     add("  -- The complete schema after the migration.", "  schema = " .. plan.wanted:text() .. ",")
   end
   if kind == "first" then return finished() end
   local declared = kind == "next" and declarations(plan)
-  local dropped = drops(plan, details.is_delta and not declared)
+  local dropped = drops(plan, changes and not declared)
   if is_session and not details.up then
     for _, difference in ipairs(plan.differences) do
       if difference.aspect == "type" then dropped[#dropped + 1] = difference.class .. "." .. difference.old.name end
