@@ -151,6 +151,83 @@ import Testing
         #expect(try shop.value("store:object('P', 1).phone") == "+49 30")
     }
 
+    @Test func `start names the applied migration that a pending one precedes`() throws {
+        let shop = try MigrationShop([
+            "return { schema = { Dog = { id = 'int primary' } } }",
+            "return { changes = { Dog = { age = 'int' } } }",
+        ])
+        #expect(try shop.migrate("up").exitCode == 0)
+        rename(shop.migrations + "/0002_names.lua", shop.migrations + "/0003_names.lua")
+        try shop.write("return { changes = { Dog = { tail = 'string' } } }", to: "0002_tail.lua")
+        let start = try shop.migrate("start")
+        #expect(start.exitCode == 1)
+        #expect(
+            start.error
+                == "moonpool: '0002_tail.lua' precedes '0003_names.lua', which was applied; "
+                + "apply it with moonpool migrate up\n")
+        #expect(try shop.migrate("up").exitCode == 0)
+    }
+
+    @Test func `a store that has the later branch gets changes of collections`() throws {
+        let shop = try MigrationShop([
+            """
+            return { schema = { Dog = {
+              id = "int primary", tags = "string[]", marks = "int<>", notes = "string{}",
+            } } }
+            """, "return { changes = { Dog = { age = 'int' } } }",
+        ])
+        #expect(try shop.migrate("up").exitCode == 0)
+        rename(shop.migrations + "/0002_names.lua", shop.migrations + "/0003_names.lua")
+        try shop.write(
+            "return { changes = { Dog = { tags = 'string?[]' } }, drops = { 'Dog.marks', 'Dog.notes' } }",
+            to: "0002_marks.lua")
+        let up = try shop.migrate("up")
+        #expect(up.exitCode == 0, "\(up.error)")
+        #expect(try shop.migrate("check").exitCode == 0)
+        #expect(
+            try shop.value("store:schema().Dog.tags, store:schema().Dog.marks")
+                == "string?[]\tnil")
+    }
+
+    @Test func `processes that migrate a store at once leave each migration to one of them`() throws
+    {
+        var texts = [
+            """
+            return { schema = { Dog = { id = "int primary", p1 = "int" } }, up = function(m)
+              for id = 1, 50 do m:create("Dog", { id = id, p1 = id }) end
+            end }
+            """
+        ]
+        for number in 2...12 {
+            texts.append(
+                """
+                return {
+                  changes = { Dog = { p\(number) = "int" } }, drops = { "Dog.p\(number - 1)" },
+                  \(number % 3 == 0
+                    ? "up = function(m) m:each('Dog', function(old, new) new.p\(number) = old.p\(number - 1) end) end"
+                    : "each = { Dog = function(old, new) new.p\(number) = old.p\(number - 1) end }"),
+                }
+                """)
+        }
+        for _ in 0..<3 {
+            let shop = try MigrationShop([])
+            for (index, text) in texts.enumerated() {
+                try shop.write(text, to: (index < 9 ? "000" : "00") + "\(index + 1)_step.lua")
+            }
+            let processes = try (0..<3).map { _ in
+                try Subprocess(
+                    Tool.path, ["migrate", "up", shop.store, "--dir", "migrations"],
+                    in: shop.folder.path)
+            }
+            for process in processes {
+                let outcome = try process.finish(within: 120)
+                #expect(outcome.exitCode == 0, "\(outcome.error)")
+            }
+            #expect(try shop.migrate("check").exitCode == 0)
+            #expect(try shop.value("store:objects('Dog'):sum('p12')") == "1275")
+        }
+    }
+
     @Test func `repair adopts the changes of a withdrawn migration`() throws {
         let shop = try deployed(Self.phone, as: "0002_phone.lua")
         unlink(shop.migrations + "/0002_phone.lua")

@@ -80,6 +80,25 @@ import Testing
         _ = try other.finish()
     }
 
+    @Test func `undo after up in batches returns to the store before the migration`() throws {
+        let shop = try shop()
+        let before = try MigrationShop.export(shop.store)
+        let other = try program(shop)
+        #expect(try shop.migrate("up").exitCode == 0)
+        other.send(SIGKILL)
+        _ = try other.finish()
+        _ = try shop.value(
+            "store:write(function() store:object('Dog', 9).birthday = 'later' end)")
+        let undo = try shop.migrate("undo")
+        #expect(undo.exitCode == 0 && undo.output.contains("kept 1 commit"), "\(undo)")
+        #expect(try shop.migrate("status").output.contains("0002 names  pending"))
+        #expect(try shop.value("store:object('Dog', 9).born") == "later")
+        _ = try shop.value("store:write(function() store:object('Dog', 9).born = '1 May' end)")
+        #expect(try MigrationShop.export(shop.store) == before)
+        #expect(try shop.migrate("up").exitCode == 0)
+        #expect(try shop.migrate("check").exitCode == 0)
+    }
+
     @Test func `up in batches takes the migration back if an object cannot be converted`() throws {
         let shop = try shop()
         let other = try program(shop)

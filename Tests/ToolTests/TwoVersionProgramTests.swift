@@ -178,13 +178,68 @@ import Testing
         #expect(abort.exitCode == 0, "\(abort.error)")
         #expect(abort.output.contains("lost: 1 object of Walk"), "\(abort.output)")
         #expect(try shop.value("store.schema_version") == "1")
-        #expect(try shop.migrate("abort").error.contains("no migration of"))
+        let again = try shop.migrate("abort")
+        #expect(again.exitCode == 0 && again.output.contains("names  not started"), "\(again)")
         try shop.write(
             "return { changes = { Dog = { size = 'double' } }, up = function(m) end }",
             to: "0002_names.lua")
         let refused = try shop.migrate("start")
         #expect(refused.exitCode == 1)
         #expect(refused.error.contains("has a function 'up'"), "\(refused.error)")
+    }
+
+    @Test func `complete and down can be repeated, and need a migration that was started`() throws {
+        let shop = try shop()
+        let early = try shop.migrate("complete")
+        #expect(early.exitCode == 1 && early.error.contains("no migration of"), "\(early)")
+        #expect(try shop.migrate("start", "--pace", "100").exitCode == 0)
+        let complete = try shop.migrate("complete", "--json")
+        #expect(complete.exitCode == 0, "\(complete.error)")
+        let before = try MigrationShop.export(shop.store)
+        let again = try shop.migrate("complete", "--json")
+        for field in ["backup", "completed.number", "completed.name"] {
+            #expect(
+                try MigrationShop.json(again, field) == MigrationShop.json(complete, field))
+        }
+        try shop.write("return { changes = { Dog = { note = 'string' } } }", to: "0003_note.lua")
+        let pending = try shop.migrate("complete")
+        #expect(
+            pending.exitCode == 0 && pending.output.contains("0002 names  already complete"),
+            "\(pending)")
+        let down = try shop.migrate("down", "--to", "2")
+        #expect(down.exitCode == 0 && down.output == "nothing to revert\n", "\(down)")
+        #expect(try MigrationShop.export(shop.store) == before)
+        unlink(shop.migrations + "/0003_note.lua")
+        let late = try shop.migrate("abort")
+        #expect(late.exitCode == 1 && late.error.contains("no migration of"), "\(late)")
+    }
+
+    @Test(arguments: [false, true])
+    func `the backup before the end of a migration has all commits before it`(isUp: Bool) throws {
+        let shop = try shop()
+        if !isUp { #expect(try shop.migrate("start", "--pace", "100").exitCode == 0) }
+        let script = try shop.folder.write(
+            """
+            local store = moonpool.open(arg[1])
+            for count = 1, math.huge do
+              store:write(function() store:object("Dog", 1).born = "count " .. count end)
+              print(count) io.flush()
+            end
+            """, to: "writer.lua")
+        let writer = try Subprocess(Tool.path, [script, shop.store])
+        try writer.wait(within: 20) { writer.output.contains("20\n") }
+        let ended =
+            try isUp
+            ? shop.migrate("up", "--backup", "--json")
+            : shop.migrate("complete", "--force", "--json")
+        #expect(ended.exitCode == 0, "\(ended.error)")
+        let outcome = try writer.finish(within: 20)
+        #expect(outcome.error.contains("'Dog' has no property 'born'"), "\(outcome.error)")
+        let backup = try MigrationShop.json(ended, "backup")
+        let old = try Tool.run([
+            "-e", "print(moonpool.open(arg[1]):object('Dog', 1).born)", "-", backup,
+        ])
+        #expect(try old.output == shop.value("store:object('Dog', 1).birthday") + "\n")
     }
 
     private static let names = """

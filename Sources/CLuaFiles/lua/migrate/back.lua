@@ -35,7 +35,7 @@ local function revert(run, script, store, backup)
   end)
 end
 
--- Reverses migrations with their `down` functions: the last one, or all after a number.
+-- Reverses migrations with their `down` functions: the last one, or all after a number, which can be none.
 --
 -- Later writes are kept as far as `down` converts them; the report counts dropped values that were written after the
 -- migration. After a failure, the migrations that were reversed before remain reversed.
@@ -46,7 +46,9 @@ function back.down(run, target, backup)
   local compared = history.compare(run, store)
   history.require_sound(compared.problems)
   local applied = text.map(compared.applied, function(item) return item.file end)
-  local last = applied[#applied] or fail("invalid_argument", "no migration was applied to '" .. run.store .. "'")
+  local last = applied[#applied]
+  if target == (last and last.number or 0) then return { store = run.store, undone = {}, seconds = 0 } end
+  if not last then fail("invalid_argument", "no migration was applied to '" .. run.store .. "'") end
   local skipped = text.find(compared.pending, function(file) return file.number < last.number end)
   if skipped then
     fail("invalid_argument", "'" .. skipped.path .. "' is pending and comes before '" .. last.file_name
@@ -55,7 +57,7 @@ function back.down(run, target, backup)
   local _, previous = folder.before(run.dir, last.number)
   target = target or previous and previous.number or 0
   local is_known = target == 0 or text.find(applied, function(file) return file.number == target end)
-  if target >= last.number or target < 0 or not is_known then
+  if target > last.number or target < 0 or not is_known then
     fail("invalid_argument", "'" .. run.store .. "' is at migration " .. last.number
       .. "; revert it to a lower applied one, or to 0")
   end
@@ -77,6 +79,15 @@ function back.down(run, target, backup)
   return { store = run.store, undone = undone, seconds = host.clock() - start }
 end
 
+-- Takes the migration back that an `up` in batches had converted in a copy, whose backup precedes only its end.
+local function abort_whole(copy)
+  local store <close> = host.open { path = copy }
+  local state = store:started()
+  if not state or not state.is_whole then return end
+  local write <close> = store:begin()
+  write:abort(true)
+end
+
 -- Writes the future content of the store to a file, and returns the plan of an undo.
 local function prepare(run, candidate, is_discarding)
   local store <close> = runs.open_existing(run, true)
@@ -95,6 +106,7 @@ local function prepare(run, candidate, is_discarding)
   local backup = runs.beside(run, name)
   if not host.size(backup) then fail("invalid_argument", "the backup '" .. backup .. "' no longer exists") end
   host.backup(backup, candidate)
+  abort_whole(candidate)
   local undone = {}
   if not instead then
     undone = text.map(log.entries, function(item) return item.number >= entry.number and item.number or nil end)

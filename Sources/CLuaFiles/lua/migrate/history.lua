@@ -129,6 +129,11 @@ function history.of(log, dir, store)
   return self
 end
 
+-- Returns whether the migration of a file was applied.
+function history.has(self, file)
+  return text.find(self.applied, function(item) return item.file and item.file.number == file.number end) ~= nil
+end
+
 -- Returns the entry of a recorded migration with the number, the name and the content that its file has now.
 function history.accepted(item)
   local file, entry = item.file, {}

@@ -174,7 +174,7 @@ end
 function reports.down_lines(report)
   local lines = {}
   for _, applied in ipairs(report.undone) do text.append(lines, reports.lines_of(applied, "reverted")) end
-  return lines
+  return #lines > 0 and lines or { "nothing to revert" }
 end
 
 -- The restored backup of `undo`.
@@ -290,7 +290,8 @@ function reports.complete(report)
 end
 
 function reports.complete_lines(report)
-  return { line(report.file, "complete; only programs of its version can use the store"),
+  local state = report.is_repeated and "already complete" or "complete"
+  return { line(report.file, state .. "; only programs of its version can use the store"),
     report.backup and "  backup: " .. report.backup or nil }
 end
 
@@ -300,7 +301,8 @@ function reports.abort(report)
 end
 
 function reports.abort_lines(report)
-  local lines = { line(report.state, "aborted; only programs of the earlier version can use the store") }
+  local state = report.is_repeated and "not started" or "aborted"
+  local lines = { line(report.state, state .. "; only programs of the earlier version can use the store") }
   for _, item in ipairs(report.lost) do
     local noun = string.find(item.name, ".", 1, true) and "values" or "objects"
     lines[#lines + 1] = "  lost: " .. text.count(item.count, noun) .. " of " .. item.name

@@ -11,9 +11,7 @@ local started = {}
 
 function started.title(state) return "migration " .. state.number .. " (" .. state.name .. ")" end
 
-local function require_state(run, store)
-  return store:started() or fail("invalid_argument", "no migration of '" .. run.store .. "' is started")
-end
+local function no_state(run) fail("invalid_argument", "no migration of '" .. run.store .. "' is started") end
 
 -- Returns the script of the started migration; the conversion of an edited one would have another result.
 function started.script(run, state)
@@ -79,6 +77,9 @@ local function note_indexes(run, store, script)
   end
 end
 
+-- Returns whether another process has applied a migration in the meantime.
+local function is_applied(run, log, file) return history.has(history.of(log, run.dir, run.store), file) end
+
 -- Starts a migration without converting objects. Returns the differences between the schemas; nil if another process
 -- has applied it in the meantime. `is_whole` tells others that this process will also complete it.
 local function begin(run, store, script, is_whole)
@@ -87,12 +88,16 @@ local function begin(run, store, script, is_whole)
     fail("invalid_argument", "'" .. file.file_name .. "' has a function '" .. (script.up and "up" or "down")
       .. "', which needs all objects at once", "apply it with moonpool migrate up, or declare 'each'")
   end
+  local last = history.of(store:log(), run.dir, run.store).last
+  if last and last.number > file.number then
+    fail("invalid_argument", "'" .. file.file_name .. "' precedes '" .. last.file_name .. "', which was applied",
+      "apply it with moonpool migrate up")
+  end
   runs.check_version(run, store.schema_version, file, true)
   require_known_programs(run, store)
   note_indexes(run, store, script)
   local write <close> = store:begin()
-  local applied = history.of(write:log(), run.dir, run.store).applied
-  if text.find(applied, function(item) return item.file == file end) then return nil end
+  if is_applied(run, write:log(), file) then return nil end
   return write:start(script.schema, file.number, script.drops, script.renames, file.name, folder.record(file),
     folder.conversions(run.dir, script, "up"), is_whole)
 end
@@ -163,14 +168,14 @@ local function await_programs(run, store, version, options)
   end
 end
 
--- Makes the backup before the end of the started migration, and ends it with an attempt.
+-- Ends the started migration with an attempt. Before, makes a backup, while no other process can write.
 local function finish(run, store, script, backup, is_forced, attempt)
   local file = script.file
-  if backup ~= "never" and (#script.drops > 0 or backup == "always") then
-    runs.make_backup(run, store, store:log(), attempt)
-  end
   local write <close> = store:begin()
   local log = write:log()
+  if backup ~= "never" and (#script.drops > 0 or backup == "always") then
+    runs.make_backup(run, store, log, attempt)
+  end
   local entry = history.entry(file)
   entry.backup = attempt.backup and text.file_name(attempt.backup)
   entry.helpers, entry.version = run.dir.helpers[file.path] or {}, store.version + 1
@@ -179,11 +184,25 @@ local function finish(run, store, script, backup, is_forced, attempt)
   write:complete(log, is_forced or false, attempt)
 end
 
--- Ends the started migration: from now on, the store has only the new version.
+-- Returns the report of a repeated `complete`; raises an error if the last migration was not completed.
+local function completed(run, store)
+  local compared = history.compare(run, store)
+  history.require_sound(compared.problems)
+  local item = compared.applied[#compared.applied]
+  -- Only `up` in one transaction records what it has added.
+  if not item or item.entry.added and #compared.pending > 0 then no_state(run) end
+  local backup = item.entry.backup
+  return {
+    store = run.store, file = item.file, backup = backup and runs.beside(run, backup), seconds = 0, is_repeated = true,
+  }
+end
+
+-- Ends the started migration: from now on, the store has only the new version. It can be repeated.
 function started.complete(run, options)
   local start = host.clock()
   local store <close> = runs.open_existing(run)
-  local state = require_state(run, store)
+  local state = store:started()
+  if not state then return completed(run, store) end
   local script = started.script(run, state)
   if state.state ~= "both" then
     fail("schema_in_transition", started.title(state) .. " has converted " .. state.converted .. " of "
@@ -211,12 +230,15 @@ function started.needs_batches(run, store, script)
   end)
 end
 
--- Waits while another process converts objects, and reserves the conversion.
+-- Waits while another process converts objects, reserves the conversion, and reads the newest version.
 function started.reserve(run, store)
   local deadline = host.clock() + run.lock_timeout
   while true do
     local is_free, refusal = text.try(store.begin_conversion, store)
-    if is_free then return end
+    if is_free then
+      local _ <close> = store:begin()
+      return
+    end
     if host.clock() >= deadline then error(refusal, 0) end
     host.sleep(0.05)
   end
@@ -228,6 +250,7 @@ function started.apply(run, store, script, backup, earlier)
   local start, attempt = host.clock(), { file = script.file, applied = earlier }
   started.reserve(run, store)
   return host.attempt(store, attempt, function()
+    if is_applied(run, store:log(), script.file) then return nil end
     local differences
     if store:started() then
       local _, previous = folder.before(run.dir, script.file.number)
@@ -254,10 +277,15 @@ function started.apply(run, store, script, backup, earlier)
   end)
 end
 
--- Takes the started migration back: the store has only the old version. Returns what only the new version had.
+-- Takes the started migration back: the store has only the old version. Returns what only the new version had. It can
+-- be repeated while the migration is pending.
 function started.abort(run, options)
   local store <close> = runs.open_existing(run)
-  local state = require_state(run, store)
+  local state = store:started()
+  if not state then
+    local pending = history.compare(run, store).pending[1] or no_state(run)
+    return { store = run.store, state = pending, lost = {}, is_repeated = true }
+  end
   await_programs(run, store, state.new_version, options)
   local file = folder.with_number(run.dir, state.number) or { number = state.number, file_name = started.title(state) }
   local lost = host.attempt(store, { file = file }, function()

@@ -30,8 +30,7 @@ end
 
 -- Returns the schema and the version after a migration. One that precedes applied ones changes the current schema of
 -- the store instead, and keeps the number of the last migration as the version.
-local function target_of(run, script, store)
-  local last = history.of(store:log(), run.dir, run.store).last
+local function target_of(run, script, store, last)
   if not last or last.number <= script.file.number then return script.schema, script.file.number end
   return folder.changed(run.dir, script.file, store.schema), last.number
 end
@@ -40,19 +39,17 @@ end
 local function apply(run, script, store, backup, earlier)
   local file, start = script.file, host.clock()
   local attempt = { file = file, applied = earlier }
-  local schema, version = target_of(run, script, store)
   return host.attempt(store, attempt, function()
     -- 1. Wait for the write lock, and compare again.
     local write <close> = store:begin()
     local log = write:log()
     local compared = history.of(log, run.dir, run.store)
-    if text.find(compared.applied, function(item) return item.file and item.file.number == file.number end) then
-      return nil
-    end
+    if history.has(compared, file) then return nil end
     if not compared.last or compared.last.number < file.number then
       runs.check_version(run, store.schema_version, file)
     end
     -- 2. Change the schema, and run the migration.
+    local schema, version = target_of(run, script, store, compared.last)
     write:change(schema, version, script.drops, script.renames, not (script.up or script.down))
     local count = (script.up or script.each) and run.notice and #store.programs
     if count and count > 0 then
@@ -89,10 +86,10 @@ return function(run, target, backup)
   if state and state.process then
     -- Another `up` may apply it in batches.
     started.reserve(run, store)
-    local _ <close> = store:begin()
     state = store:started()
   end
   local function did_apply(item)
+    if not item then return end
     applied[#applied + 1] = item
     if item.backup then backup = "never" end
     if run.did_apply then run.did_apply(item) end
@@ -116,10 +113,8 @@ return function(run, target, backup)
     local item = not run.is_trial and started.needs_batches(run, store, script)
         and started.apply(run, store, script, backup, applied)
       or apply(run, script, store, backup, applied)
-    if item then
-      did_apply(item)
-      if run.is_trial and item.report.failure_count > 0 then break end
-    end
+    did_apply(item)
+    if run.is_trial and item and item.report.failure_count > 0 then break end
   end
   -- 4. Remove old backups.
   if run.keep and #applied > 0 then runs.prune_backups(run) end
