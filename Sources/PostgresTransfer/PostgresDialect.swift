@@ -217,7 +217,7 @@ final class PostgresRowReader: RelationalRowReader {
         case .date:
             guard let moment = PostgresMoment.moment(Int64(bitPattern: number)) else {
                 throw FormatError(
-                    "column '\(column.name)' holds 'infinity', which is not a date; leave the column out with "
+                    "column '\(column.name)' holds infinity or a date after the year 292277; leave the column out with "
                         + "--map \(column.name)=, or select another value in a view")
             }
             return .date(moment)

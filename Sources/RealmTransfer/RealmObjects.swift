@@ -67,7 +67,7 @@ final class RealmObjects {
         try importer.requireKeyForUpsert(schema)
         var fields: [Field] = []
         for column in found.columns {
-            let field = try field(column, found.source, schema)
+            let field = try field(column, found, schema)
             if isLater(column, found.source.properties[column.index]) {
                 deferred[position].insert(column.index)
             } else {
@@ -184,13 +184,10 @@ final class RealmObjects {
     }
 
     private func field(
-        _ column: RealmPlan.Column, _ source: RealmClass, _ schema: ClassSchema
+        _ column: RealmPlan.Column, _ planned: RealmPlan.Class, _ schema: ClassSchema
     ) throws -> Field {
-        let found = source.properties[column.index]
-        let known =
-            schema.position(of: column.name)
-            ?? schema.properties.firstIndex { $0.storedName == found.name }
-        guard let position = known else {
+        let found = planned.source.properties[column.index]
+        guard let position = planned.position(of: column, in: schema) else {
             throw StoreError(
                 .unknownProperty,
                 "'\(schema.name)' has no property '\(column.name)'"
@@ -269,7 +266,7 @@ final class RealmObjects {
         guard !columns.isEmpty else { return }
         let found = plan.classes[position]
         let schema = schemas[position]
-        let fields = try columns.map { try field($0, found.source, schema) }
+        let fields = try columns.map { try field($0, found, schema) }
         try pass.read(found.source, properties: columns.map(\.index)) { rows in
             for row in 0..<rows.count {
                 guard let object = values.objects[position][rows.key(row)] else { continue }
@@ -330,13 +327,9 @@ final class RealmObjects {
     private func record(
         _ rows: RealmRows, row: Int, fields: [Field], position: Int
     ) -> [UInt8] {
-        let texts = fields.map { field in
-            // The error is ignored, because the row is rejected in any case.
-            let value = try? rows.value(row, field.index)
-            return
-                "\(schemas[position].properties[field.position].name)=\(value.map { "\($0)" } ?? "?")"
-        }
-        return Array(texts.joined(separator: ", ").utf8)
+        values.record(
+            rows, row, read: fields.map(\.index), of: position,
+            RowEncoder(view: importer.store.view))
     }
 }
 

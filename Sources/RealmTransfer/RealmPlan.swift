@@ -22,6 +22,19 @@ struct RealmPlan {
         var columns: [Column] = []
         /// The class as described by the file, for a store that does not have the class.
         var schema: ClassSchema
+
+        /// Returns the position of a column's property in a class of the store; nil if the class does not have it.
+        func position(of column: Column, in schema: ClassSchema) -> Int? {
+            schema.position(of: column.name)
+                ?? schema.properties.firstIndex {
+                    $0.storedName == source.properties[column.index].name
+                }
+        }
+
+        /// Returns the property of a column in a class of the store; nil if the class does not have it.
+        func property(_ column: Column, in schema: ClassSchema) -> Property? {
+            position(of: column, in: schema).map { schema.properties[$0] }
+        }
     }
 
     private(set) var classes: [Class] = []

@@ -1,3 +1,4 @@
+import DataFormats
 import ObjectStore
 import RealmFiles
 import Transfer
@@ -209,9 +210,7 @@ final class RealmValues {
                 .fileCorrupt,
                 "the file is damaged: embedded objects of '\(source.name)' contain each other")
         }
-        let lookup = lookups[target] ?? RealmLookup(file, source.source)
-        lookups[target] = lookup
-        guard let (rows, row) = try lookup.find(key) else {
+        guard let (rows, row) = try find(key, of: target) else {
             losses.add(.danglingLinks, location())
             return .null
         }
@@ -232,5 +231,125 @@ final class RealmValues {
         }
         if !isLater { partCounts[target] += 1 }
         return .list(values)
+    }
+
+    /// Returns the rows that contain an object, and its index in these rows; nil if it does not exist, and in formats
+    /// below 10.
+    private func find(_ key: Int64, of position: Int) throws -> (rows: RealmRows, row: Int)? {
+        let lookup = lookups[position] ?? RealmLookup(file, plan.classes[position].source)
+        lookups[position] = lookup
+        return try lookup.find(key)
+    }
+
+    // MARK: - Rejected objects
+
+    /// Returns an object as a row of JSON Lines, which an import accepts.
+    ///
+    /// `read` are the properties that `rows` contain. Values that cannot be read are omitted. A link is the primary key of
+    /// its object, or the number of the object in the file.
+    func record(
+        _ rows: RealmRows, _ row: Int, read: [Int], of position: Int, _ encoder: RowEncoder
+    ) -> [UInt8] {
+        let schema = schemas[position]
+        let key = rows.key(row)
+        // The object is not stored, so that nothing is lost in a conversion.
+        let lossesBefore = losses
+        defer { losses = lossesBefore }
+        depth = 0
+        var json = JSONWriter()
+        json.beginObject()
+        json.member("$class", schema.name)
+        if schema.primaryKey == nil { json.member("$key", key) }
+        if let (all, row) = try? find(key, of: position) {
+            writeMembers(all, row, of: position, encoder, to: &json)
+        } else {
+            writeMembers(rows, row, of: position, only: Set(read), encoder, to: &json)
+        }
+        json.endObject()
+        return json.bytes
+    }
+
+    private func writeMembers(
+        _ rows: RealmRows, _ row: Int, of position: Int, only read: Set<Int>? = nil,
+        _ encoder: RowEncoder, to json: inout JSONWriter
+    ) {
+        let found = plan.classes[position]
+        // The lookup can reuse the rows for the objects that they link to.
+        let stored = found.columns.compactMap { column -> (Property, RealmValue)? in
+            guard read?.contains(column.index) ?? true,
+                let property = found.property(column, in: schemas[position]),
+                let value = try? rows.value(row, column.index)
+            else { return nil }
+            return (property, value)
+        }
+        for (property, value) in stored {
+            json.key(property.name)
+            write(value, property, encoder, to: &json)
+        }
+    }
+
+    private func write(
+        _ value: RealmValue, _ property: Property, _ encoder: RowEncoder,
+        to json: inout JSONWriter
+    ) {
+        switch value {
+        case .list(let elements), .set(let elements):
+            json.beginArray()
+            for element in elements { write(element, property, encoder, to: &json) }
+            json.endArray()
+        case .dictionary(let entries), .object(let entries):
+            json.beginObject()
+            for entry in entries {
+                guard let key = try? convert(entry.key, { "" }), let name = ValueText.text(key)
+                else { continue }
+                json.key(name)
+                write(entry.value, property, encoder, to: &json)
+            }
+            json.endObject()
+        case .link(let link): write(link, isMixed: property.type == .mixed, encoder, to: &json)
+        default:
+            guard let plain = try? convert(value, { "" }),
+                (try? encoder.write(plain, property, to: &json)) != nil
+            else { return json.null() }
+        }
+    }
+
+    private func write(
+        _ link: RealmLink, isMixed: Bool, _ encoder: RowEncoder, to json: inout JSONWriter
+    ) {
+        guard let position = plan.positions[link.target], depth < Self.deepestParts else {
+            return json.null()
+        }
+        let schema = schemas[position]
+        let found = try? find(link.key, of: position)
+        guard !schema.isEmbedded else {
+            depth += 1
+            defer { depth -= 1 }
+            guard let (rows, row) = found else { return json.null() }
+            json.beginObject()
+            writeMembers(rows, row, of: position, encoder, to: &json)
+            return json.endObject()
+        }
+        if isMixed {
+            json.beginObject()
+            json.key("$link")
+            json.beginArray()
+            json.string(schema.name)
+        }
+        if let primary = schema.primaryKey, let (rows, row) = found,
+            let column = plan.classes[position].columns.first(where: {
+                plan.classes[position].property($0, in: schema)?.name == primary.name
+            }), let value = try? rows.value(row, column.index)
+        {
+            write(value, primary, encoder, to: &json)
+        } else {
+            json.beginObject()
+            json.member("$key", link.key)
+            json.endObject()
+        }
+        if isMixed {
+            json.endArray()
+            json.endObject()
+        }
     }
 }

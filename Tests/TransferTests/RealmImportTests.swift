@@ -117,6 +117,40 @@ struct RealmImportTests {
         #expect(try store.verify().isEmpty)
     }
 
+    @Test("Rejected objects are rows of JSON Lines that can be corrected and imported")
+    func rejected() throws {
+        let (world, path) = try world(Self.kennel())
+        _ = try read(world, path)
+        var options = ImportOptions()
+        options.rejects = world.path("bad.jsonl")
+        #expect(try read(world, path, options).rejected == 2)
+        let rows = try world.text(of: "bad.jsonl")
+        #expect(
+            rows
+                == #"{"$class":"Dog","id":1,"name":"Rex","weight":31.5,"owner":{"$key":7},"friends":[2,1],"#
+                + #""tag":{"note":null,"text":"blue"},"any":{"$link":["Dog",2]},"scores":{"a":1}}"#
+                + "\n"
+                + #"{"$class":"Dog","id":2,"name":"Max","weight":null,"owner":null,"friends":[],"tag":null,"#
+                + #""any":[1],"scores":{"b":null}}"# + "\n")
+        let store = world.store
+        try store.write { try store.deleteAll("Dog") }
+        let corrected = rows.replacing(#"{"$key":7}"#, with: "null").replacing("Rex", with: "Rax")
+        #expect(try world.take(corrected, as: "good.jsonl").created == 2)
+        let rex = try #require(try store.object("Dog", primaryKey: .int(1)))
+        let max = try #require(try store.object("Dog", primaryKey: .int(2)))
+        #expect(try rex.value("name") == .string("Rax"))
+        #expect(
+            try rex.value("friends") == .list([.object(max.reference), .object(rex.reference)]))
+        #expect(try rex.value("any") == .object(max.reference))
+        #expect(try rex.value("scores") == .dictionary(["a": .int(1)]))
+        #expect(try max.value("scores") == .dictionary(["b": .null]))
+        guard case .object(let tag) = try rex.value("tag") else {
+            Issue.record("no tag")
+            return
+        }
+        #expect(try store.object(tag)?.value("text") == .string("blue"))
+    }
+
     @Test("Names that a schema does not allow are replaced and reported")
     func names() throws {
         let (world, path) = try world([

@@ -118,6 +118,30 @@ import Transfer
         #expect(throws: FormatError.self) { try world.text(of: "bad.jsonl.reasons.jsonl") }
     }
 
+    @Test func `mixed values of a database keep their form`() throws {
+        let classes = [
+            "Part": ["id": "int primary", "any": "mixed", "list": "mixed"]
+        ]
+        let source = try TransferWorld(classes)
+        let values: ValueMap = [
+            "id": .int(1), "any": .date(Timestamp(microseconds: 1_500_000)),
+            "list": .list([.int(1), .string("two\n"), .dictionary(["a": .null])]),
+        ]
+        try source.store.write { try source.store.create("Part", .dictionary(values)) }
+        let file = source.path("a.sqlite")
+        _ = try Exporter(.store(source.store), as: .sqlite).write(to: file)
+        let world = try TransferWorld(classes)
+        try world.store.write { try world.store.create("Part", .dictionary(["id": .int(1)])) }
+        var options = ImportOptions()
+        options.rejects = world.path("bad.jsonl")
+        #expect(try Importer(into: world.store, options).read(file, as: .sqlite).rejected == 1)
+        let corrected = try world.text(of: "bad.jsonl")
+        try world.store.write { try world.store.deleteAll("Part") }
+        #expect(try world.take(corrected, as: "again.jsonl").created == 1)
+        let part = try #require(try world.store.object("Part", primaryKey: .int(1)))
+        for (name, value) in values { #expect(try part.value(name) == value, "\(corrected)") }
+    }
+
     @Test func `Text of a database that is not UTF-8 keeps its bytes`() throws {
         let world = try TransferWorld()
         let path = try world.database(

@@ -307,16 +307,20 @@ struct RelationalDecoder {
             }
             return try importer.link(to: key, of: target, location)
         }
-        if case .string(let text) = found {
-            let isNested = !property.isSingle || target?.isEmbedded == true
-            if isNested || rows.isJSON(text, plan.typeIndex(column), column) {
-                return try JSONField.value(
-                    text, of: property, in: classSchema, importer: importer, at: location,
-                    container: "\(databaseName) columns")
-            }
+        if case .string(let text) = found, isJSON(text, index, property) {
+            return try JSONField.value(
+                text, of: property, in: classSchema, importer: importer, at: location,
+                container: "\(databaseName) columns")
         }
         guard property.isSingle else { throw mismatch(found, property) }
         return try converted(found, property)
+    }
+
+    /// Returns whether the text of a column is the value of a property as JSON.
+    private func isJSON(_ text: String, _ index: Int, _ property: Property) -> Bool {
+        let target = importer.store.view.schema.target(of: property)
+        return !property.isSingle || target?.isEmbedded == true
+            || rows.isJSON(text, plan.typeIndex(plan.columns[index]), plan.columns[index])
     }
 
     private func list(
@@ -397,12 +401,25 @@ struct RelationalDecoder {
         json.beginObject()
         json.member("$class", plan.className)
         if plan.isNumbered { json.member("$key", rows.int(0)) }
+        let encoder = RowEncoder(view: importer.store.view)
         for (index, column) in plan.columns.enumerated() {
             json.key(column.property)
+            let property = fields.first { $0.column == index }.map {
+                classSchema.properties[$0.position]
+            }
+            switch (try? rows.value(plan.offset + index, column, for: .mixed), property) {
+            case (.string(let text)?, let property?)
+            where isJSON(text, index, property)
+                && (try? JSONText.read(Array(text.utf8), onto: JSONTape())) != nil:
+                // Line breaks of JSON are only between values.
+                json.number(String(text.map { $0.isNewline ? " " : $0 }))
+            case (let value?, let property?) where property.type == .mixed && property.isSingle:
+                if (try? encoder.write(value, property, to: &json)) == nil { json.value(value) }
+            case (let value?, _): json.value(value)
             // A value that JSON cannot represent, such as text that is not UTF-8, keeps its bytes.
-            let value = try? rows.value(plan.offset + index, column, for: .mixed)
-            json.value(
-                value ?? .dictionary(["$binary": .data(rows.bytes(plan.offset + index))]))
+            case (nil, _):
+                json.value(.dictionary(["$binary": .data(rows.bytes(plan.offset + index))]))
+            }
         }
         json.endObject()
         return json.bytes
