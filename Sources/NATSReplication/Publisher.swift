@@ -179,7 +179,12 @@ package final class Publisher: ReplicationWork {
                 "skipped messages of the stream '\(streamName)' after message \(message.sequence), which Moonpool has not "
                     + "written: \(foreign)")
         }
-        guard message.headers[MessageHeader.store] == record.identity else {
+        let identity = message.headers[MessageHeader.store] ?? ""
+        // A copy from before the first commit of the stream has an identity of its own.
+        if options.takeover == .adoption, !isPublisher, record.stream == streamName {
+            record.identity = identity
+        }
+        guard identity == record.identity else {
             throw ReplicationError.fatal(
                 "the stream '\(streamName)' contains the commits of another store; use another stream"
             )

@@ -117,24 +117,22 @@ package final class PostgresPublisher: ReplicationWork {
     }
 
     private func check(_ found: PostgresMirror.Position, _ mirror: PostgresMirror) throws {
-        let target = Self.stream(options)
-        guard found.identity == record.identity else {
-            guard options.replaces else {
-                throw ReplicationError.fatal(
-                    "\(target) of the database contains another store; use --schema NAME, or --replace "
-                        + "to replace its tables")
-            }
-            return try fill(mirror, existing: .replace)
+        let target = "\(Self.stream(options)) of the database"
+        let isOwn = found.identity == record.identity
+        if isOwn, let version = try store.version(ofCommit: found.commit) {
+            position = (version, found.commit)
+            if older?.version != version { older = nil }
+            return
         }
-        guard let version = try store.version(ofCommit: found.commit) else {
-            guard options.replaces || options.adopts else {
-                throw ReplicationRecord.secondHistory(
-                    "\(target) of the database", found.version, found.commit)
+        guard options.replaces || options.adopts else {
+            guard !isOwn else {
+                throw ReplicationRecord.secondHistory(target, found.version, found.commit)
             }
-            return try fill(mirror, existing: .refill)
+            throw ReplicationError.fatal(
+                "\(target) contains another store; use --schema NAME, or --replace to replace its tables"
+            )
         }
-        position = (version, found.commit)
-        if older?.version != version { older = nil }
+        try fill(mirror, existing: options.replaces && !isOwn ? .replace : .refill)
     }
 
     private func fill(

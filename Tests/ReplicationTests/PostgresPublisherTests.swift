@@ -140,6 +140,22 @@ struct PostgresPublisherTests {
         #expect(try database.query("SELECT count(*) FROM moonpool.publications") == ["2"])
     }
 
+    @Test func `a copy from before the first step can be adopted`() throws {
+        let database = try PostgresWorld()
+        let world = ReplicationWorld()
+        let store = try world.open("a", ReplicationWorld.schema(["Dog": ["id": "int primary"]]))
+        try store.backup(to: world.path("copy"))
+        _ = try publish(world, "a", database)
+        let copy = try world.open("copy")
+        for id in 0..<2 {
+            try copy.write { try copy.create("Dog", .dictionary(["id": .int(Int64(id))])) }
+            _ = try publish(world, "copy", database) { $0.adopts = true }
+            try expectExport(of: copy, in: database)
+        }
+        #expect(
+            message { _ = try publish(world, "a", database) }.contains("contains another store"))
+    }
+
     @Test func `a value that PostgreSQL cannot hold stops the publisher with the row`() throws {
         let database = try PostgresWorld()
         let world = ReplicationWorld()

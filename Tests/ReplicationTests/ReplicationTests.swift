@@ -12,9 +12,9 @@ import Transfer
 /// Stores that are published to a NATS server and followed from it.
 @Suite(.enabled(if: NatsServer.isInstalled, NatsServer.missing))
 struct ReplicationTests {
-    private func make(_ world: ReplicationWorld, _ dogs: Int) throws {
+    private func make(_ world: ReplicationWorld, _ dogs: Int, _ name: String = "a") throws {
         let store = try world.open(
-            "a", ReplicationWorld.schema(["Dog": ["id": "int primary", "name": "string"]]))
+            name, ReplicationWorld.schema(["Dog": ["id": "int primary", "name": "string"]]))
         defer { store.close() }
         for id in 0..<dogs { try add(id, store) }
     }
@@ -170,6 +170,32 @@ struct ReplicationTests {
         #expect(message { try world.publish("copy", server.address) }.contains(Self.refused))
         try world.follow("b", server.address)
         #expect(try world.export("b") == world.export("a"))
+    }
+
+    @Test func `a copy from before the first commit of the stream can be adopted`() throws {
+        let server = try NatsServer()
+        let world = ReplicationWorld()
+        try make(world, 2)
+        let store = try world.open("a")
+        try store.backup(to: world.path("copy"))
+        store.close()
+        try world.publish("a", server.address)
+        try world.follow("b", server.address)
+        try add(30..<32, "copy", world)
+        let refused = "contains the commits of another store"
+        #expect(message { try world.publish("copy", server.address) }.contains(refused))
+        try world.publish("copy", server.address) { $0.takeover = .adoption }
+        try world.follow("b", server.address)
+        #expect(try world.export("b") == world.export("copy"))
+        // A store that has another stream keeps it.
+        try make(world, 1, "other")
+        try world.publish("other", server.address, stream: "other")
+        #expect(
+            message {
+                try world.publish("other", server.address) { $0.takeover = .adoption }
+            }.contains(refused))
+        try add(1..<2, "other", world)
+        try world.publish("other", server.address, stream: "other")
     }
 
     @Test func `a promotion that the stream has not accepted changes nothing`() throws {

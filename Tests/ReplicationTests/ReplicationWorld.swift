@@ -69,15 +69,14 @@ final class ReplicationWorld {
 
     /// Publishes new commits.
     func publish(
-        _ name: String, _ server: String, _ change: (inout Publisher.Options) -> Void = { _ in }
-    )
-        throws
-    {
+        _ name: String, _ server: String, stream: String = "zoo",
+        _ change: (inout Publisher.Options) -> Void = { _ in }
+    ) throws {
         var options = Publisher.Options()
         options.stopsAtEnd = true
         options.failsFast = true
         change(&options)
-        try Publisher(path(name), NatsOptions(server), stream: "zoo", options: options).run()
+        try Publisher(path(name), NatsOptions(server), stream: stream, options: options).run()
     }
 
     /// Follows up to the last message.
