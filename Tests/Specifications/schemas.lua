@@ -65,6 +65,34 @@ scenario("a default function is part of the schema and can be replaced or remove
   assert(made(2).name == nil and store:schema("Dog").name == "string?")
 end)
 
+scenario("a table is the default of a mixed property, and other tables are errors of their option", function()
+  local content = { kind = "pug", marks = { 1, "two", { deep = true } } }
+  store:define { Bag = { id = "int primary", content = { type = "mixed", default = content } } }
+  store:write(function() store:create("Bag", { id = 1 }) end)
+  local stored = store:object("Bag", 1).content
+  assert(stored.kind == "pug" and #stored.marks == 3 and stored.marks[2] == "two" and stored.marks[3].deep == true)
+  local shown = store:schema().Bag.content.default
+  assert(shown.kind == "pug" and shown.marks[3].deep == true)
+  store:define { Bag = { id = "int primary", content = { type = "mixed", default = shown } } }
+  local deep = {}
+  for _ = 1, 101 do deep = { deep } end
+  for _, case in ipairs {
+    { { type = "int", default = { 1 } }, "'default' cannot be a table" },
+    { { type = "int[]", default = { 1, print } }, "an element of 'default' cannot be a function" },
+    { { type = "int[]", default = { 1, nil, 3, x = 1 } }, "'default' must be an array of values without gaps" },
+    { { type = "int{}", default = { 1 } }, "'default' must be a table with strings as keys" },
+    { { type = "mixed", default = { 1, x = 2 } }, "'default' must be an array without gaps, or a table with strings" },
+    { { type = "mixed", default = deep }, "an element of 'default' cannot be a table" },
+    { { type = "string", enum = { "a", x = "b" } }, "'enum' must be an array of values" },
+    { { type = "string", enum = { "a", { "b" } } }, "an element of 'enum' cannot be a table" },
+    { { type = "string", enum = { "a", print } }, "an element of 'enum' cannot be a function" },
+    { { type = "int", min = { 1 } }, "'min' cannot be a table" },
+    { { type = "int", min = print }, "'min' cannot be a function" },
+  } do
+    fails("invalid_schema: 'Cat.x': " .. case[2], store.define, store, { Cat = { id = "int primary", x = case[1] } })
+  end
+end)
+
 scenario("an invalid result of a default function is an error, and nothing is stored", function()
   store:define { Dog = {
     id = "int primary", bad = { type = "int?", default = function() return "text" end },

@@ -25,6 +25,8 @@ struct SchemaArguments {
     private let present: Schema?
     /// The first element of a class that declares only the properties that change.
     private static let others = "..."
+    /// The maximum number of tables around a value.
+    private static let deepest = 100
 
     /// `present` contains the classes that `{ "...", age = "int" }` changes.
     init(_ json: LuaJSON, changing present: Schema? = nil) {
@@ -265,12 +267,12 @@ struct SchemaArguments {
             "indexed", in: long, isInType: property.isIndexed, of: subject)
         property.isFullText = try Self.flag(
             "fulltext", in: long, isInType: property.isFullText, of: subject)
-        property.defaultValue = try defaultValue(long["default"], property, subject)
+        property.defaultValue = try optionValue(long["default"], of: "default", property, subject)
         for option in PropertyRules.optionNames where !long[option].isNil {
             var element = property
             element.collection = option == "enum" ? .list : nil
             if option == "pattern" { element.type = .string }
-            let value = try defaultValue(long[option], element, subject)
+            let value = try optionValue(long[option], of: option, element, subject)
             try property.rules.set(option, to: value ?? .null, of: subject)
         }
         return property
@@ -293,11 +295,14 @@ struct SchemaArguments {
         return flag
     }
 
-    private func defaultValue(
-        _ value: LuaValue, _ property: Property, _ subject: String
+    /// Returns the value of the option `default` or of a rule; nil for a default function.
+    private func optionValue(
+        _ value: LuaValue, of option: String, _ property: Property, _ subject: String,
+        depth: Int = 0
     ) throws -> Value? {
         switch value {
-        case .function: return nil  // functions are kept by FunctionDefaults
+        // Functions are kept by FunctionDefaults.
+        case .function where option == "default" && depth == 0: return nil
         case .integer(let number) where property.type == .double: return .double(Double(number))
         case .integer(let number) where property.type == .decimal:
             return .decimal(DecimalValue(number))
@@ -305,20 +310,26 @@ struct SchemaArguments {
             return .decimal(DecimalValue(number))
         case .string(let string) where property.type == .data: return .data(string.bytes)
         case .table(let table):
-            guard let kind = property.collection else { break }
+            guard property.collection != nil || property.type == .mixed, depth <= Self.deepest
+            else { break }
             var element = property
             element.collection = nil
-            return try json.collection(table, kind) { _ in
-                Self.invalid(
-                    "\(subject): the default of \(property.typeName) "
-                        + (kind == .map ? "has strings as keys" : "is an array without gaps"))
+            let form =
+                switch property.collection {
+                case .list, .set: "an array of values without gaps"
+                case .map: "a table with strings as keys"
+                case nil: "an array without gaps, or a table with strings as keys"
+                }
+            return try json.collection(table, property.collection) { _ in
+                Self.invalid("\(subject): '\(option)' must be \(form)")
             } _: {
-                try defaultValue($0, element, subject) ?? .null
+                try optionValue($0, of: option, element, subject, depth: depth + 1) ?? .null
             }
         default:
             if let plain = json.value(value) { return plain == .null ? nil : plain }
         }
-        throw Self.invalid("\(subject): a default cannot be a \(value.typeName) in this version")
+        let place = depth == 0 ? "'\(option)'" : "an element of '\(option)'"
+        throw Self.invalid("\(subject): \(place) cannot be a \(value.typeName)")
     }
 
     static func invalid(_ message: String) -> StoreError { StoreError(.invalidSchema, message) }
