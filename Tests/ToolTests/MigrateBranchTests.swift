@@ -189,43 +189,73 @@ import Testing
                 == "string?[]\tnil")
     }
 
-    @Test func `processes that migrate a store at once leave each migration to one of them`() throws
-    {
-        var texts = [
+    /// A shop with 12 migrations, each of which moves the values of 50 dogs to another property.
+    private func steps() throws -> MigrationShop {
+        let shop = try MigrationShop([])
+        try shop.write(
             """
             return { schema = { Dog = { id = "int primary", p1 = "int" } }, up = function(m)
               for id = 1, 50 do m:create("Dog", { id = id, p1 = id }) end
             end }
-            """
-        ]
+            """, to: "0001_step.lua")
         for number in 2...12 {
-            texts.append(
+            let (up, down) = (
+                "function(old, new) new.p\(number) = old.p\(number - 1) end",
+                "function(old, new) new.p\(number - 1) = old.p\(number) end"
+            )
+            let functions =
+                number % 3 == 0
+                ? """
+                up = function(m) m:each("Dog", \(up)) end, down = function(m) m:each("Dog", \(down)) end
+                """ : "each = { Dog = { up = \(up), down = \(down) } }"
+            try shop.write(
                 """
-                return {
-                  changes = { Dog = { p\(number) = "int" } }, drops = { "Dog.p\(number - 1)" },
-                  \(number % 3 == 0
-                    ? "up = function(m) m:each('Dog', function(old, new) new.p\(number) = old.p\(number - 1) end) end"
-                    : "each = { Dog = function(old, new) new.p\(number) = old.p\(number - 1) end }"),
-                }
-                """)
+                return { changes = { Dog = { p\(number) = "int" } }, drops = { "Dog.p\(number - 1)" }, \(functions) }
+                """, to: (number < 10 ? "000" : "00") + "\(number)_step.lua")
         }
+        return shop
+    }
+
+    private func atOnce(_ shop: MigrationShop, _ commands: [[String]]) throws -> [Tool.Outcome] {
+        try commands.map { command in
+            try Subprocess(
+                Tool.path,
+                ["migrate", command[0], shop.store, "--dir", "migrations"] + command.dropFirst(),
+                in: shop.folder.path)
+        }.map { try $0.finish(within: 120) }
+    }
+
+    private func sum(_ shop: MigrationShop) throws -> String {
+        try shop.value("store:objects('Dog'):sum('p' .. store.schema_version)")
+    }
+
+    @Test func `processes that migrate a store at once leave each migration to one of them`() throws
+    {
         for _ in 0..<3 {
-            let shop = try MigrationShop([])
-            for (index, text) in texts.enumerated() {
-                try shop.write(text, to: (index < 9 ? "000" : "00") + "\(index + 1)_step.lua")
-            }
-            let processes = try (0..<3).map { _ in
-                try Subprocess(
-                    Tool.path, ["migrate", "up", shop.store, "--dir", "migrations"],
-                    in: shop.folder.path)
-            }
-            for process in processes {
-                let outcome = try process.finish(within: 120)
+            let shop = try steps()
+            for outcome in try atOnce(shop, [["up"], ["up"], ["up"]]) {
                 #expect(outcome.exitCode == 0, "\(outcome.error)")
             }
             #expect(try shop.migrate("check").exitCode == 0)
-            #expect(try shop.value("store:objects('Dog'):sum('p12')") == "1275")
+            #expect(try sum(shop) == "1275")
         }
+    }
+
+    @Test func `up and down at once skip no migration`() throws {
+        let shop = try steps()
+        #expect(try shop.migrate("up", "--to", "6").exitCode == 0)
+        for round in 0..<6 {
+            let down = ["down", "--to", "\(1 + round % 3)", "--no-backup"]
+            let outcomes = try atOnce(shop, [["up", "--no-backup"], down, ["up", "--no-backup"]])
+            for outcome in outcomes where outcome.exitCode != 0 {
+                #expect(
+                    ["another process has migrated", "revert it to a lower", "is started"]
+                        .contains { outcome.error.contains($0) }, "\(outcome.error)")
+            }
+            #expect(try sum(shop) == "1275")
+        }
+        #expect(try shop.migrate("up").exitCode == 0)
+        #expect(try shop.migrate("check").exitCode == 0)
     }
 
     @Test func `repair adopts the changes of a withdrawn migration`() throws {

@@ -57,6 +57,11 @@ function runs.migrated_meanwhile(run)
   fail("invalid_argument", "another process has migrated '" .. run.store .. "'; run moonpool migrate status")
 end
 
+-- Raises an error if another process has reverted migrations before one that is to run.
+function runs.require_next(run, compared, file)
+  if compared.pending[1].number ~= file.number then runs.migrated_meanwhile(run) end
+end
+
 -- Commits a change of the schema without a migration function, and a new record, and sets `mark.is_committed`.
 function runs.record(write, schema, version, log, mark)
   write:change(schema, version)

@@ -77,8 +77,12 @@ local function note_indexes(run, store, script)
   end
 end
 
--- Returns whether another process has applied a migration in the meantime.
-local function is_applied(run, log, file) return history.has(history.of(log, run.dir, run.store), file) end
+-- Returns whether another process has applied a migration in the meantime; raises an error if it is not the next one.
+local function is_applied(run, log, file)
+  local compared = history.of(log, run.dir, run.store)
+  if history.has(compared, file) then return true end
+  runs.require_next(run, compared, file)
+end
 
 -- Starts a migration without converting objects. Returns the differences between the schemas; nil if another process
 -- has applied it in the meantime. `is_whole` tells others that this process will also complete it.

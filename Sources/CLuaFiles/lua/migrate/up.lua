@@ -45,6 +45,7 @@ local function apply(run, script, store, backup, earlier)
     local log = write:log()
     local compared = history.of(log, run.dir, run.store)
     if history.has(compared, file) then return nil end
+    runs.require_next(run, compared, file)
     if not compared.last or compared.last.number < file.number then
       runs.check_version(run, store.schema_version, file)
     end
