@@ -33,6 +33,8 @@ public struct ScriptConfiguration: Sendable {
     public var logger: Logger
     /// The clock of the script's timers.
     package var clock: any LoopClock
+    /// The time after a commit of another process until the script looks for the next one; zero to look after each.
+    package var commitPause = Duration.zero
     /// The label in brackets before each line that `print` writes, if several scripts share the output; nil for none.
     package var outputLabel: String?
     /// Adds the functions of the host before any code of the script, or of one of its workers, runs.

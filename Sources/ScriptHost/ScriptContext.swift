@@ -94,7 +94,8 @@ package final class ScriptContext {
         surroundings = seat.map { ScriptSurroundings($0, state, signals) }
         stores = StoreConnection(
             loop: loop, signals: signals, scriptName: configuration.name,
-            logger: configuration.logger, surroundings: surroundings)
+            logger: configuration.logger, surroundings: surroundings,
+            commitPause: configuration.commitPause)
         storeModule = stores.connect(state)
         modules = ScriptModules(
             state, files: configuration.rights.files, isConfined: configuration.rights.isConfined,

@@ -20,12 +20,14 @@ final class StoreConnection: BindingHost {
     private let signals: ScriptSignals
     private let logger: Logger
     private let surroundings: ScriptSurroundings?
+    private let commitPause: Duration
 
     init(
         loop: EventLoop, signals: ScriptSignals, scriptName: String, logger: Logger,
-        surroundings: ScriptSurroundings?
+        surroundings: ScriptSurroundings?, commitPause: Duration
     ) {
         self.surroundings = surroundings
+        self.commitPause = commitPause
         self.loop = loop
         self.signals = signals
         self.logger = logger
@@ -103,7 +105,8 @@ final class StoreConnection: BindingHost {
         logger.debug(
             "store is open",
             metadata: ["script": "\(scriptName)", "store": "\(store.path ?? "in memory")"])
-        watches[ObjectIdentifier(store)] = CommitWatch(store, on: loop, surroundings)
+        watches[ObjectIdentifier(store)] = CommitWatch(
+            store, on: loop, surroundings, pause: commitPause)
     }
 
     func didClose(_ store: Store) {
@@ -142,23 +145,29 @@ extension LoopHold: BindingHold {}
 /// commits ten times a second. A check costs a few loads if there are no commits. The watch does not keep the loop
 /// alive.
 final class CommitWatch {
+    private let loop: EventLoop
+    private let path: String
+    private let pause: Duration
+    private let check: () -> Void
     private var watch: AccessWatch?
     private var timer: LoopTimer?
 
     /// Starts watching; returns nil if the store has no file.
     ///
-    /// With `surroundings`, each check runs as a job of that script on its shared thread.
-    init?(_ store: Store, on loop: EventLoop, _ surroundings: ScriptSurroundings? = nil) {
+    /// With `surroundings`, each check runs as a job of that script on its shared thread. After a signal, the watch
+    /// checks again after `pause`, and not for each commit until then: signals that nobody waits for cost the writers
+    /// nothing.
+    init?(
+        _ store: Store, on loop: EventLoop, _ surroundings: ScriptSurroundings? = nil,
+        pause: Duration = .zero
+    ) {
         guard let path = store.commitSignalPath else { return nil }
+        self.loop = loop
+        self.path = path
+        self.pause = pause
         let check = { [weak store] () -> Void in store?.fileMayHaveChanged() }
-        let job = surroundings?.job(check) ?? check
-        watch = try? AccessWatch(path: path, on: loop, job)
-        if watch == nil {
-            let pause = Duration.milliseconds(100)
-            timer = loop.timer(after: pause, every: pause, keepsAlive: false, job)
-        }
-        // Commits between opening the store and this point have sent no signal.
-        job()
+        self.check = surroundings?.job(check) ?? check
+        start()
     }
 
     deinit { cancel() }
@@ -166,6 +175,24 @@ final class CommitWatch {
     func cancel() {
         watch?.cancel()
         timer?.cancel()
+    }
+
+    private func start() {
+        watch = try? AccessWatch(path: path, on: loop) { [weak self] in self?.didSignal() }
+        if watch == nil {
+            let interval = Duration.milliseconds(100)
+            timer = loop.timer(after: interval, every: interval, keepsAlive: false, check)
+        }
+        // Commits before this point have sent no signal.
+        check()
+    }
+
+    private func didSignal() {
+        if pause > .zero {
+            watch?.cancel()
+            timer = loop.timer(after: pause, keepsAlive: false) { [weak self] in self?.start() }
+        }
+        check()
     }
 }
 
@@ -179,13 +206,16 @@ package final class FollowedStore {
 
     /// Opens a store on the loop of the calling thread, and watches for commits from then on.
     ///
-    /// If the system cannot watch the file, the store checks for commits ten times a second. The store does not keep
-    /// the loop alive. Throws the errors of opening a store.
-    package init(_ configuration: StoreConfiguration, on loop: EventLoop) throws {
+    /// If the system cannot watch the file, the store checks for commits ten times a second. After a commit, the store
+    /// checks for the next ones after `pause`. The store does not keep the loop alive. Throws the errors of opening a
+    /// store.
+    package init(
+        _ configuration: StoreConfiguration, on loop: EventLoop, pause: Duration = .zero
+    ) throws {
         var configuration = configuration
         configuration.conversions = ScriptConversions()
         store = try Store(configuration, scheduler: LoopScheduler(loop: loop, surroundings: nil))
-        watch = CommitWatch(store, on: loop)
+        watch = CommitWatch(store, on: loop, pause: pause)
     }
 
     /// Closes the store.

@@ -67,6 +67,8 @@ final class StudioEngine: Sendable {
             name: "studio", isInteractive: true,
             report: { console.write($0.text, as: .error) },
             output: { console.write($0, as: .output) })
+        // A page shows at most 60 states a second, and waking the script would slow the writers down.
+        configuration.commitPause = .milliseconds(16)
         configuration.prepare = { InspectFunction.install(in: $0) }
         if options["sandbox"] != nil {
             var host = HostOptions()

@@ -18,8 +18,8 @@ import Testing
         loop.attach()
     }
 
-    private func follow() throws -> FollowedStore {
-        try FollowedStore(StoreConfiguration(.file(path)), on: loop)
+    private func follow(pause: Duration = .zero) throws -> FollowedStore {
+        try FollowedStore(StoreConfiguration(.file(path)), on: loop, pause: pause)
     }
 
     /// Commits to the store's file.
@@ -63,14 +63,40 @@ import Testing
         }
     }
 
-    @Test func `a watch does not keep the loop alive, and can be ended`() throws {
-        let followed = try follow()
+    @Test func `a watch with a pause receives the commits of the pause after it`() throws {
+        let followed = try follow(pause: .milliseconds(50))
+        defer { followed.close() }
+        for _ in 1...3 {
+            try commit(beside: followed.store)
+            try signal()
+            #expect(moves(followed.store))
+            // A commit in the pause, without a signal that anybody receives.
+            try commit(beside: followed.store)
+            #expect(moves(followed.store))
+        }
+    }
+
+    @Test(arguments: [Duration.zero, .milliseconds(50)])
+    func `a watch does not keep the loop alive, and can be ended`(pause: Duration) throws {
+        let followed = try follow(pause: pause)
+        try commit(beside: followed.store)
+        try signal()
+        #expect(moves(followed.store))
         #expect(!loop.isAlive)
         followed.close()
         followed.close()
         // libuv releases closed handles in a turn.
         loop.runOnce()
         #expect(!loop.isAlive)
+    }
+
+    /// Reads a byte of the lock file, as a process that commits does.
+    private func signal() throws {
+        let file = open(path + "-lock", O_RDONLY)
+        try #require(file >= 0)
+        defer { close(file) }
+        var byte: UInt8 = 0
+        #expect(read(file, &byte, 1) == 1)
     }
 
     /// Starts a process that only keeps a file open.

@@ -91,7 +91,8 @@ class StudioHistory extends HTMLElement {
   #update({ versions }) {
     this.#versions = versions
     const kept = this.#kept = versions.filter(({ is_kept: isKept }) => isKept)
-    this.slider.min = kept[0]?.number ?? this.#newest
+    // The shown version stays open after the store has given it up.
+    this.slider.min = Math.min(kept[0]?.number ?? this.#newest, this.#at ?? this.#newest)
     this.slider.max = this.#newest
     this.slider.setAttribute("aria-valuemin", this.slider.min)
     this.slider.setAttribute("aria-valuemax", this.slider.max)
