@@ -96,6 +96,61 @@ scenario("undo with a version restores its state in one commit, and redo reverse
   fails(": 0 or more", store.undo, store, -1)
 end)
 
+scenario("undo restores an object that the reversed commits delete and restore, with its indexes", {
+  Note = {
+    id = "int primary", i = "int indexed", s = "string indexed", f = "string fulltext", x = "mixed", p = "Note",
+    l = "Note[]", m = "Note{}", ints = "int[]", many = "int[]", u = { type = "string", unique = true },
+    long = "string", parts = "Part[]", owners = "backlinks Note.p", indexes = { { "i", "s" } },
+  },
+  Part = { embedded = true, a = "int", note = "Note" },
+}, function()
+  local many = {}
+  for i = 1, 3000 do many[i] = i end
+  local a, b = store:write(function()
+    local a = store:create("Note", { id = 1, i = 1, s = "a", f = "red", u = "a", long = "" })
+    return a, store:create("Note", {
+      id = 2, i = 2, s = "b", f = "green dog", x = { a }, p = a, l = { a, a }, m = { k = a }, ints = { 1, 2, 3 },
+      many = many, u = "b", long = ("long "):rep(200), parts = { { a = 1, note = a } },
+    })
+  end)
+  local function state()
+    local found = { #a.owners }
+    for _, query in ipairs {
+      "i == 2", "i == 9", "s == 'b'", "s == 'bb'", "f text 'green'", "f text 'blue'", "u == 'b'", "i == 2 and s == 'b'",
+      "p.id == 1", "@links.Note.p.id == 2", "@links.Note.l.id == 2", "any @links.Note.m.id == 2", "x[1].id == 1",
+      "any parts.note.id == 1", "@links.@count > 0",
+    } do found[#found + 1] = store:objects("Note"):where(query):count() end
+    return table.concat(found, " ") .. (b:is_valid() and moonpool.inspect(b:to_table(), { items = 9999 }) or "")
+  end
+  local states = { [store.version] = state() }
+  local first = store.version
+  for _, change in ipairs {
+    function() b.ints:append(4) end,
+    function() b.ints[1] = 7 b.i = 9 b.s = "bb" b.f = "blue dog" b.p = nil end,
+    function() b.many:remove(1) b.i = 2 b.s = "b" b.f = "green" b.p = a end,
+  } do
+    store:write(change)
+    states[store.version] = state()
+  end
+  local last = store.version
+  local function restore(version)
+    store:undo(version)
+    equal(state(), states[version])
+  end
+  -- The shortest way back is to reverse the undo and the deletion.
+  store:write(function() store:delete(b) end)
+  restore(first)
+  restore(last)
+  restore(first)
+  store:write(function() store:delete(b) end)
+  local gone = store.version
+  states[gone] = state()
+  restore(last)
+  restore(gone)
+  restore(first)
+  restore(last)
+end)
+
 scenario("all changes after the last schema change can be undone", function()
   for i = 1, 5 do dog { id = i } end
   for i = 5, 1, -1 do
