@@ -296,3 +296,44 @@ for _, case in ipairs {
     equal(runs, 1)
   end)
 end
+
+scenario("An effect that failed to read a deleted object runs again when an undo restores the object", function()
+  local ann = store:write(function() return store:create("Person", { name = "Ann" }) end)
+  local rex = dog { score = 1, marks = { 3 }, owner = ann }
+  local marks = rex.marks
+  local values, tokens = {}, {}
+  for index, read in ipairs {
+    function() return rex.score end,
+    function() return rex.owner.name end,
+    function() return marks[1] end,
+    function() return rex.marks:sum() end,
+    function() return rex:get "owner.name" end,
+    function() return rex:to_table().id end,
+  } do
+    tokens[2 * index - 1] = moonpool.effect(function() values[2 * index - 1] = select(2, pcall(read)) end)
+    local computed = moonpool.computed(function() return select(2, pcall(read)) end)
+    tokens[2 * index] = moonpool.effect(function() values[2 * index] = computed() end)
+  end
+  local before = { table.unpack(values) }
+  turn()
+  store:write(function() store:delete(rex) end)
+  turn()
+  for index in ipairs(tokens) do
+    equal(values[index].code, "invalid_object")
+    assert(tokens[index].is_valid)
+  end
+  store:undo()
+  turn()
+  for index, value in ipairs(before) do equal(values[index], value) end
+end)
+
+scenario("An effect that failed to read a property that its class does not have runs again when the property is added", function()
+  local rex = dog {}
+  local value
+  local effect <close> = moonpool.effect(function() value = select(2, pcall(function() return rex.chip end)) end)
+  assert(effect.is_valid)
+  equal(value.code, "unknown_property")
+  store:define { Dog = { "...", chip = { type = "string", default = "none" } } }
+  turn()
+  equal(value, "none")
+end)

@@ -163,13 +163,6 @@ package class Reaction: ReadRecorder {
     }
 
     override func noteRead(of store: Store, existenceOf reference: ObjectReference) {
-        guard (try? store.view.isPresent(reference)) == true else {
-            // An object may exist under the key later: after an undo, or if another object is created under the key.
-            let lookup = StoreReads.Lookup(table: reference.table, result: nil) { view in
-                try view.isPresent(reference) ? reference.key : nil
-            }
-            return update(store) { $0.add(lookup) }
-        }
         update(store) { $0.add(existenceOf: reference.key, in: reference.table) }
     }
 

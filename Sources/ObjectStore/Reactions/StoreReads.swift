@@ -123,7 +123,10 @@ extension StoreReads {
         var isChanged = false
         for (table, reads) in tables {
             guard let changes = step.changes(of: table) else { continue }
-            for key in deleted(reads, changes) {
+            let deleted =
+                reads.anyObject ? Array(changes.deleted) : reads.objects(in: changes.deleted)
+            // A read of a deleted object has failed, and succeeds after an undo.
+            for key in deleted + reads.objects(in: changes.inserted) {
                 isChanged = true
                 if !change.isFull { change.add(ObjectReference(table: table, key: key), nil) }
             }
@@ -146,13 +149,6 @@ extension StoreReads {
         return isChanged ? change : nil
     }
 
-    private func deleted(_ reads: TableReads, _ changes: TableChanges) -> [ObjectKey] {
-        changes.deleted.filter { key in
-            reads.anyObject || reads.objects[key] != nil
-                || reads.columns.values.contains { $0.contains(key) }
-        }
-    }
-
     /// Returns whether the value of a property differs; an edited collection always counts as different.
     private func isAnother(
         _ column: ColumnID, of key: ObjectKey, in table: TableID, step: VersionStep
@@ -169,6 +165,20 @@ extension StoreReads {
 }
 
 extension StoreReads.TableReads {
+    /// Returns the objects of a set of which something was read.
+    func objects(in keys: KeySet) -> [ObjectKey] {
+        let count = columns.values.reduce(objects.count) { $0 + $1.count }
+        if keys.count <= count {
+            return keys.filter { key in
+                objects[key] != nil || columns.values.contains { $0.contains(key) }
+            }
+        }
+        let found = columns.values.reduce(into: Set(objects.keys.filter(keys.contains))) {
+            $0.formUnion($1.filter(keys.contains))
+        }
+        return Array(found)
+    }
+
     /// Returns the changed objects of a column that were read.
     func hits(_ column: ColumnID, _ keys: KeySet) -> [ObjectKey] {
         if wholeColumns.contains(column) { return keys.prefix(1).map { $0 } }

@@ -105,6 +105,7 @@ final class ObjectClass: LuaLiveClass {
     func checkPresent(_ key: ObjectKey) throws {
         _ = try source.openView()
         guard try source.view.isPresent(reference(key.rawValue)) else {
+            source.noteRead(classSchema, key, nil)  // an undo can restore the object
             throw StoreError(
                 .invalidObject,
                 "this '\(classSchema.name)' was deleted; check is_valid() before you use an object that may be deleted"
@@ -175,7 +176,9 @@ final class ObjectClass: LuaLiveClass {
         switch try handle.module.hostMembers[classSchema.name]?[name] {
         case .method(let function)?: result.set(.function(function))
         case .property(let get)?: result.set(try get(object(key)))
-        case nil: throw unknown(result.key)
+        case nil:
+            source.noteRead(classSchema, ObjectKey(rawValue: key), nil)
+            throw unknown(result.key)
         }
     }
 

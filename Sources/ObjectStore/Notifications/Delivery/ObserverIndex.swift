@@ -89,7 +89,7 @@ struct ObserverIndex {
     private static func forEachRow(
         of entry: Table, _ changed: TableChanges, _ body: (Observer) -> Void
     ) {
-        let sets = [changed.deleted] + changed.modified.values
+        let sets = [changed.inserted, changed.deleted] + changed.modified.values
         if sets.reduce(0, { $0 + $1.count }) <= entry.rows.count {
             for keys in sets {
                 for key in keys { entry.rows[key]?.values.forEach(body) }
@@ -144,7 +144,7 @@ struct ObserverInterests {
         var column: ColumnID
     }
 
-    /// Rows of which every change and the deletion matter.
+    /// Rows of which every change, the deletion and the insertion by an undo matter.
     private(set) var rows: Set<ObjectReference> = []
     /// Tables in which insertions and deletions of rows matter.
     private(set) var membership: Set<TableID> = []
