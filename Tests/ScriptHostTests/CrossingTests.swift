@@ -55,6 +55,23 @@ import Testing
         #expect(script.log == ["6", "true", "integer float", "4", "true", "here"])
     }
 
+    @Test func `empty objects of JSON remain objects in a message`() throws {
+        let script = try run(
+            """
+            local w = moonpool.worker("w", function(...)
+                moonpool.on_message(function(...) moonpool.post_to_parent(moonpool.json.encode { ... }) end)
+            end)
+            w:post(moonpool.json.empty_object, moonpool.json.decode '{"a":{},"b":[],"c":{"d":{}}}')
+            store:write(function() rex.notes = { x = moonpool.json.empty_object } end)
+            w:post(rex:to_table().notes)
+            local done = 0
+            w:on_message(function(text) log(text) done = done + 1 end)
+            moonpool.wait_until(function() return done == 2 end, 10)
+            w:stop()
+            """)
+        #expect(script.log == [#"[{},{"a":{},"b":[],"c":{"d":{}}}]"#, #"[{"x":{}}]"#])
+    }
+
     @Test func `a message copies dates, identifiers, decimals, data and null`() throws {
         let script = try run(
             """

@@ -344,7 +344,10 @@ extension LuaCall {
             guard let own = token.token as? NotificationToken else {
                 throw argumentError(
                     index,
-                    "the observer of a token runs on a worker, which is notified of every commit")
+                    value.userdata?.object(as: TokenHandle.type)?.token is RemoteObservation
+                        ? "the observer of a token runs on a worker, which is notified of every commit"
+                        : "the token of an effect cannot be silenced; an effect runs again whenever its values change"
+                )
             }
             return own
         }

@@ -26,8 +26,14 @@ package struct Parcel: Sendable {
         let value: Item
     }
 
+    struct Table: Sendable {
+        /// Whether the table is a JSON object even if it is empty.
+        let isObject: Bool
+        var entries: [Entry] = []
+    }
+
     var items: [Item] = []
-    var tables: [[Entry]] = []
+    var tables: [Table] = []
 
     /// Packs values.
     ///
@@ -51,9 +57,11 @@ package struct Parcel: Sendable {
     /// store.
     package func open(in module: StoreModule) throws -> [LuaValue] {
         let state = module.state
-        let made = try tables.map { entries in
+        let made = try tables.map { table in
             try state.checkMemory()
-            return state.makeTable(fields: entries.count)
+            let made = state.makeTable(fields: table.entries.count)
+            if table.isObject { made.metatable = module.json.objects }
+            return made
         }
         func value(_ item: Item) throws -> LuaValue {
             switch item {
@@ -67,9 +75,9 @@ package struct Parcel: Sendable {
                 state.userdata(ReferenceBox(reference), ReferenceBox.type)
             }
         }
-        for (table, entries) in zip(made, tables) {
+        for (table, sent) in zip(made, tables) {
             try state.checkMemory()
-            for entry in entries { table.setRaw(try value(entry.key), try value(entry.value)) }
+            for entry in sent.entries { table.setRaw(try value(entry.key), try value(entry.value)) }
         }
         return try items.map(value)
     }
@@ -78,7 +86,7 @@ package struct Parcel: Sendable {
 /// Converts Lua values to parcel items.
 private struct ParcelPacker {
     let module: StoreModule
-    var tables: [[Parcel.Entry]] = []
+    var tables: [Parcel.Table] = []
     private var indices: [LuaTable: Int] = [:]
     private var unfinished: Set<LuaTable> = []
     private static let deepest = 100
@@ -107,7 +115,8 @@ private struct ParcelPacker {
             )
         }
         if let known = indices[table] { return known }
-        guard table.metatable.map(module.changeMetatables.contains) ?? true else {
+        let isObject = LuaJSON.isObject(table)
+        guard isObject || table.metatable.map(module.changeMetatables.contains) ?? true else {
             throw refusal(path, "a table with a metatable", "send a plain copy of its fields")
         }
         guard depth < Self.deepest else {
@@ -120,7 +129,7 @@ private struct ParcelPacker {
         unfinished.insert(table)
         let index = tables.count
         indices[table] = index
-        tables.append([])
+        tables.append(Parcel.Table(isObject: isObject))
         var entries: [Parcel.Entry] = []
         for (key, value) in table.pairs {
             try module.state.checkMemory()
@@ -130,7 +139,7 @@ private struct ParcelPacker {
                     key: try item(key, inner, depth: depth + 1),
                     value: try item(value, inner, depth: depth + 1)))
         }
-        tables[index] = entries
+        tables[index].entries = entries
         unfinished.remove(table)
         return index
     }
@@ -201,6 +210,11 @@ private struct ParcelPacker {
         }
         if userdata.object(as: SectionsHandle.type) != nil {
             return ("sections", "send their Results")
+        }
+        if userdata.object(as: ProjectionHandle.type) != nil
+            || userdata.object(as: ProjectedResultsHandle.type) != nil
+        {
+            return ("a projection", "send the objects, and project them there")
         }
         return ("a userdata", nil)
     }
