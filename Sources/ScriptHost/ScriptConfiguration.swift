@@ -33,7 +33,7 @@ public struct ScriptConfiguration: Sendable {
     public var logger: Logger
     /// The clock of the script's timers.
     package var clock: any LoopClock
-    /// The time after a commit of another process until the script looks for the next one; zero to look after each.
+    /// The time after a commit of another process until the script checks for the next ones; zero for none.
     package var commitPause = Duration.zero
     /// The label in brackets before each line that `print` writes, if several scripts share the output; nil for none.
     package var outputLabel: String?

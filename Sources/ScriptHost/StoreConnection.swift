@@ -155,7 +155,7 @@ final class CommitWatch {
     /// Starts watching; returns nil if the store has no file.
     ///
     /// With `surroundings`, each check runs as a job of that script on its shared thread. After a signal, the watch
-    /// checks again after `pause`, and not for each commit until then: signals that nobody waits for cost the writers
+    /// checks again after `pause`, and not for each commit until then: signals that no process waits for cost the writers
     /// nothing.
     init?(
         _ store: Store, on loop: EventLoop, _ surroundings: ScriptSurroundings? = nil,
