@@ -157,7 +157,7 @@ import Testing
             "return { changes = { Dog = { age = 'int' } } }",
         ])
         #expect(try shop.migrate("up").exitCode == 0)
-        rename(shop.migrations + "/0002_names.lua", shop.migrations + "/0003_names.lua")
+        try rename("0002_names.lua", "0003_names.lua", shop)
         try shop.write("return { changes = { Dog = { tail = 'string' } } }", to: "0002_tail.lua")
         let start = try shop.migrate("start")
         #expect(start.exitCode == 1)
@@ -177,7 +177,7 @@ import Testing
             """, "return { changes = { Dog = { age = 'int' } } }",
         ])
         #expect(try shop.migrate("up").exitCode == 0)
-        rename(shop.migrations + "/0002_names.lua", shop.migrations + "/0003_names.lua")
+        try rename("0002_names.lua", "0003_names.lua", shop)
         try shop.write(
             "return { changes = { Dog = { tags = 'string?[]' } }, drops = { 'Dog.marks', 'Dog.notes' } }",
             to: "0002_marks.lua")
