@@ -93,7 +93,7 @@ scenario("maps of properties and inside mixed values have the same keys and valu
     store:write(function()
       fails("invalid_argument", map.set, map, "\xff", 1)
       fails("invalid_argument", function() map.keys = 1 end)
-      map.list, map.map, map.b = nil
+      map.list, map.map, map.b = nil, nil, nil
       assert(map:remove "keys" and not map:remove "keys")
       map.z = 2
       box.tags:form_union(map)
