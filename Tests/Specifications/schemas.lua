@@ -74,15 +74,15 @@ scenario("a table is the default of a mixed property, and other tables are error
   local shown = store:schema().Bag.content.default
   assert(shown.kind == "pug" and shown.marks[3].deep == true)
   store:define { Bag = { id = "int primary", content = { type = "mixed", default = shown } } }
-  local deep = {}
-  for _ = 1, 101 do deep = { deep } end
+  local function nested(count) return count == 1 and { 1 } or { nested(count - 1) } end
+  store:define { Bag = { id = "int primary", content = { type = "mixed", default = nested(100) } } }
   for _, case in ipairs {
     { { type = "int", default = { 1 } }, "'default' cannot be a table" },
     { { type = "int[]", default = { 1, print } }, "an element of 'default' cannot be a function" },
     { { type = "int[]", default = { 1, nil, 3, x = 1 } }, "'default' must be an array of values without gaps" },
     { { type = "int{}", default = { 1 } }, "'default' must be a table with strings as keys" },
     { { type = "mixed", default = { 1, x = 2 } }, "'default' must be an array without gaps, or a table with strings" },
-    { { type = "mixed", default = deep }, "an element of 'default' cannot be a table" },
+    { { type = "mixed", default = nested(101) }, "an element of 'default' cannot be a table" },
     { { type = "string", enum = { "a", x = "b" } }, "'enum' must be an array of values" },
     { { type = "string", enum = { "a", { "b" } } }, "an element of 'enum' cannot be a table" },
     { { type = "string", enum = { "a", print } }, "an element of 'enum' cannot be a function" },

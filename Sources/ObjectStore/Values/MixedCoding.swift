@@ -314,10 +314,8 @@ enum ValueCoding {
         }
     }
 
-    /// Decodes the next value; collections cannot be nested, so damaged bytes cannot cause a deep recursion.
-    static func decode(
-        _ reader: inout ByteReader, isElement: Bool = false
-    ) throws -> Value {
+    /// Decodes the next value; the depth is limited, so damaged bytes cannot cause a deep recursion.
+    static func decode(_ reader: inout ByteReader, depth: Int = 0) throws -> Value {
         switch try reader.byte() {
         case 0: return .null
         case 1: return .bool(try reader.byte() != 0)
@@ -329,15 +327,15 @@ enum ValueCoding {
         case 7: return .date(Timestamp(microseconds: Int64(bitPattern: try reader.number())))
         case 8: return try fixed(.uuid, &reader)
         case 9: return try fixed(.objectID, &reader)
-        case 10 where !isElement:
+        case 10 where depth <= MixedCoding.deepest:
             return .list(
-                try (0..<(try reader.count())).map { _ in try decode(&reader, isElement: true) })
+                try (0..<(try reader.count())).map { _ in try decode(&reader, depth: depth + 1) })
         case 11: return .decimal(try DecimalValue(bytes: reader.data()).orThrow(reader.damaged))
-        case 12 where !isElement:
+        case 12 where depth <= MixedCoding.deepest:
             var entries: ValueMap = [:]
             for _ in 0..<(try reader.count()) {
                 let key = try reader.text()
-                entries[key] = try decode(&reader, isElement: true)
+                entries[key] = try decode(&reader, depth: depth + 1)
             }
             return .dictionary(entries)
         case 13:

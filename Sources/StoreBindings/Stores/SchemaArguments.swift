@@ -25,8 +25,6 @@ struct SchemaArguments {
     private let present: Schema?
     /// The first element of a class that declares only the properties that change.
     private static let others = "..."
-    /// The maximum number of tables around a value.
-    private static let deepest = 100
 
     /// `present` contains the classes that `{ "...", age = "int" }` changes.
     init(_ json: LuaJSON, changing present: Schema? = nil) {
@@ -310,7 +308,8 @@ struct SchemaArguments {
             return .decimal(DecimalValue(number))
         case .string(let string) where property.type == .data: return .data(string.bytes)
         case .table(let table):
-            guard property.collection != nil || property.type == .mixed, depth <= Self.deepest
+            guard property.collection != nil || property.type == .mixed,
+                depth < StoreLimits.nesting
             else { break }
             var element = property
             element.collection = nil
