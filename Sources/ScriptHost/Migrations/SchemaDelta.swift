@@ -171,10 +171,8 @@ extension SchemaDelta {
                 }
             }
             let names = Set(properties.map(\.name))
-            let indexes =
-                change?.indexes.isEmpty == false
-                ? change?.indexes ?? []
-                : ended.indexes.contains(present.name) ? [] : present.indexes
+            var indexes = ended.indexes.contains(present.name) ? [] : present.indexes
+            if let change, !change.indexes.isEmpty { indexes = change.indexes }
             result.append(
                 schema(
                     present.name, properties,
@@ -186,8 +184,8 @@ extension SchemaDelta {
         return result.sorted { $0.name < $1.name }
     }
 
-    /// Returns the classes of a schema that differ from another one, with the properties that differ; nil if a class is no
-    /// longer embedded or has no more indexes, which classes cannot show.
+    /// Returns the classes of a schema that differ from another one, with the properties that differ; nil if a class stops
+    /// being embedded or loses all its indexes, which such a class cannot state.
     ///
     /// `oldName` returns the name of a class in the other schema; a renamed class is complete.
     static func changes(
@@ -198,23 +196,22 @@ extension SchemaDelta {
             return (!old.isEmbedded || new.isEmbedded)
                 && (old.indexes.isEmpty || !new.indexes.isEmpty)
         }
-        return !isShown
-            ? nil
-            : wanted.compactMap { new in
-                guard let old = find(oldName(new.name), before), old.name == new.name else {
-                    return new
-                }
-                let properties = new.properties.filter {
-                    old.property(named: $0.name)?.unplaced != $0.unplaced
-                }
-                let sameIndexes =
-                    old.indexes.map(\.summary).sorted() == new.indexes.map(\.summary).sorted()
-                guard !properties.isEmpty || !sameIndexes || old.isEmbedded != new.isEmbedded else {
-                    return nil
-                }
-                return ClassSchema(
-                    new.name, properties, isEmbedded: new.isEmbedded,
-                    indexes: sameIndexes ? [] : new.indexes)
+        guard isShown else { return nil }
+        return wanted.compactMap { new in
+            guard let old = find(oldName(new.name), before), old.name == new.name else {
+                return new
             }
+            let properties = new.properties.filter {
+                old.property(named: $0.name)?.unplaced != $0.unplaced
+            }
+            let sameIndexes =
+                old.indexes.map(\.summary).sorted() == new.indexes.map(\.summary).sorted()
+            guard !properties.isEmpty || !sameIndexes || old.isEmbedded != new.isEmbedded else {
+                return nil
+            }
+            return ClassSchema(
+                new.name, properties, isEmbedded: new.isEmbedded,
+                indexes: sameIndexes ? [] : new.indexes)
+        }
     }
 }
