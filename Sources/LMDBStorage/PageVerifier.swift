@@ -539,11 +539,12 @@ final class PageGuard: @unchecked Sendable {
             walk.known = searched.pages
             searched.pages = KnownPages()
             searched.counts[index] += walk.run(names[index], head, to: target)
-            searched.pages = walk.known.take() ?? KnownPages()
             guard walk.isSound else {
+                // The last pages may be known without the key that bounds them, so a later search verifies all again.
                 let page = walk.faultyPage.map { "page \($0)" } ?? "its page counts"
                 throw StorageError(.damaged, call: page, file: location.name)
             }
+            searched.pages = walk.known.take() ?? KnownPages()
         }
     }
 

@@ -246,7 +246,7 @@ struct PageWalk: ~Copyable {
         guard head.depth <= TreeHead.greatestDepth, (head.depth == 0) == (head.root == nil) else {
             return fail(nil, "the header of \(tree.name) has the invalid depth \(head.depth)")
         }
-        if let root = head.root { visit(root, from: root, depth: 1, &tree) }
+        if let root = head.root { visit(root, from: root, at: 0, depth: 1, &tree) }
         // The counts of a damaged tree differ in any case.
         guard faults.isEmpty, tree.target == nil else { return }
         if tree.entries != head.entries {
@@ -275,12 +275,14 @@ struct PageWalk: ~Copyable {
     }
 
     private mutating func visit(
-        _ number: UInt64, from parent: UInt64, depth: Int, _ tree: inout Tree
+        _ number: UInt64, from parent: UInt64, at index: Int, depth: Int, _ tree: inout Tree
     ) {
         guard !isOver, take(number, 1, from: parent, tree) else { return }
         let image = page(number)
         let isLeaf = depth == tree.head.depth
+        let place = KnownPages.Place(parent, index)
         let isKnown = known?.contains(number) == true
+        if isLeaf, isKnown, known?.contains(number, at: place) == true { return tree.skip() }
         guard image.number == number else {
             return fail(number, "page \(number) of \(tree.name) has the number \(image.number)")
         }
@@ -297,7 +299,7 @@ struct PageWalk: ~Copyable {
         if !isKnown { add(image, number) }
         if isLeaf {
             if !isKnown { tree.leafPages += 1 }
-            // A known leaf is only compared with the branch that leads to it, by its first and last key.
+            // A leaf that is known elsewhere is only compared with the branch that leads to it, by its first and last key.
             let step = isKnown ? max(1, image.nodeCount - 1) : 1
             for index in stride(from: 0, to: image.nodeCount, by: step) where !isOver {
                 let entry = Entry(index: index, page: number)
@@ -311,7 +313,7 @@ struct PageWalk: ~Copyable {
             if !isKnown { tree.branchPages += 1 }
             visitBranches(number, image, depth: depth, isKnown: isKnown, &tree)
         }
-        if isSound { known?.insert(number) }
+        if isSound { known?.insert(number, at: place) }
     }
 
     /// Visits the pages below a branch page, or those that lead to the target and to its neighbors.
@@ -343,7 +345,7 @@ struct PageWalk: ~Copyable {
                     continue
                 }
             }
-            visit(node.child, from: number, depth: depth + 1, &tree)
+            visit(node.child, from: number, at: index, depth: depth + 1, &tree)
             tree.target = target
         }
     }
@@ -499,21 +501,37 @@ struct PageWalk: ~Copyable {
     }
 }
 
-/// The pages that searches have verified, with one bit for each page of the file up to the last of them.
+/// The pages that searches have verified, with the place of each.
+///
+/// A damaged branch can lead to a valid page of another place, whose keys are then in the wrong order. So a page is
+/// compared with the branches again at another place.
 struct KnownPages {
-    private var words: [UInt64] = []
+    /// The branch page that leads to a page, and the index of its node there, as a number that is not zero.
+    ///
+    /// Two places have the same number with a probability of 2⁻³¹.
+    struct Place {
+        fileprivate let number: UInt32
 
-    func contains(_ number: UInt64) -> Bool {
-        let index = Int(number >> 6)
-        return index < words.count && words[index] & 1 << (number & 63) != 0
+        init(_ parent: UInt64, _ index: Int) {
+            let mixed = (parent << 16 ^ UInt64(index)) &* 0x9E37_79B9_7F4A_7C15
+            number = UInt32(truncatingIfNeeded: mixed >> 32) | 1
+        }
     }
 
-    mutating func insert(_ number: UInt64) {
-        let index = Int(number >> 6)
-        if index >= words.count {
-            words.append(contentsOf: repeatElement(0, count: index + 1 - words.count))
+    /// For each page of the file up to the last known one, the number of its place; 0 for other pages.
+    private var places: [UInt32] = []
+
+    func contains(_ page: UInt64) -> Bool { page < places.count && places[Int(page)] != 0 }
+
+    func contains(_ page: UInt64, at place: Place) -> Bool {
+        page < places.count && places[Int(page)] == place.number
+    }
+
+    mutating func insert(_ page: UInt64, at place: Place) {
+        if page >= places.count {
+            places.append(contentsOf: repeatElement(0, count: Int(page) + 1 - places.count))
         }
-        words[index] |= 1 << (number & 63)
+        places[Int(page)] = place.number
     }
 }
 
