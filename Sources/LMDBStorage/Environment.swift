@@ -506,9 +506,18 @@ package final class Environment: Sendable {
     package func copyCompacted(
         to destination: String, versions: VersionLocation, isReplacing: Bool = false
     ) throws(StorageError) {
+        try copyCompacted(
+            to: destination, versions: versions, isReplacing: isReplacing, from: pointer)
+    }
+
+    /// Writes a compact copy of the newest version that `source` has, which is this environment or a copy of it.
+    func copyCompacted(
+        to destination: String, versions: VersionLocation, isReplacing: Bool,
+        from source: OpaquePointer
+    ) throws(StorageError) {
         let target = try FileLocation(destination)
         do throws(StorageError) {
-            try copyCompacted(to: target.path, versions, isReplacing: isReplacing)
+            try copyCompacted(to: target.path, versions, isReplacing: isReplacing, from: source)
         } catch {
             throw error.named(target).named(location)
         }
@@ -524,7 +533,7 @@ package final class Environment: Sendable {
     }
 
     private func copyCompacted(
-        to path: String, _ versions: VersionLocation, isReplacing: Bool
+        to path: String, _ versions: VersionLocation, isReplacing: Bool, from source: OpaquePointer
     ) throws(StorageError) {
         guard !isReplaced else { throw replaced() }
         let copy = FileCopy(original: name, destination: path, versions: versions)
@@ -544,7 +553,7 @@ package final class Environment: Sendable {
             throw StorageError(.exists, call: StorageError.original, file: path)
         }
         guard isReplacing, access(path, F_OK) == 0 else {
-            return try copy.make(of: pointer, access: own, isReplacing: isReplacing)
+            return try copy.make(of: source, access: own, isReplacing: isReplacing)
         }
         try EnvironmentRegistry.excluding(path) { () throws(StorageError) in
             var status = stat()
@@ -555,7 +564,7 @@ package final class Environment: Sendable {
             let hasLock = access(path + "-lock", F_OK) == 0
             let lock = hasLock ? try FileLock(of: path) : nil
             defer { lock?.release() }
-            try copy.make(of: pointer, access: own, isReplacing: true)
+            try copy.make(of: source, access: own, isReplacing: true)
             unlink(LogFile.path(of: path))
             if hasLock { try FileCompaction.announce(path) }
         }

@@ -139,7 +139,7 @@ package enum EnvironmentRegistry {
             return add(environment, identity, to: &entries)
         }
         let copy = try AnonymousFile(size: Platform.size(of: location.path))
-        try FileSnapshot(data: descriptor, path: location.path).write(to: copy.descriptor)
+        try FileSnapshot.copyNewest(of: descriptor, path: location.path, to: copy.descriptor)
         return try open(
             copy.handle, named: location.name,
             Request(options: options, tables: tables, initial: []), into: &entries,

@@ -283,32 +283,45 @@ package enum FileCompaction {
     }
 }
 
-/// Copies the newest version of a file byte by byte, without LMDB and without a lock, while other processes may write.
+/// Copies one version of a file byte by byte, without LMDB, while other processes may write.
+///
+/// Writers do not overwrite pages of the newest version, nor those of a version that a reader holds.
 struct FileSnapshot {
-    let data: Int32
-    let path: String
+    private let data: Int32
+    private let path: String
+    private let headers: [[UInt8]]
+    private let pageSize: Int
+    private let size: Int
+    let version: UInt64
 
-    /// Writes the copy into an empty open file.
+    /// Reads the headers of the newest version.
     ///
-    /// Writers do not overwrite pages of the newest version. The copy is therefore valid if the newest version is still
-    /// the same at the end. Throws `inUse` if other processes commit continuously, `diskFull`, and `damaged`.
-    func write(to copy: Int32) throws(StorageError) {
+    /// Throws `notAStore`.
+    init(of data: Int32, path: String) throws(StorageError) {
+        guard let first = try FileHeader.meta(data, at: 0),
+            let headers = try FileHeader.metas(data, pageSize: first.pageSize)
+        else { throw StorageError(.notAStore, call: "file header", file: path) }
+        let second = try FileHeader.meta(data, at: first.pageSize)
+        self.data = data
+        self.path = path
+        self.headers = headers
+        pageSize = first.pageSize
+        size = (Int(clamping: max(first.lastPage, second?.lastPage ?? 0)) &+ 1) * pageSize
+        version = max(first.version, second?.version ?? 0)
+    }
+
+    /// Writes a copy of the newest version into an empty open file, without a lock.
+    ///
+    /// The copy is valid if the newest version is still the same at the end. Throws `inUse` if other processes commit
+    /// continuously, `diskFull`, and `damaged`.
+    static func copyNewest(
+        of data: Int32, path: String, to copy: Int32
+    ) throws(StorageError) {
         for attempt in 0..<40 {
-            guard let first = try FileHeader.meta(data, at: 0),
-                let metas = try FileHeader.metas(data, pageSize: first.pageSize)
-            else { throw StorageError(.notAStore, call: "file header", file: path) }
-            let newest = try newestVersion(first.pageSize)
-            let last = max(
-                first.lastPage, try FileHeader.meta(data, at: first.pageSize)?.lastPage ?? 0)
-            try copyBytes((Int(clamping: last) &+ 1) * first.pageSize, to: copy)
-            guard try newestVersion(first.pageSize) == newest else {
-                usleep(UInt32(attempt) * 2_000)
-                continue
-            }
-            guard FileHeader.restore(metas, copy, pageSize: first.pageSize),
-                LogMarker().write(copy)
-            else { throw StorageError(rawCode: errno, call: "pwrite", file: path) }
-            return
+            let snapshot = try FileSnapshot(of: data, path: path)
+            try snapshot.write(to: copy)
+            if try FileSnapshot(of: data, path: path).version == snapshot.version { return }
+            usleep(UInt32(attempt) * 2_000)
         }
         throw StorageError(
             .inUse,
@@ -317,18 +330,23 @@ struct FileSnapshot {
             file: path)
     }
 
-    private func newestVersion(_ pageSize: Int) throws(StorageError) -> UInt64 {
-        let first = try FileHeader.meta(data, at: 0)?.version ?? 0
-        return max(first, try FileHeader.meta(data, at: pageSize)?.version ?? 0)
+    /// Writes the copy into an empty open file.
+    ///
+    /// Throws `diskFull`, `damaged`.
+    func write(to copy: Int32) throws(StorageError) {
+        try copyBytes(to: copy)
+        guard FileHeader.restore(headers, copy, pageSize: pageSize), LogMarker().write(copy) else {
+            throw StorageError(rawCode: errno, call: "pwrite", file: path)
+        }
     }
 
-    private func copyBytes(_ count: Int, to copy: Int32) throws(StorageError) {
+    private func copyBytes(to copy: Int32) throws(StorageError) {
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 20, alignment: 4096)
         defer { buffer.deallocate() }
         var offset = 0
-        while offset < count {
+        while offset < size {
             let read = pread(
-                data, buffer.baseAddress, min(buffer.count, count - offset), off_t(offset))
+                data, buffer.baseAddress, min(buffer.count, size - offset), off_t(offset))
             // Pages that a transaction allocated and freed may be missing at the end of the file.
             if read == 0 { return }
             guard read > 0 else { throw StorageError(rawCode: errno, call: "pread", file: path) }
@@ -343,5 +361,40 @@ struct FileSnapshot {
             }
             offset += read
         }
+    }
+}
+
+/// A version of an open file that can be copied after later commits.
+package final class HeldVersion {
+    private let reader: ReadTransaction
+    private let versions: VersionLocation
+    private let snapshot: FileSnapshot
+
+    /// Holds the newest version.
+    ///
+    /// This process must have the write lock, so that the version remains the newest one in the meantime.
+    package init(_ lease: EnvironmentLease, versions: VersionLocation) throws(StorageError) {
+        self.versions = versions
+        reader = try ReadTransaction(lease)
+        let environment = reader.environment
+        var descriptor: mdb_filehandle_t = -1
+        try check(
+            mdb_env_get_fd(environment.pointer, &descriptor), "mdb_env_get_fd", environment.name)
+        snapshot = try FileSnapshot(of: descriptor, path: environment.name)
+        assert(snapshot.version == reader.version, "another process has committed")
+    }
+
+    /// Replaces a file that no process has open by a compact copy of the version.
+    ///
+    /// Takes space for two copies in the meantime. Throws the errors of
+    /// ``Environment/copyCompacted(to:versions:isReplacing:)``.
+    package func copyCompacted(to destination: String) throws(StorageError) {
+        let environment = reader.environment
+        let draft = try DraftCopy(beside: try FileLocation(destination).path, mode: 0o600)
+        try snapshot.write(to: draft.descriptor)
+        let copy = try RawEnvironment(reading: draft.path, named: environment.name)
+        defer { copy.close() }
+        try environment.copyCompacted(
+            to: destination, versions: versions, isReplacing: true, from: copy.pointer)
     }
 }

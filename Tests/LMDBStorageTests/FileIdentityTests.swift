@@ -449,7 +449,7 @@ import Testing
         let data = Platform.openDescriptor(path, O_RDONLY | O_CLOEXEC)
         defer { close(data) }
         let copy = try AnonymousFile()
-        try FileSnapshot(data: data, path: path).write(to: copy.descriptor)
+        try FileSnapshot.copyNewest(of: data, path: path, to: copy.descriptor)
         let second = try EnvironmentRegistry.open(
             copy, named: "copy", options: EnvironmentOptions(readOnly: true), tables: Self.tables)
         let read = try ReadTransaction(second)

@@ -237,6 +237,11 @@ package final class ColumnFile: Sendable {
             to: destination, versions: FileTables.versions, isReplacing: isReplacing)
     }
 
+    /// Holds the newest version for a later copy; this process must have the write lock.
+    package func holdVersion() throws(StorageError) -> HeldVersion {
+        try HeldVersion(lease(), versions: FileTables.versions)
+    }
+
     /// Runs `body`, which opens the file and closes it, and leaves no lock file if there was none before.
     package static func leavingNoLockFile<Result>(
         of path: String, _ body: () throws -> Result

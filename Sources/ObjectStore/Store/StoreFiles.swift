@@ -117,6 +117,17 @@ extension Store {
         try StoreError.wrapping(
             view.snapshot.file.copyCompacted(to: destination, isReplacing: isReplacing))
     }
+
+    /// Holds the version before the open write transaction, and returns a function that replaces a file by a compact copy
+    /// of it, also after later commits.
+    ///
+    /// The function throws the errors of ``StoreFiles/backup(_:to:isReplacing:)``.
+    package func holdBackup(replacing path: String) throws -> () throws -> Void {
+        try check()
+        precondition(isInWrite, "another process could commit in the meantime")
+        let held = try StoreError.wrapping(view.snapshot.file.holdVersion())
+        return { try StoreError.wrapping(held.copyCompacted(to: path)) }
+    }
 }
 
 /// Opens the file of a store.

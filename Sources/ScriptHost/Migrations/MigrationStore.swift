@@ -10,6 +10,8 @@ final class MigrationStore {
     private let borrowed: BorrowedStore
     /// The migration that runs or has failed.
     fileprivate var migration: Migration?
+    /// Replaces a backup by a copy of the version that it holds.
+    fileprivate var heldBackup: (() throws -> Void)?
     private var isEnded = false
     fileprivate var handle: StoreHandle { borrowed.handle }
     fileprivate var store: Store { borrowed.store }
@@ -49,6 +51,7 @@ final class MigrationStore {
     private func end() {
         guard !isEnded else { return }
         isEnded = true
+        heldBackup = nil
         store.endConversion()
         borrowed.end()
     }
@@ -151,9 +154,21 @@ final class MigrationStore {
             LuaMethod("object_count") { store, call in
                 call.answer(.count(try store.objectCount()))
             },
-            // Copies the version before the open write transaction.
+            // Copies the version before the open write transaction; without one, moves to the newest version and copies it.
             LuaMethod("backup") { store, call in
+                _ = try store.store.refresh()
                 try store.store.backup(to: call.text(2))
+                return .none
+            },
+            // hold_backup(path): holds the version before the open write transaction for `replace_backup`.
+            LuaMethod("hold_backup") { store, call in
+                store.heldBackup = try store.store.holdBackup(replacing: call.text(2))
+                return .none
+            },
+            // Replaces a backup by a copy of the held version.
+            LuaMethod("replace_backup") { store, _ in
+                try store.heldBackup?()
+                store.heldBackup = nil
                 return .none
             },
             LuaMethod("copy_sample") { store, call in

@@ -135,6 +135,27 @@ import Testing
         try check(folder.file("copy"), count: 10)
     }
 
+    @Test func `a held version is copied after later commits`() throws {
+        let store = try open(path)
+        for batch in 0..<5 { try fill(store, Int64(batch * 4000 + 1)...Int64(batch * 4000 + 4000)) }
+        let copy = folder.file("copy")
+        try store.backup(to: copy)
+        try fill(store, 50_000...50_000)
+        let version = store.version
+        try store.beginWrite()
+        let replace = try store.holdBackup(replacing: copy)
+        try store.deleteAll("Dog")
+        try store.commitWrite()
+        for batch in 1...40 { try fill(store, Int64(batch * 1000)...Int64(batch * 1000 + 900)) }
+        try replace()
+        let held = try open(copy)
+        #expect(held.version == version)
+        #expect(try held.objects("Dog").count() == 20_001)
+        #expect(try held.object("Dog", primaryKey: .int(50_000)) != nil)
+        held.close()
+        #expect(try StoreFiles.verifyPages(copy).isEmpty)
+    }
+
     @Test func `an in-memory store can be backed up`() throws {
         let store = try Store.temporary(Self.classes)
         try fill(store, 1...10)

@@ -172,20 +172,31 @@ local function await_programs(run, store, version, options)
   end
 end
 
--- Ends the started migration with an attempt. Before, makes a backup, while no other process can write.
+-- Ends the started migration with an attempt, with a backup of the version before.
+--
+-- Others can write while the backup is made. If they do, it is replaced at the end by a copy of the last version, which
+-- is held until then, so they wait for neither of the two copies.
 local function finish(run, store, script, backup, is_forced, attempt)
-  local file = script.file
-  local write <close> = store:begin()
-  local log = write:log()
+  local file, is_late = script.file, false
   if backup ~= "never" and (#script.drops > 0 or backup == "always") then
-    runs.make_backup(run, store, log, attempt)
+    runs.make_backup(run, store, store:log(), attempt)
   end
-  local entry = history.entry(file)
-  entry.backup = attempt.backup and text.file_name(attempt.backup)
-  entry.helpers, entry.version = run.dir.helpers[file.path] or {}, store.version + 1
-  text.append(log.entries, { entry })
-  log.backup_of_down = nil
-  write:complete(log, is_forced or false, attempt)
+  local version = store.version
+  do
+    local write <close> = store:begin()
+    is_late = attempt.made_backup and store.version ~= version
+    if is_late then store:hold_backup(attempt.made_backup) end
+    local log, entry = write:log(), history.entry(file)
+    entry.backup = attempt.backup and text.file_name(attempt.backup)
+    entry.helpers, entry.version = run.dir.helpers[file.path] or {}, store.version + 1
+    text.append(log.entries, { entry })
+    log.backup_of_down = nil
+    write:complete(log, is_forced or false, attempt)
+  end
+  local is_made, refusal = text.try(function() if is_late then store:replace_backup() end end)
+  if not is_made and run.notice then
+    run.notice("the backup lacks the commits during which it was made: " .. host.describe(refusal).message)
+  end
 end
 
 -- Returns the report of a repeated `complete`; raises an error if the last migration was not completed.
