@@ -242,6 +242,40 @@ import Testing
         #expect(try old.output == shop.value("store:object('Dog', 1).birthday") + "\n")
     }
 
+    @Test func `undo after complete keeps later writes of the new version, for programs of both`()
+        throws
+    {
+        let shop = try namedShop()
+        #expect(try shop.migrate("start", "--pace", "100").exitCode == 0)
+        #expect(try shop.migrate("complete").exitCode == 0)
+        _ = try shop.value(
+            """
+            store:write(function()
+              store:object("Dog", 1).name = "Rex King"
+              store:create("Dog", { id = 1000, name = "Ada Lovelace" })
+              store:delete(store:object("Dog", 2))
+            end)
+            """)
+        let undo = try shop.migrate("undo")
+        #expect(undo.exitCode == 0 && undo.output.contains("kept 1 commit"), "\(undo)")
+        func dogs(_ version: Int) throws -> String {
+            try Tool.run([
+                "-e",
+                """
+                local store = moonpool.open { path = arg[1], schema_version = tonumber(arg[2]) }
+                for _, id in ipairs { 1, 2, 3, 1000 } do
+                  local dog = store:object("Dog", id)
+                  print(dog and (arg[2] == "2" and dog.name or dog.first .. "+" .. dog.last) or "none")
+                end
+                """, "-", shop.store, "\(version)",
+            ]).output
+        }
+        #expect(try dogs(1) == "Rex+King\nnone\nF3+L3\nAda+Lovelace\n")
+        #expect(try dogs(2) == "Rex King\nnone\nF3 L3\nAda Lovelace\n")
+        #expect(try shop.migrate("complete").exitCode == 0)
+        #expect(try Tool.run(["check", shop.store]).exitCode == 0)
+    }
+
     private static let names = """
         return {
           changes = { Dog = { name = "string" } },

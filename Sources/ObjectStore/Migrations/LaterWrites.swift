@@ -57,7 +57,7 @@ extension Store {
     package func applyWrites(since version: UInt64, toCopyAt path: String) throws -> LaterWrites? {
         try check()
         guard let changes = try changes(since: version) else { return nil }
-        let copy = try Store(StoreConfiguration(.file(path)), scheduler: scheduler)
+        let copy = try openNewest(path)
         defer { copy.close() }
         let writes = LaterWrites(
             commits: Int(view.version - version), baseVersion: copy.version)
@@ -73,6 +73,17 @@ extension Store {
                 changes)
         }
         return result
+    }
+
+    /// Opens a copy of the file; one with a started migration with the new schema, which later writes have used.
+    private func openNewest(_ path: String) throws -> Store {
+        var configuration = StoreConfiguration(.file(path))
+        configuration.conversions = self.configuration.conversions
+        let copy = try Store(configuration, scheduler: scheduler)
+        guard let transition = copy.fileSchema.transition else { return copy }
+        copy.close()
+        configuration.schemaVersion = transition.new.version
+        return try Store(configuration, scheduler: scheduler)
     }
 
     /// Returns the changes since a version; nil if the version is unknown (0), or the history does not reach back to
