@@ -18,15 +18,12 @@ package enum PredicateCheck {
     ) -> Fault? {
         do throws(QueryFault) {
             let syntax = try PredicateParser.parse(text)
-            var compiler = PredicateCompiler(schema: schema, arguments: [])
-            let scope = PredicateCompiler.Scope(classSchema: classSchema, variable: nil, prefix: [])
-            try compiler.check(syntax.predicate, scope)
-            for case .filter(let condition) in syntax.clauses {
-                try compiler.check(condition, scope)
-            }
+            var check = ConditionCheck(syntax, classSchema, schema)
+            try check.compile(syntax.predicate)
+            for case .filter(let condition) in syntax.clauses { try check.compile(condition) }
             try QueryTextCompiler(
                 text: text, arguments: [], classSchema: classSchema, schema: schema
-            ).check(syntax, searches: compiler.searches)
+            ).check(syntax, searches: check.compiler.searches)
             return nil
         } catch {
             return Fault(
@@ -112,69 +109,53 @@ extension PredicateCheck {
     }
 }
 
-extension PredicateCompiler {
-    /// Compiles the parts that do not depend on arguments.
-    fileprivate mutating func check(
-        _ syntax: PredicateSyntax, _ scope: Scope
-    ) throws(QueryFault) {
-        guard syntax.usesArguments else {
-            _ = try condition(syntax, scope)
+/// Compiles the parts of conditions that do not depend on the values of arguments.
+private struct ConditionCheck {
+    private(set) var compiler: PredicateCompiler
+    private let scope: PredicateCompiler.Scope
+    /// The offsets of the arguments in the text, in ascending order.
+    private let arguments: [Int]
+
+    init(_ syntax: QuerySyntax, _ classSchema: ClassSchema, _ schema: Schema) {
+        compiler = PredicateCompiler(schema: schema, arguments: [])
+        scope = PredicateCompiler.Scope(classSchema: classSchema, variable: nil, prefix: [])
+        arguments = syntax.arguments.map(\.offset)
+    }
+
+    private func usesArguments(_ syntax: PredicateSyntax) -> Bool {
+        let next = arguments.indices.partition { arguments[$0] < syntax.range.lowerBound }
+        return next < arguments.count && arguments[next] < syntax.range.upperBound
+    }
+
+    mutating func compile(_ syntax: PredicateSyntax) throws(QueryFault) {
+        guard usesArguments(syntax) else {
+            _ = try compiler.condition(syntax, scope)
             return
         }
         switch syntax.form {
         case .and(let parts), .or(let parts):
-            for part in parts { try check(part, scope) }
-        case .not(let part): try check(part, scope)
+            for part in parts { try compile(part) }
+        case .not(let part): try compile(part)
         case .comparison(let comparison):
-            try checkOperand(comparison.left, scope)
-            try checkOperand(comparison.right, scope)
+            try compileOperand(comparison.left)
+            try compileOperand(comparison.right)
         case .geoWithin(let geo):
-            if !geo.place.usesArguments { _ = try places(geo.place, scope) }
-        default: try checkOperand(syntax, scope)
+            if !usesArguments(geo.place) { _ = try compiler.places(geo.place, scope) }
+        default: try compileOperand(syntax)
         }
     }
 
-    private mutating func checkOperand(
-        _ syntax: PredicateSyntax, _ scope: Scope
-    ) throws(QueryFault) {
-        guard syntax.usesArguments else {
-            _ = try operand(syntax, scope)
+    private mutating func compileOperand(_ syntax: PredicateSyntax) throws(QueryFault) {
+        guard usesArguments(syntax) else {
+            _ = try compiler.operand(syntax, scope)
             return
         }
         switch syntax.form {
-        case .negated(let inner): try checkOperand(inner, scope)
+        case .negated(let inner): try compileOperand(inner)
         case .arithmetic(_, let left, let right):
-            try checkOperand(left, scope)
-            try checkOperand(right, scope)
+            try compileOperand(left)
+            try compileOperand(right)
         default: break
-        }
-    }
-}
-
-extension PredicateSyntax {
-    /// Whether the meaning of the expression depends on the value of an argument.
-    fileprivate var usesArguments: Bool {
-        switch form {
-        case .argument: true
-        case .value, .number, .date, .always: false
-        case .list(let parts), .and(let parts), .or(let parts):
-            parts.contains(where: \.usesArguments)
-        case .path(let path): path.usesArguments
-        case .subquery(let subquery):
-            subquery.collection.usesArguments || subquery.condition.usesArguments
-        case .negated(let part), .not(let part): part.usesArguments
-        case .arithmetic(_, let left, let right): left.usesArguments || right.usesArguments
-        case .comparison(let comparison):
-            comparison.left.usesArguments || comparison.right.usesArguments
-        case .geoWithin(let geo): ([geo.place] + geo.numbers).contains(where: \.usesArguments)
-        }
-    }
-}
-
-extension PathSyntax {
-    fileprivate var usesArguments: Bool {
-        components.contains { component in
-            if case .argument? = component.bracket?.form { true } else { false }
         }
     }
 }

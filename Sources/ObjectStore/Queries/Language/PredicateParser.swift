@@ -208,12 +208,15 @@ extension PredicateParser {
             }
         }
         guard case .end = current.kind else { throw unexpected(current) }
-        let arguments = tokens.lazy.map {
-            if case .argument(let number) = $0.kind { number } else { 0 }
-        }
         return QuerySyntax(
             predicate: predicate, clauses: clauses, clausesStart: start,
-            greatestArgument: arguments.max() ?? 0)
+            arguments: tokens.compactMap {
+                if case .argument(let number) = $0.kind {
+                    (number, $0.range.lowerBound)
+                } else {
+                    nil
+                }
+            })
     }
 
     /// The replacements for operators of SQL and of other predicate languages.

@@ -170,8 +170,8 @@ struct QuerySyntax: Sendable {
     let clauses: [Clause]
     /// The UTF-8 offset of the first clause; without one, that of the end of the text.
     let clausesStart: Int
-    /// The greatest number of an argument; 0 for none.
-    let greatestArgument: Int
+    /// The arguments in the order of the text, with their UTF-8 offsets.
+    let arguments: [(number: Int, offset: Int)]
 }
 
 /// An error in a predicate or a path with its range, but without the text.

@@ -23,7 +23,7 @@ package enum QueryText {
     private static func requireUse(
         of arguments: [Value], in text: String, _ syntax: QuerySyntax
     ) throws(QueryFault) {
-        let (count, most) = (arguments.count, syntax.greatestArgument)
+        let (count, most) = (arguments.count, syntax.arguments.map(\.number).max() ?? 0)
         guard count > most else { return }
         let values = count == 1 ? "1 value is" : "\(count) values are"
         let used = most == 0 ? "no $1" : "only $1\(most > 1 ? " to $\(most)" : "")"
@@ -77,7 +77,7 @@ package enum QueryText {
         do throws(QueryFault) {
             let syntax = QuerySyntax(
                 predicate: predicate, clauses: [], clausesStart: text.utf8.count,
-                greatestArgument: values.count)
+                arguments: [])
             return try QueryTextCompiler(
                 text: text, arguments: values.map(\.value), classSchema: classSchema,
                 schema: schema
