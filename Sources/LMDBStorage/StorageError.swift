@@ -12,67 +12,61 @@ import CLMDB
 @usableFromInline
 package struct StorageError: Error, Equatable, Sendable {
     /// The kinds of failure that callers distinguish.
-    package struct Code: RawRepresentable, Hashable, Sendable {
-        /// The stable name of the code in `snake_case`.
-        package let rawValue: String
-
-        /// Creates a code from its name.
-        package init(rawValue: String) { self.rawValue = rawValue }
-
+    package enum Code: Sendable {
         /// The map has no space for another page: the configured maximum size was reached.
-        package static let mapFull = Code(rawValue: "map_full")
+        case mapFull
         /// The device has no space.
-        package static let diskFull = Code(rawValue: "disk_full")
+        case diskFull
         /// Every reader slot is taken.
-        package static let readersFull = Code(rawValue: "readers_full")
+        case readersFull
         /// The file is not a store.
-        package static let notAStore = Code(rawValue: "not_a_store")
+        case notAStore
         /// The file was written by a newer version.
-        package static let newerFormat = Code(rawValue: "newer_format")
+        case newerFormat
         /// The file is shorter than its own header states, or its content is not valid.
-        package static let damaged = Code(rawValue: "damaged")
+        case damaged
         /// The file was not copied, because a page or a value of it is damaged.
-        package static let notCopied = Code(rawValue: "not_copied")
+        case notCopied
         /// The device has failed during a commit, and the file can be used again only after it was closed.
-        package static let needsReopening = Code(rawValue: "needs_reopening")
+        case needsReopening
         /// The process may not open or change the file.
-        package static let permission = Code(rawValue: "permission")
+        case permission
         /// The file was opened read-only.
-        package static let readOnly = Code(rawValue: "read_only")
+        case readOnly
         /// The path, or a folder on it, does not exist.
-        package static let notFound = Code(rawValue: "not_found")
+        case notFound
         /// This thread already has a write open on this file.
-        package static let writeInProgress = Code(rawValue: "write_in_progress")
+        case writeInProgress
         /// Another process has made the file larger than this process's map.
-        package static let mapResized = Code(rawValue: "map_resized")
+        case mapResized
         /// The environment or snapshot was closed.
-        package static let closed = Code(rawValue: "closed")
+        case closed
         /// A file with the name already exists.
-        package static let exists = Code(rawValue: "exists")
+        case exists
         /// Another process or store has the file open.
-        package static let inUse = Code(rawValue: "in_use")
+        case inUse
         /// Another program has replaced, overwritten or truncated the open file, or its path no longer leads to it.
-        package static let replaced = Code(rawValue: "replaced")
+        case replaced
         /// The file needs a recovery with its log, but may not be written.
-        package static let needsRecovery = Code(rawValue: "needs_recovery")
+        case needsRecovery
         /// The file has hard links, and therefore several names.
-        package static let severalNames = Code(rawValue: "several_names")
+        case severalNames
         /// The lock file or the log is a link, or not a regular file.
-        package static let foreignCompanion = Code(rawValue: "foreign_companion")
+        case foreignCompanion
         /// The name is reserved for the lock file or the log of a store.
-        package static let reservedName = Code(rawValue: "reserved_name")
+        case reservedName
         /// The file has no content yet, and may not be written.
-        package static let empty = Code(rawValue: "empty")
+        case empty
         /// The file was written by an earlier build, in a layout that this one does not read.
-        package static let olderFormat = Code(rawValue: "older_format")
+        case olderFormat
         /// The file system `/proc`, which provides paths of open files, is not mounted.
-        package static let procMissing = Code(rawValue: "proc_missing")
+        case procMissing
         /// The script that writes has reached its memory limit.
-        package static let memoryLimit = Code(rawValue: "memory_limit")
+        case memoryLimit
         /// The host interrupted the operation.
-        package static let interrupted = Code(rawValue: "interrupted")
+        case interrupted
         /// Any other error of the system.
-        package static let system = Code(rawValue: "system")
+        case system
     }
 
     /// The kind of failure.
@@ -113,27 +107,11 @@ package struct StorageError: Error, Equatable, Sendable {
     static let realm = "Realm file"
     static let encrypted = "encrypted copy"
 
-    /// Whether an existing store may be read but not written.
-    package var isOfWriting: Bool {
-        code == .permission && (call == Self.writing || call == Self.lockCreation)
-    }
-
-    /// Whether the destination of a copy cannot be overwritten at all.
-    package var isOfDestination: Bool {
-        code == .exists && [Self.original, Self.store, Self.folder, Self.irregular].contains(call)
-    }
-
-    /// Whether the lock file is damaged, and not the store.
-    package var isOfLockFile: Bool { code == .damaged && call == Self.lockContent }
-
     /// Whether the device, or the server of a file, has failed.
     package var isOfDevice: Bool {
         code == .needsReopening
             || code == .system && [EIO, ENXIO, ENODEV, ESTALE, ETIMEDOUT].contains(rawCode)
     }
-
-    /// Whether a file has reached the size limit that the system sets for this process.
-    package var isOfSizeLimit: Bool { code == .diskFull && rawCode == EFBIG }
 
     /// Creates an error from a raw code of LMDB or the system.
     package init(rawCode: Int32, call: String, file: String) {
@@ -159,14 +137,17 @@ package struct StorageError: Error, Equatable, Sendable {
         self.file = file
     }
 
-    /// A sentence with the name of the file.
+    /// A sentence with the name of the file, and the solution.
     package var message: String {
         switch code {
-        case .mapFull: "'\(file)' has reached its maximum size"
-        case .diskFull where isOfSizeLimit:
-            "'\(file)' has reached the file size limit of the system"
-        case .diskFull: "no space left on the device of '\(file)'"
-        case .readersFull: "too many readers of '\(file)'"
+        case .mapFull: "'\(file)' has reached its maximum size; open it with a larger maximum size"
+        case .diskFull where rawCode == EFBIG:
+            "'\(file)' has reached the file size limit of the system; raise the limit with ulimit -f and retry"
+        case .diskFull:
+            "no space left on the device of '\(file)'; free disk space and retry"
+        case .readersFull:
+            "too many readers of '\(file)'; a file has at most 4096 snapshots at the same time: close stores and "
+                + "release frozen versions"
         case .notAStore where call == Self.irregular:
             "'\(file)' is not a store: it is not a regular file"
         case .notAStore where call == Self.folder: "'\(file)' is a folder, not a store"
@@ -176,47 +157,66 @@ package struct StorageError: Error, Equatable, Sendable {
         case .notAStore where call == Self.encrypted:
             "'\(file)' is an encrypted copy; decrypt it with 'moonpool decrypt \(file) NEW.moonpool --key-file KEY'"
         case .notAStore: "'\(file)' is not a store"
-        case .newerFormat: "'\(file)' was written by a newer version"
-        case .damaged where isOfLockFile:
-            "'\(file)' cannot be opened: '\(file)-lock', its lock file, was overwritten"
+        case .newerFormat: "'\(file)' was written by a newer version of Moonpool; update to open it"
+        case .damaged where call == Self.lockContent:
+            "'\(file)' cannot be opened: '\(file)-lock', its lock file, was overwritten; close the store in all "
+                + "processes, then open it again"
         case .damaged: "'\(file)' is damaged (\(call))"
-        case .notCopied: "'\(file)' is damaged (\(call)) and was not copied"
-        case .permission where rawCode == EROFS: "'\(file)' is on a read-only file system"
+        case .notCopied:
+            "'\(file)' is damaged (\(call)) and was not copied; export the intact classes with "
+                + "'moonpool export --class NAME', or copy the damaged file itself with cp"
+        case .permission where rawCode == EROFS:
+            "'\(file)' is on a read-only file system"
+                + ([Self.writing, Self.lockCreation].contains(call)
+                    ? "; it can be opened for reading only" : "")
         case .permission where call == Self.creation:
             "no permission to create a file in the folder of '\(file)'"
         case .permission where call == Self.lockCreation:
-            "'\(file)' cannot be opened for writing: no permission to create its lock file in this folder"
+            "'\(file)' cannot be opened for writing: no permission to create its lock file in this folder; it can be "
+                + "opened for reading only"
         case .permission where call == Self.replacement:
             "no permission to replace '\(file)' in its folder"
-        case .permission where call == Self.writing: "no permission to write '\(file)'"
+        case .permission where call == Self.writing:
+            "no permission to write '\(file)'; it can be opened for reading only"
         case .permission: "no permission to open '\(file)'"
         case .readOnly: "'\(file)' is open for reading only"
         case .notFound: Self.absence(of: file)
         case .writeInProgress: "this thread is already writing to '\(file)'"
         case .needsReopening:
-            "the device of '\(file)' failed during a commit, which may or may not be in the file (\(call))"
+            "the device of '\(file)' failed during a commit, which may or may not be in the file (\(call)); reopen it: "
+                + "close it in this process, then open it again"
         case .mapResized: "another process has made '\(file)' larger than this process has mapped"
         case .closed: "'\(file)' is closed"
-        case .exists where call == Self.original: "'\(file)' is the store itself"
-        case .exists where call == Self.store: "'\(file)' is a store"
-        case .exists where call == Self.folder: "'\(file)' is a folder"
-        case .exists where call == Self.irregular: "'\(file)' is not a regular file"
-        case .exists: "'\(file)' already exists"
+        case .exists where call == Self.original:
+            "'\(file)' is the store itself; choose another name"
+        case .exists where call == Self.store: "'\(file)' is a store; choose another name"
+        case .exists where call == Self.folder: "'\(file)' is a folder; choose another name"
+        case .exists where call == Self.irregular:
+            "'\(file)' is not a regular file; choose another name"
+        case .exists:
+            "'\(file)' already exists; choose another name, or allow it to be overwritten"
         case .reservedName:
-            "'\(file)' is reserved: the store without '\(call)' in its name uses this name"
-        case .inUse: "'\(file)' is open in \(call)"
-        case .replaced: "'\(file)' was renamed, deleted, replaced or overwritten while it was open"
+            "'\(file)' is reserved: the store without '\(call)' in its name uses this name; choose another name"
+        case .inUse: "'\(file)' is open in \(call); close it there first"
+        case .replaced:
+            "'\(file)' was renamed, deleted, replaced or overwritten while it was open; nothing was written to it: close "
+                + "it in all processes, put the file that you want to keep at its place, then open it again"
         case .needsRecovery:
-            "'\(file)' was being written when the machine stopped, and is incomplete until '\(call)' is applied"
+            "'\(file)' was being written when the machine stopped, and is incomplete until '\(call)' is applied; open it "
+                + "for writing once"
         case .severalNames:
-            "'\(file)' has \(call) hard links, and a store must have exactly one name"
+            "'\(file)' has \(call) hard links, and a store must have exactly one name; remove the other names, or copy "
+                + "the file with cp and open the copy"
         case .foreignCompanion:
-            "'\(file)' is \(call), but a store needs this name for its own file"
-        case .empty: "'\(file)' is empty"
-        case .procMissing: "'\(file)' cannot be opened: the file system /proc is not mounted"
+            "'\(file)' is \(call), but a store needs this name for its own file; move or remove it"
+        case .empty: "'\(file)' is empty; open it for writing once to make it a store"
+        case .procMissing:
+            "'\(file)' cannot be opened: the file system /proc is not mounted; mount it with 'mount -t proc proc /proc'"
         case .interrupted: "the operation was interrupted"
         case .memoryLimit: "not enough memory: the script has reached its limit"
-        case .olderFormat: "'\(file)' was written by an earlier build of Moonpool"
+        case .olderFormat:
+            "'\(file)' was written by an earlier build of Moonpool, which uses an older file format; export the store with "
+                + "'moonpool export' of that build, then import the result with this one"
         case .system where rawCode == EMFILE || rawCode == ENFILE:
             "'\(file)' cannot be opened: too many open files; close some of them, or raise the limit with ulimit -n"
         case .system where rawCode == ENOMEM:

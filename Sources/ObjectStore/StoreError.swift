@@ -265,84 +265,24 @@ extension StoreError {
     /// Whether an evaluation could not be done, so that the same evaluation may succeed in another version.
     var isOfEvaluation: Bool { [.limitExceeded, .fileCorrupt, .interrupted].contains(code) }
 
-    /// Converts an error of the storage; the message names the file.
+    /// Converts an error of the storage, whose message names the file and the solution.
     package init(_ error: StorageError) {
-        let code: Code
-        var advice = ""
-        switch error.code {
-        case .mapFull:
-            code = .diskFull
-            advice = "; open it with a larger maximum size"
-        case .diskFull where error.isOfSizeLimit:
-            code = .diskFull
-            advice = "; raise the limit with ulimit -f and retry; the write was rolled back"
-        case .diskFull:
-            code = .diskFull
-            advice = "; free disk space and retry; the write was rolled back"
-        case .memoryLimit: code = .limitExceeded
-        case .interrupted: code = .interrupted
-        case .readersFull:
-            code = .tooManyVersions
-            advice =
-                "; a file has at most 4096 snapshots at the same time: close stores and release frozen versions"
-        case .notAStore: code = .fileCorrupt
-        case .empty:
-            code = .fileCorrupt
-            advice = "; open it for writing once to make it a store"
-        case .olderFormat:
-            code = .invalidArgument
-            advice =
-                ", which uses an older file format; export the store with 'moonpool export' of that build, then import the result with this one"
-        case .severalNames:
-            code = .invalidArgument
-            advice = "; remove the other names, or copy the file with cp and open the copy"
-        case .foreignCompanion:
-            code = .invalidArgument
-            advice = "; move or remove it"
-        case .procMissing:
-            code = .invalidArgument
-            advice = "; mount it with 'mount -t proc proc /proc'"
-        case .damaged where error.isOfLockFile:
-            code = .fileCorrupt
-            advice = "; close the store in all processes, then open it again"
-        case .damaged: code = .fileCorrupt
-        case .notCopied:
-            code = .fileCorrupt
-            advice =
-                "; export the intact classes with 'moonpool export --class NAME', or copy the damaged file itself with cp"
-        case .needsRecovery:
-            code = .fileCorrupt
-            advice = "; open it for writing once"
-        case .newerFormat:
-            code = .fileFormatTooNew
-            advice = " of Moonpool; update to open it"
-        case .permission where error.isOfWriting:
-            code = .invalidArgument
-            advice = "; it can be opened for reading only"
-        case .readOnly: code = .readOnly
-        case .writeInProgress: code = .alreadyInWrite
-        case .closed: code = .closed
-        case .exists where error.isOfDestination, .reservedName:
-            code = .invalidArgument
-            advice = "; choose another name"
-        case .exists:
-            code = .invalidArgument
-            advice = "; choose another name, or allow it to be overwritten"
-        case .inUse:
-            code = .invalidArgument
-            advice = "; close it there first"
-        case .replaced:
-            code = .fileReplaced
-            advice =
-                "; nothing was written to it: close it in all processes, put the file that you want to keep at its place, "
-                + "then open it again"
-        case .needsReopening:
-            code = .inputOutput
-            advice = "; reopen it: close it in this process, then open it again"
-        case .system where error.isOfDevice: code = .inputOutput
-        default: code = .invalidArgument
-        }
-        self.init(code, error.message + advice)
+        let code: Code =
+            switch error.code {
+            case .mapFull, .diskFull: .diskFull
+            case .memoryLimit: .limitExceeded
+            case .interrupted: .interrupted
+            case .readersFull: .tooManyVersions
+            case .notAStore, .empty, .damaged, .notCopied, .needsRecovery: .fileCorrupt
+            case .newerFormat: .fileFormatTooNew
+            case .readOnly: .readOnly
+            case .writeInProgress: .alreadyInWrite
+            case .closed: .closed
+            case .replaced: .fileReplaced
+            case _ where error.isOfDevice: .inputOutput
+            default: .invalidArgument
+            }
+        self.init(code, error.message)
     }
 }
 
