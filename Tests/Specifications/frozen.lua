@@ -10,7 +10,7 @@ scenario("objects, lists and results freeze and thaw", function()
   store:write(function() rex.age = 4 rex.marks:append(3) store:create("Dog", { id = 2, name = "Max", score = 1, good = true }) end)
   assert(rex:freeze() ~= frozen)
   assert(frozen.age == 3 and #marks == 2 and #all == 1 and #all:where("age == 3") == 1)
-  assert(all:where("age > 1"):sorted("name"):is_frozen())
+  assert(all:where("age > 1"):sorted("name"):is_frozen() and all:sum "age" == 3)
   assert(frozen:thaw() == rex and frozen:thaw().age == 4 and #marks:thaw() == 3 and #all:thaw() == 2)
   assert(rex:thaw() == rex and rex.marks:thaw() == rex.marks)
   fails("frozen", function() frozen.age = 5 end)
@@ -133,6 +133,8 @@ scenario("max_live_versions refuses a write that would exceed it", function()
   local function add(id) limited:write(function() limited:create("Dog", { id = id }) end) end
   for id = 1, 3 do held[id] = limited:freeze() add(id) end
   fails("too_many_versions: frozen.lua:134", add, 4)
+  fails("too_many_versions: 4 versions", add, 4)
+  fails("too_many_versions: 3 are allowed", add, 4)
   held[1]:close()
   add(4)
   limited:close()
@@ -141,4 +143,39 @@ end)
 scenario("should_compact must be a function", function()
   assert(not pcall(moonpool.open, { in_memory = "x", should_compact = 1 }))
   assert(not pcall(moonpool.open, { in_memory = "x", max_live_versions = -1 }))
+end)
+
+scenario("after a write, its objects and values can be frozen", function()
+  local rex, max = dog { id = 1, age = 1 }, nil
+  store:write(function()
+    rex.age = 2
+    max = store:create("Dog", { id = 2, name = "Max", score = 1, good = true })
+  end)
+  assert(max:freeze():is_valid() and rex:freeze().age == 2)
+  local now = store:freeze()
+  now:close()
+  assert(store:freeze() ~= now and rex:freeze().age == 2)
+  fails("closed: frozen", now.objects, now, "Dog")
+end)
+
+scenario("a frozen object thaws to the object of the store's version", { Dog = { id = "int primary", age = "int?" } }, function()
+  local rex = store:write(function() return store:create("Dog", { id = 1, age = 1 }) end)
+  local frozen = rex:freeze()
+  elsewhere("Dog", 1)
+  assert(frozen:thaw() == rex and rex:is_valid())
+  store:refresh()
+  assert(frozen:thaw() == nil and frozen.age == 1)
+end)
+
+scenario("many frozen versions stay readable after later commits and after the store is closed", function()
+  local other = moonpool.open { in_memory = unique "many", schema = { Dog = { id = "int primary", age = "int?" } } }
+  local function add(id) return other:write(function() return other:create("Dog", { id = id }) end) end
+  local rex, frozen = add(0), {}
+  for age = 1, 30 do
+    other:write(function() rex.age = age end)
+    frozen[age] = rex:freeze()
+  end
+  for id = 1, 300 do add(id) end
+  other:close()
+  for age, old in ipairs(frozen) do equal(old.age, age) end
 end)

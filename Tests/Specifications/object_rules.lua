@@ -173,6 +173,32 @@ scenario("an explicit nil overrides the default, and is an error for a required 
   end)
 end)
 
+scenario("a default replaces a missing key, not an explicit nil", { A = { id = { type = "int? primary", default = 7 } } }, function()
+  store:write(function()
+    equal(store:create("A", {}).id, 7)
+    equal(store:create("A", { id = moonpool.null }).id, nil)
+    fails("duplicate_key", store.create, store, "A", {})
+  end)
+end)
+
+for type, zero in pairs {
+  int = 0, string = "", uuid = moonpool.uuid(("0"):rep(8) .. ("-0000"):rep(3) .. "-" .. ("0"):rep(12)),
+  object_id = moonpool.object_id(("0"):rep(24)),
+} do
+  scenario("only one object can have a nil key: " .. type, { A = { id = type .. "? primary" } }, function()
+    local null = moonpool.null
+    store:write(function()
+      local empty, first = store:create("A", { id = null }), store:create("A", { id = zero })
+      assert(empty ~= first and store:object("A", null) == empty and store:object("A", zero) == first)
+      fails("duplicate_key", store.create, store, "A", { id = null })
+      fails("duplicate_key", store.create, store, "A", { id = zero })
+      equal(store:create("A", { id = null }, "all"), empty)
+      store:delete(empty)
+      assert(store:object("A", null) == nil and store:object("A", zero) == first)
+    end)
+  end)
+end
+
 scenario("a missing or nil list is an empty one", function()
   store:write(function()
     for id, values in ipairs { {}, { marks = moonpool.null, friends = moonpool.null } } do

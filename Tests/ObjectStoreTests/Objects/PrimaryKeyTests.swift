@@ -2,68 +2,6 @@ import ObjectStore
 import Testing
 
 @Suite struct PrimaryKeyTests {
-    @Test func `a default replaces a missing key, not an explicit nil`() throws {
-        let store = try Store.temporary([
-            ClassSchema(
-                "A",
-                [
-                    Property(
-                        "id", .int, isOptional: true, isPrimary: true, defaultValue: .int(7)),
-                    Property("n", .int, defaultValue: .int(0)),
-                ])
-        ])
-        try store.write {
-            let made = try store.create("A")
-            let empty = try store.create("A", .dictionary(["id": .null]))
-            #expect(try made.value("id") == .int(7))
-            #expect(try empty.value("id") == .null)
-            _ = storeError(.duplicateKey) { try store.create("A") }
-        }
-    }
-
-    @Test(arguments: [PropertyType.int, .string, .uuid, .objectID])
-    func `only one object can have a nil key`(type: PropertyType) throws {
-        let store = try Store.temporary([
-            ClassSchema("A", [Property("id", type, isOptional: true, isPrimary: true)])
-        ])
-        let zero: Value =
-            switch type {
-            case .int: .int(0)
-            case .string: .string("")
-            case .uuid: .uuid(UUIDValue(high: 0, low: 0))
-            default: .objectID(ObjectIDValue(high: 0, low: 0))
-            }
-        let (empty, first) = try store.write {
-            (try store.create("A", .list([.null])), try store.create("A", .list([zero])))
-        }
-        #expect(empty != first)
-        #expect(try store.object("A", primaryKey: .null) == empty)
-        #expect(try store.object("A", primaryKey: zero) == first)
-        try store.write {
-            _ = storeError(.duplicateKey) { try store.create("A", .list([.null])) }
-            _ = storeError(.duplicateKey) { try store.create("A", .list([zero])) }
-            let again = try store.create("A", .list([.null]), mode: .all)
-            #expect(again == empty)
-            try store.delete(empty)
-            #expect(try store.object("A", primaryKey: .null) == nil)
-        }
-    }
-
-    @Test func `lookup requires a class with a key and a value of its type`() throws {
-        let store = try Store.temporary([
-            ClassSchema("A", [Property("id", .int, isPrimary: true)]),
-            ClassSchema("B", [Property("n", .int)]),
-        ])
-        #expect(try store.object("A", primaryKey: .int(1)) == nil)
-        let wrong = storeError(.typeMismatch) {
-            _ = try store.object("A", primaryKey: .string("1"))
-        }
-        #expect(wrong?.message == "property 'id' of 'A' expects int, got string")
-        let none = storeError(.invalidArgument) { _ = try store.object("B", primaryKey: .int(1)) }
-        #expect(none?.message.contains("no primary key") == true)
-        _ = storeError(.unknownClass) { _ = try store.object("C", primaryKey: .int(1)) }
-    }
-
     @Test func `keys of many objects are found after every kind of change`() throws {
         let store = try Store.temporary([
             ClassSchema("A", [Property("id", .string, isPrimary: true), Property("n", .int)])

@@ -20,25 +20,6 @@ import Testing
         try store.write { try store.create("Dog") }
     }
 
-    @Test func `a write beyond the limit of live versions reports the pin of the oldest`() throws {
-        let folder = TemporaryFolder()
-        let store = try open(folder, limit: 3)
-        var held: [StoreView] = []
-        for line in 1...4 {
-            held.append(try store.frozenView(for: VersionHolder(location: "zoo.lua:\(line)")))
-            if line < 4 { try commit(store) }
-        }
-        let error = storeError(.tooManyVersions) { try commit(store) }
-        #expect(error?.message.contains("4 versions") == true, "\(error?.message ?? "")")
-        #expect(error?.message.contains("3 are allowed") == true)
-        #expect(error?.message.contains("zoo.lua:1") == true)
-        #expect(!store.isInWrite)
-        held.removeFirst()
-        try commit(store)
-        held = []
-        for _ in 0..<10 { try commit(store) }
-    }
-
     @Test func `a store at an old version counts as a pin in this process`() throws {
         let folder = TemporaryFolder()
         let store = try open(folder, limit: 3, "writer.lua:1")
@@ -77,16 +58,6 @@ import Testing
         #expect(try store.pins().map(\.kind) == [.frozen])
         #expect(frozen?.isFrozen == true)
         frozen = nil
-        #expect(try store.pins() == [])
-    }
-
-    @Test func `closing a frozen version releases its pin`() throws {
-        let folder = TemporaryFolder()
-        let store = try open(folder)
-        let frozen = try store.frozenView()
-        try commit(store)
-        #expect(try store.pins().count == 1)
-        frozen.close()
         #expect(try store.pins() == [])
     }
 }
