@@ -361,13 +361,48 @@ scenario("where on plain values names them SELF", function()
   store:write(function() rex.scores.c = 9 end)
   equal(#big, 2)
   fails(": SELF", function() return rex.list:where { 3 } end)
-  for _, bad in ipairs { "", "value > 3", "SELF > 'a'", "SELF > SELF", "SELF >", "SELF > $1" } do
-    local expected = bad == "value > 3" and "unknown_property" or "invalid_query"
-    assert(code(function() return rex.list:where(bad) end) == expected, bad)
-  end
   assert(code(function() return rex.list:where(nil) end) ~= "no error")
   assert(code(function() return rex.list:where("SELF > $1", print) end) ~= "no error")
   fails("type_mismatch", function() return rex.list:group_by("SELF") end)
+end)
+
+scenario("conditions on SELF filter lists, sets and maps of values", {
+  Row = { ints = "int?[]", words = "string<>", reals = "double{}", any = "mixed[]", days = "date[]" },
+}, function()
+  local N = moonpool.null
+  local row = store:write(function()
+    return store:create("Row", {
+      ints = { 5, N, 1, 9, 5 }, words = { "Rex", "älp", "" }, reals = { a = 1.5, b = 0 / 0, c = -2 },
+      any = { 1, "x", 2.5, N, { 4 } }, days = { moonpool.date(5) },
+    })
+  end)
+  for _, case in ipairs {
+    { "ints", "SELF > 3", { 5, 9, 5 } }, { "ints", "self > 3 and not SELF == $1", { 5, 5 }, 9 }, { "ints", "SELF == nil", { N } },
+    { "ints", "SELF != 5", { N, 1, 9 } }, { "ints", "SELF in {1, 9} or SELF between {5, 6}", { 5, 1, 9, 5 } },
+    { "ints", "SELF > 4.5", { 5, 9, 5 } }, { "ints", "truepredicate", { 5, N, 1, 9, 5 } }, { "ints", "4 < SELF", { 5, 9, 5 } },
+    { "days", "SELF > 1970-01-01T00:00:01Z", { moonpool.date(5) } }, { "words", "SELF beginswith[c] 'r'", { "Rex" } },
+    { "words", "SELF like[cd] 'A*'", { "älp" } }, { "words", "SELF == ''", { "" } }, { "any", "SELF > 0", { 1, 2.5 } },
+    { "any", "SELF == 'x'", { "x" } }, { "any", "SELF == nil", { N } },
+  } do
+    equal({ case[2], row[case[1]]:where(case[2], table.unpack(case, 4)):to_table() }, { case[2], case[3] })
+  end
+  equal(#row.reals:where "SELF < 2", 3)
+  local two = row.ints:sorted():where("SELF > 1"):limit(2)
+  equal(two:to_table(), { 5, 5 })
+  store:write(function() row.ints:append(4) end)
+  equal(two:to_table(), { 4, 5 })
+  for text, part in pairs {
+    ["SELF >"] = "^", ["SELF.name == 3"] = "", ["SELF beginswith 'a'"] = "", ["SELF > $1"] = "^", ["SELF > 'a'"] = "^", [""] = "",
+    ["SELF[1] == 2"] = "", ["SELF + 1 > 3"] = "constants", ["SELF > SELF"] = "constants", ["any SELF > 3"] = "",
+    ["SELF > 3 sort(SELF asc)"] = "sort or limit", ["SELF > 3 limit(2)"] = "sort or limit", ["SELF.@count > 1"] = "",
+    ["@links.Row.ints > 3"] = "", ["subquery(SELF, $x, $x > 1).@count > 0"] = "",
+  } do
+    fails("invalid_query: " .. part, row.ints.where, row.ints, text)
+  end
+  fails("unknown_property: ^", row.ints.where, row.ints, "value > 3")
+  local ints = row.ints
+  store:write(function() store:delete(row) end)
+  fails("invalid_object", function() return #ints:where "SELF > 3" end)
 end)
 
 scenario("sorted, distinct and limited values follow the collection", function()

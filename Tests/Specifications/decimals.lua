@@ -1,4 +1,6 @@
-schema { Item = { id = "int primary", price = "decimal", old = "decimal?", all = "decimal[]" } }
+schema {
+  Item = { id = "int primary", price = "decimal", old = "decimal?", all = "decimal[]", whole = "int?", real = "double?" },
+}
 
 scenario("decimals are created from texts and numbers, print exactly and calculate", function()
   local d = moonpool.decimal
@@ -51,4 +53,78 @@ scenario("properties, lists, queries and aggregates support decimals", function(
   fails("type_mismatch", function() store:write(function() items[1].price = "12" end) end)
   fails("missing_value", function() store:write(function() items[1].price = nil end) end)
   assert(items[1].all:index_of(2) == 2 and items[1].all:contains(d("1.50")))
+end)
+
+scenario("decimals keep their places through commits and reopening", function()
+  local texts = {
+    "12.30", "-0", "1.000000000000000000000000000000000E+6144", "-9.999999999999999999999999999999999E+6144", "1E-6176",
+    "NaN", "Infinity", "-Infinity", "0.000",
+  }
+  local function open() return moonpool.open { path = folder .. "/items", schema = store:schema() } end
+  local file = open()
+  file:write(function()
+    for id, text in ipairs(texts) do
+      local number = moonpool.decimal(text)
+      file:create("Item", { id = id, price = number, old = number, all = { number } })
+    end
+  end)
+  file:close()
+  file = open()
+  for id, text in ipairs(texts) do
+    local item = file:object("Item", id)
+    equal({ tostring(item.price), tostring(item.old), tostring(item.all[1]) }, { text, text, text })
+  end
+  file:close()
+end)
+
+scenario("a decimal property that is added to a class with objects is 0 or nil", function()
+  local item = store:write(function() return store:create("Item", { id = 1, price = 1 }) end)
+  store:define { Item = { "...", added = "decimal", maybe = "decimal?", any = "mixed" } }
+  assert(tostring(item.added) == "0" and item.maybe == nil and item.any == nil)
+end)
+
+scenario("numbers become decimals as written, and decimals become numbers if exact", function()
+  local d = moonpool.decimal
+  store:write(function()
+    local item = store:create("Item", { id = 1, price = 0.1, whole = d "12.00", real = d "2.5" })
+    assert(item.price == d "0.1" and item.whole == 12 and math.type(item.whole) == "integer" and item.real == 2.5)
+    equal(store:create("Item", { id = 2, price = moonpool.float(0.1) }).price, d "0.1")
+    for _, wrong in ipairs { "1.5", "1e30", "NaN", "Infinity" } do
+      fails("type_mismatch: not a whole number", function() item.whole = d(wrong) end)
+    end
+    for _, wrong in ipairs { "1.5", true, moonpool.data "a", {}, moonpool.date(1) } do
+      fails("type_mismatch", function() item.price = wrong end)
+    end
+  end)
+end)
+
+scenario("predicates calculate with decimals", function()
+  store:write(function()
+    for id, price in ipairs { "12.30", "-5", "NaN", "9007199254740993" } do
+      store:create("Item", { id = id, price = moonpool.decimal(price), whole = id == 4 and 9007199254740993 or nil })
+    end
+  end)
+  local items = store:objects "Item"
+  for predicate, id in pairs {
+    ["price * 2 == 24.6"] = 1, ["price + 0.7 == 13"] = 1, ["-price == 5"] = 2, ["price == whole"] = 4, ["price == 12.300"] = 1,
+  } do
+    local found = items:where(predicate)
+    equal({ predicate, #found, found:first().id }, { predicate, 1, id })
+  end
+  fails("invalid_query", function() return #items:where "price == 'a'" end)
+  fails("invalid_query", function() return #items:where "price beginswith '1'" end)
+end)
+
+scenario("sums of decimals are exact, and the other aggregates are decimals too", function()
+  local d, items = moonpool.decimal, store:objects "Item"
+  local function add(id, price, all) store:write(function() store:create("Item", { id = id, price = d(price), all = all }) end) end
+  assert(items:sum "price" == d(0) and items:min "price" == nil and items:average "price" == nil)
+  for id = 1, 10 do add(id, "0.1", { d "0.1", d "0.2" }) end
+  add(11, "-2.5")
+  assert(items:sum "price" == d "-1.5" and items:min "price" == d "-2.5" and items:max "price" == d "0.1" and items:sum "old" == d(0))
+  equal(items:where("id <= 10"):average "price", d "0.1")
+  assert(#items:where "all.@sum == 0.3" == 10 and #items:where "all.@max == 0.2" == 10)
+  add(12, "9e6144")
+  add(13, "9e6144")
+  equal(items:sum "price", d "Infinity")
 end)

@@ -45,5 +45,6 @@ scenario("changes of one key leave the other one", function()
   local copy = moonpool.open { in_memory = unique "copy" }
   copy:define(store:schema())
   copy:write(function() copy:create("T", a) end)
-  assert(#copy:object("T", one).map == 2 and #copy:object("T", one).mixed == 2)
+  local copied = copy:object("T", one)
+  assert(#copied.map == 2 and #copied.mixed == 2 and #copied.list == 2 and #copied.set == 2)
 end)

@@ -2,7 +2,9 @@
 
 schema {
   Dog = { { "id", "int primary" }, { "name", "string?" } },
-  Box = { { "id", "int primary" }, { "any", "mixed" }, { "many", "mixed[]" } },
+  Box = {
+    { "id", "int primary" }, { "any", "mixed" }, { "many", "mixed[]" }, { "named", "mixed{}" }, { "set", "mixed<>" },
+  },
 }
 
 local N = moonpool.null
@@ -49,8 +51,13 @@ scenario("the depth of nested collections is limited, and exceeding it changes n
     store:write(function()
       fails("invalid_argument: can nest at most 100", function() object.any = deep end)
       fails("invalid_argument", object.many.append, object.many, deep)
+      fails("invalid_argument", object.named.set, object.named, "a", deep)
+      fails("invalid_argument", box, 2, deep)
     end)
   end
+  local innermost = object.any
+  while type(innermost[1]) == "userdata" do innermost = innermost[1] end
+  store:write(function() fails("invalid_argument", innermost.append, innermost, {}) end)
   store:write(function() fails("invalid_argument", function() object.any = nested(5000) end) end)
   equal(object.any:to_table(), nested(100))
   equal(#object.many, 0)
@@ -74,7 +81,13 @@ scenario("deleting a target makes links inside mixed values nil, at any depth", 
     store:delete(c)
   end)
   equal(object.any, b)
-  store:write(function() for _, each in ipairs { plain, object, b } do store:delete(each) end end)
+  store:write(function()
+    object.named, object.set = { a = b, b = { deep = { b, 1 } } }, { b, 5 }
+    store:delete(b)
+  end)
+  assert(#object.named == 2 and object.named.a == nil and #object.set == 1 and object.set[1] == 5)
+  equal(object.named.b.deep:to_table(), { N, 1 })
+  store:write(function() for _, each in ipairs { plain, object } do store:delete(each) end end)
   assert(#store:objects "Dog" == 0 and #store:objects "Box" == 0)
 end)
 

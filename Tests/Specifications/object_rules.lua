@@ -145,10 +145,22 @@ scenario("list edits out of range are errors", function()
   end)
 end)
 
-scenario("infinite nesting is an error, not a crash", { Node = { next = "Node" } }, function()
-  local values = {}
-  for _ = 1, 500 do values = { next = values } end
-  store:write(function() fails("invalid_argument: nested", store.create, store, "Node", values) end)
+scenario("values can nest 100 objects, and infinite nesting is an error", {
+  Root = { node = "Node", part = "Part" }, Node = { next = "Node" }, Part = { embedded = true, next = "Part" },
+}, function()
+  local function chain(length)
+    local values = {}
+    for _ = 2, length do values = { next = values } end
+    return values
+  end
+  store:write(function()
+    fails("invalid_argument: nested", store.create, store, "Node", chain(501))
+    for _, name in ipairs { "node", "part" } do
+      store:create("Root", { [name] = chain(99) })
+      fails("invalid_argument: 100", store.create, store, "Root", { [name] = chain(102) })
+    end
+    assert(#store:objects "Root" == 2 and #store:objects "Node" == 99)
+  end)
 end)
 
 schema {

@@ -98,3 +98,97 @@ scenario("deleting an owner deletes what only it links to, and undo restores it"
   store:write(function() store:delete(store:objects "Dog") end)
   equal(#store:objects "Toy", 0)
 end)
+
+-- Links of every kind that own their objects, and others.
+
+schema {
+  Node = {
+    id = "int primary", next = { type = "Node", owns = true }, list = { type = "Node[]", owns = true },
+    set = { type = "Node<>", owns = true }, map = { type = "Node{}", owns = true }, plain = "Node", note = "mixed", part = "Part",
+  },
+  Part = { embedded = true, inner = { type = "Node", owns = true } },
+  User = { uses = "Node[]" },
+}
+
+-- Creates nodes with the ids from 0, and returns them by id.
+local function make(count)
+  local made = {}
+  store:write(function() for id = 0, count - 1 do made[id] = store:create("Node", { id = id }) end end)
+  return made
+end
+
+local function ids() return table.concat(store:objects("Node"):map(function(node) return node.id end), " ") end
+local function delete(...) for _, object in ipairs { ... } do store:write(function() store:delete(object) end) end end
+
+scenario("owned objects of links, lists, sets and maps are deleted at any depth", function()
+  local node = make(9)
+  store:write(function()
+    node[0].next, node[1].list, node[2].set, node[3].map = node[1], { node[2], node[2] }, { node[3] }, { a = node[4] }
+    node[4].part, node[5].plain, node[5].note = { inner = node[5] }, node[6], node[7]
+  end)
+  delete(node[0])
+  equal(ids(), "6 7 8")
+  equal(#store:objects "Part", 0)
+end)
+
+scenario("an object that a remaining object links to is kept, with all that it links to", function()
+  local node = make(9)
+  local user = store:write(function()
+    node[0].list = { node[1], node[2], node[3], node[4], node[5], node[6] }
+    node[2].next = node[3]   -- 2 is used, so 3 stays
+    node[3].plain, node[4].note, node[8].note = node[4], { node[5] }, node[6]
+    return store:create("User", { uses = { node[2] } })
+  end)
+  delete(node[0])
+  equal(ids(), "2 3 4 5 6 7 8")
+  store:write(function() user.uses:clear() end)
+  delete(node[2])
+  equal(ids(), "4 5 6 7 8")
+end)
+
+scenario("rings, self links and shared objects of deleted owners are deleted", function()
+  local node = make(7)
+  store:write(function()
+    node[0].next, node[1].next, node[2].next, node[2].plain, node[2].set = node[1], node[2], node[1], node[0], { node[2] }
+    node[3].next, node[4].next = node[5], node[5]
+  end)
+  delete(node[0])
+  equal(ids(), "3 4 5 6")
+  delete(store:objects("Node"):where "id in {3, 4}")
+  equal(ids(), "6")
+  store:write(function() store:delete_all "Node" end)
+  equal(ids(), "")
+end)
+
+scenario("removing and replacing owning links keeps the objects", function()
+  local node = make(3)
+  store:write(function()
+    node[0].next = node[1]
+    node[0].next = node[2]
+    node[0].next = nil
+  end)
+  equal(ids(), "0 1 2")
+end)
+
+scenario("observers receive each object that is deleted with its owner", function()
+  local node = make(4)
+  store:write(function() node[0].list = { node[2], node[3] } end)
+  local all, last = changes(store:objects "Node"), changes(node[3])
+  equal(all(function() store:delete(node[0]) end), "del[1, 3, 4]")
+  equal(last(), "deleted")
+end)
+
+except(sweep)
+
+scenario("a long chain of owned objects is deleted, and undo restores it", function()
+  local count = 100000
+  local node = make(count)
+  store:write(function()
+    for id = 0, count - 2 do node[id].next = node[id + 1] end
+    node[count - 1].next = node[1]
+  end)
+  delete(node[0])
+  equal(#store:objects "Node", 0)
+  store:undo()
+  assert(#store:objects "Node" == count and node[count - 1].next == node[1])
+end)

@@ -212,7 +212,8 @@ scenario("a schema error contains the class, the property, the cause and the sol
   refused({ a = "mixed?" }, "'Dog.a'", "may always be nil", '"mixed"')
   refused({ a = "mixed?[]" }, "'Dog.a'", '"mixed[]"')
   refused({ a = "decimal primary" }, "'Dog.a'", "a primary key is int")
-  refused({ a = "mixed indexed" }, "'Dog.a'", "cannot be indexed")
+  for _, type in ipairs { "mixed", "decimal" } do refused({ a = type .. " indexed" }, "'Dog.a'", "cannot be indexed") end
+  refused({ a = "mixed primary" }, "'Dog.a'", "a primary key is int")
   refused({ a = "decimol" }, "'Dog.a'", "did you mean 'decimal'")
   refused({ a = { type = "decimal", default = "abc" } }, "'Dog.a'", "is not a valid decimal")
   refused({ a = { type = "int", default = true } }, "'Dog.a'", "is not a valid int")

@@ -68,6 +68,9 @@ scenario("a long chain and a deep nesting succeed or throw an error", function()
   last.friend = first
   store:write(function() store:add(first) end)
   assert(#store:objects "Person" == 5001 and last.friend == first)
+  local copy <close> = moonpool.open { in_memory = unique "chain", schema = store:schema() }
+  copy:write(function() copy:create("Person", first) end)
+  equal(#copy:objects "Person", 5001)
 
   local loop = {} loop.inner = loop loop.street = "x"
   local me = moonpool.new("Home", { street = "y" }) me.inner = me
@@ -150,25 +153,60 @@ scenario("an unmanaged object does not equal a stored object", function()
   equal(#store:objects("Person"):where("friend != $1", bob), 2)
 end)
 
-scenario("an object of another store is copied by create and refused by add", function()
-  local other = moonpool.open { in_memory = unique "other", schema = store:schema() }
-  local ann = store:write(function()
-    local ann = store:create("Person", { name = "Ann", friend = { name = "Bob" }, home = { street = "Main" } })
-    ann.friend.friend = ann
+-- Ann and Bob are friends, Ann has a cat, and Bob is her landlord.
+local function ann_and_bob()
+  return store:write(function()
+    local ann = store:create("Person", { name = "Ann", age = 40, friend = { name = "Bob" }, home = { street = "Main" } })
+    ann.friend.friend, ann.home.landlord, ann.pets = ann, ann.friend, { { kind = "cat", owner = ann } }
     return ann
   end)
+end
+
+scenario("an object of another store is copied by create and refused by add", function()
+  local other = moonpool.open { in_memory = unique "other", schema = store:schema() }
+  local ann, copy = ann_and_bob(), nil
+  fails("not_in_write", other.create, other, "Person", ann)
   other:write(function()
     fails(": store:create", other.add, other, ann)
     fails("invalid_object", other.add, other, moonpool.new("Person", { name = "x", friend = ann }))
-    local copy = other:create("Person", ann)
-    assert(copy ~= ann and copy.store == other and copy.friend.friend == copy)
-    equal(copy.home.street, "Main")
+    fails("unknown_class", other.create, other, "Cat", ann)
+    fails("invalid_argument", other.create, other, "Home", ann.home)
+    copy = other:create("Person", ann)
     fails("duplicate_key", other.create, other, "Person", ann)
-    equal(other:create("Person", ann, "all"), copy)
   end)
-  equal(#other:objects "Person", 2)
-  store:write(function() equal(store:create("Person", ann, "modified"), ann) end)
+  assert(copy ~= ann and copy.store == other and copy.age == 40 and copy.friend.friend == copy and copy.home.street == "Main")
+  assert(copy.pets[1].owner == copy and copy.home.landlord == copy.friend)
+  local function counts() return { #other:objects "Person", #other:objects "Pet", #other:objects "Home", #store:objects "Home" } end
+  equal(counts(), { 2, 1, 1, 1 })
+  store:write(function() ann.age = 41 end)
+  for _, mode in ipairs { "modified", "all" } do
+    other:write(function() equal(other:create("Person", ann, mode), copy) end)
+    assert(copy.age == 41 and #other:objects "Person" == 2 and #other:objects "Home" == 1)
+    store:write(function() equal(store:create("Person", ann, mode), ann) end)
+  end
+  store:write(function()
+    fails("duplicate_key", store.create, store, "Person", ann)
+    local cat = store:create("Pet", ann.pets[1])
+    assert(cat ~= ann.pets[1] and cat.owner == ann and #store:objects "Person" == 2)
+  end)
   other:close()
+end)
+
+scenario("a frozen object restores a deleted object, which itself cannot be copied", function()
+  local ann = ann_and_bob()
+  local frozen = ann:freeze()
+  store:write(function() store:delete_all() end)
+  store:write(function()
+    fails("invalid_object", store.create, store, "Person", ann)
+    local again = store:create("Person", frozen)
+    assert(again.friend.friend == again and again.home.street == "Main" and #store:objects "Person" == 2)
+  end)
+end)
+
+scenario("an object with properties that the class does not have cannot be copied", function()
+  local ann = ann_and_bob()
+  local small <close> = moonpool.open { in_memory = unique "small", schema = { Person = { name = "string primary", age = "int?" } } }
+  small:write(function() fails("unknown_property: 'Person'", small.create, small, "Person", ann) end)
 end)
 
 scenario("a deleted object cannot be assigned", function()

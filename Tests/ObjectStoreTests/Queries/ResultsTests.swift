@@ -2,16 +2,12 @@ import Testing
 
 @testable import ObjectStore
 
-/// Orders, duplicates, limits, and the lifetime of results.
+/// Orders of any size, and lookups in indexes.
 @Suite struct ResultsTests {
     let world: QueryWorld
 
     init() throws {
         world = try QueryWorld()
-    }
-
-    private func addAges(_ ages: [Int64?]) throws {
-        try world.addPeople(ages.map { ["age": $0.map(Value.int) ?? .null] })
     }
 
     @Test func `sorted and limited results are the first sorted ones, at any size`() throws {
@@ -60,17 +56,6 @@ import Testing
                 #expect(try all.limited(to: limit).keys().array == Array(keys.prefix(limit)))
             }
         }
-    }
-
-    @Test func `first and last of empty results are nil, an index past the end is an error`() throws
-    {
-        #expect(try world.all().first() == nil)
-        #expect(try world.all().last() == nil)
-        try addAges([1, 2])
-        #expect(try world.all().first()?.value("age") == .int(1))
-        #expect(try world.all().last()?.value("age") == .int(2))
-        let error = #expect(throws: StoreError.self) { _ = try world.all().object(at: 2) }
-        #expect(error?.code == .outOfRange)
     }
 
     @Test func `primary keys and indexed values are looked up without a scan`() throws {

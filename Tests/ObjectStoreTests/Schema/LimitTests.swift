@@ -299,27 +299,6 @@ import Testing
         #expect(try store.verify().isEmpty)
     }
 
-    @Test func `Objects can nest 100 levels in one value and as embedded objects`() throws {
-        for isEmbedded in [false, true] {
-            let store = try Store.temporary([
-                ClassSchema("Root", [Property("node", .object, target: "Node")]),
-                ClassSchema(
-                    "Node", [Property("next", .object, target: "Node")], isEmbedded: isEmbedded),
-            ])
-            func chain(_ length: Int) -> Value {
-                (1..<length).reduce(.dictionary([:])) { value, _ in .dictionary(["next": value]) }
-            }
-            try store.write {
-                try store.create("Root", .dictionary(["node": chain(StoreLimits.nesting - 1)]))
-                let error = storeError(.invalidArgument) {
-                    try store.create("Root", .dictionary(["node": chain(StoreLimits.nesting + 2)]))
-                }
-                #expect(error?.message.contains("100") == true)
-                #expect(try store.objects("Root").count() == 1)
-            }
-        }
-    }
-
     @Test func `Paths, predicates and searches have limits that their errors name`() throws {
         let store = try Store.temporary([
             ClassSchema(

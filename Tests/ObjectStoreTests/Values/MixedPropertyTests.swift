@@ -15,10 +15,6 @@ import Testing
 
     init() throws { store = try Store.temporary(Self.classes) }
 
-    private func box(_ id: Int, _ any: Value, many: [Value] = []) throws -> LiveObject {
-        try store.create("Box", .list([.int(Int64(id)), any, .list(many)]))
-    }
-
     @Test
     func `every type is stored in values and lists, and read after reopening the file`()
         throws
@@ -63,26 +59,6 @@ import Testing
             }
         }
         store.close()
-    }
-
-    @Test func `the depth of nested collections is limited, and exceeding it changes nothing`()
-        throws
-    {
-        func nested(_ depth: Int) -> Value {
-            (0..<depth).reduce(.int(1)) { value, _ in .list([value]) }
-        }
-        let object = try store.write { try box(1, nested(100)) }
-        #expect(try object.value("any") == nested(100))
-        for tooDeep in [nested(101), .dictionary(["a": nested(100)]), nested(5000)] {
-            let error = storeError(.invalidArgument) {
-                try store.write { try object.set("any", tooDeep) }
-            }
-            #expect(error?.message.contains("'any' of 'Box' can nest at most 100") == true)
-            _ = storeError(.invalidArgument) {
-                try store.write { try object.list("many").append([tooDeep]) }
-            }
-        }
-        #expect(try object.value("any") == nested(100))
     }
 
     @Test func `random links, changes and deletions leave no link to a deleted object`() throws {
