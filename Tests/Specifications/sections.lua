@@ -1,6 +1,5 @@
 schema {
-  Dog = { id = "int primary", breed = "string?", about = "string? fulltext",
-    tale = { type = "string", fulltext = true, default = "" } },
+  Dog = { id = "int primary", breed = "string?", about = "string?" },
 }
 
 local dogs
@@ -136,20 +135,6 @@ scenario("indexes over several properties are declared and used", function()
     local ok, err = pcall(store.define, store, { Bad = { name = "string", indexes = bad } })
     assert(not ok and err.code == "invalid_schema", tostring(err))
   end
-end)
-
-scenario("a full-text search finds, ranks and excludes words", function()
-  local found = dogs:where("about text 'dog'")
-  assert(#found == 2 and found[1].id == 1)
-  equal(found:sorted("@rank")[1].id, 2)
-  equal(#dogs:where("about text $1", "dog -red"), 1)
-  equal(#dogs:where("about text 're*'"), 1)
-  local ok, err = pcall(dogs.where, dogs, "breed text 'x'")
-  assert(not ok and err.code == "invalid_query" and err.message:find("fulltext", 1, true))
-  equal(store:schema "Dog".about, "string? fulltext")
-  equal(store:schema "Dog".tale.type, "string fulltext")
-  store:write(function() dogs[1].tale = "Once upon a time" end)
-  equal(#dogs:where("tale text 'upon once'"), 1)
 end)
 
 -- The keys of sections and groups are keys of tables, and find their section.

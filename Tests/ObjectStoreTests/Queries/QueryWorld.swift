@@ -110,20 +110,4 @@ struct QueryWorld {
     func count(_ text: String, _ arguments: Value...) throws -> Int {
         try all().filtered(text, arguments).count()
     }
-
-    /// The error message of a predicate.
-    func fault(_ text: String, _ arguments: Value..., of className: String = "Person") -> String {
-        do {
-            _ = try all(className).filtered(text, arguments)
-            return "no error"
-        } catch let error as StoreError {
-            let isUnknownName =
-                error.message.contains("' has no property '")
-                || error.message.hasPrefix("unknown property '")
-            #expect(error.code == (isUnknownName ? .unknownProperty : .invalidQuery))
-            return error.message
-        } catch {
-            return "another error: \(error)"
-        }
-    }
 }

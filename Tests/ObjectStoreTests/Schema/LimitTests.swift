@@ -299,69 +299,6 @@ import Testing
         #expect(try store.verify().isEmpty)
     }
 
-    @Test func `Paths, predicates and searches have limits that their errors name`() throws {
-        let store = try Store.temporary([
-            ClassSchema(
-                "A",
-                [
-                    Property("n", .int), Property("next", .object, target: "A"),
-                    Property("text", .string, isFullText: true),
-                ])
-        ])
-        let objects = try store.objects("A")
-        func path(_ steps: Int) -> String {
-            String(repeating: "next.", count: steps - 1) + "n"
-        }
-        #expect(try objects.filtered("\(path(100)) == 1").count() == 0)
-        #expect(
-            storeError(.invalidQuery) { _ = try objects.filtered("\(path(101)) == 1") }?.message
-                .contains("at most 100") == true)
-        #expect(
-            storeError(.invalidQuery) { _ = try objects.observe(keyPaths: [path(101)]) { _ in } }?
-                .message.contains("at most 100") == true)
-
-        func nested(_ levels: Int) -> String {
-            String(repeating: "(", count: levels) + "n == 1" + String(repeating: ")", count: levels)
-        }
-        #expect(try objects.filtered(nested(90)).count() == 0)
-        #expect(
-            storeError(.invalidQuery) { _ = try objects.filtered(nested(101)) }?.message.contains(
-                "at most 100") == true)
-
-        func search(_ words: Int) -> String { (0..<words).map { "w\($0)" }.joined(separator: " ") }
-        #expect(try objects.filtered("text text $1", [.string(search(64))]).count() == 0)
-        #expect(
-            storeError(.invalidQuery) {
-                _ = try objects.filtered("text text $1", [.string(search(65))])
-            }?.message.contains("at most 64") == true)
-
-        let names = (0..<9).map { "p\($0)" }
-        func indexed(_ count: Int) -> ClassSchema {
-            ClassSchema(
-                "B", names.map { Property($0, .int) },
-                indexes: [CompositeIndex(Array(names.prefix(count)))])
-        }
-        try store.define([indexed(8)])
-        #expect(
-            storeError(.invalidSchema) { _ = try Store.temporary([indexed(9)]) }?.message.contains(
-                "8") == true)
-
-        // Each star doubles the paths through two links.
-        try store.define([
-            ClassSchema(
-                "C",
-                [
-                    Property("a", .object, target: "C"), Property("b", .object, target: "C"),
-                    Property("n", .int),
-                ])
-        ])
-        let stars = String(repeating: "*.", count: 10) + "n"
-        #expect(
-            storeError(.invalidQuery) {
-                _ = try store.objects("C").observe(keyPaths: [stars]) { _ in }
-            }?.message.contains("more than 1,000 paths") == true)
-    }
-
     @Test func `The article states the checked limits`() throws {
         let numbers = [
             "properties of a class, backlinks included": StoreLimits.properties,
