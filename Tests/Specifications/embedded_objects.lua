@@ -207,17 +207,64 @@ scenario("the observer of an embedded object receives the deletion of its parent
   equal(news(function() store:delete(one) end), "deleted")
 end)
 
-scenario("a class becomes embedded only with a new schema version", function()
-  local function open(embedded, version)
-    return moonpool.open {
-      path = folder .. "/a.moonpool", durability = "memory", schema_version = version,
-      schema = { Part = { embedded = embedded, name = "string" }, Whole = { part = "Part" } },
-    }
-  end
-  open(false, 0):close()
-  fails("migration_needed: 'Part' would become embedded", open, true, 0)
-  for version, embedded in ipairs { true, false } do
-    local changed <close> = open(embedded, version)
-    equal(changed:schema("Part").embedded or false, embedded)
-  end
+-- Classes that become embedded, or no more.
+
+local function open(embedded, version, options)
+  options = options or {}
+  options.path, options.durability, options.schema_version = folder .. "/a.moonpool", "memory", version
+  options.schema = options.schema or {
+    Person = { name = "string", home = "Address" }, Address = { embedded = embedded, street = "string" },
+  }
+  return moonpool.open(options)
+end
+
+-- Ann and Bob live at "a" and "b", or both at "a"; nobody lives at "c".
+local function fill(shared, lonely)
+  local s <close> = open(false, 0)
+  s:write(function()
+    local a, b = s:create("Address", { street = "a" }), s:create("Address", { street = "b" })
+    s:create("Person", { name = "Ann", home = a })
+    s:create("Person", { name = "Bob", home = shared and a or b })
+    if lonely then s:create("Address", { street = "c" }) end
+  end)
+end
+
+-- The number of addresses before and after the deletion of a person.
+local function delete_one(s)
+  local before = #s:objects "Address"
+  s:write(function() s:delete(s:objects("Person"):first()) end)
+  return before .. " " .. #s:objects "Address"
+end
+
+scenario("a class becomes embedded, or no more, only with a new schema version", function()
+  fill()
+  fails("migration_needed: 'Address' would become embedded", open, true, 0)
+  local s = open(true, 1)
+  assert(s:schema("Address").embedded and delete_one(s) == "2 1")
+  s:close()
+  fails("migration_needed", open, false, 1)
+  s = open(false, 2)
+  assert(not s:schema("Address").embedded and delete_one(s) == "1 1")
+  s:close()
+end)
+
+scenario("zero or several parents are an error, unless the migration corrects this", function()
+  fill(false, true)
+  fails("invalid_object: object 2 has 0", open, true, 1)
+  local s <close> = open(true, 1, { migration = function(m) m:delete(m:objects("Address"):where "street == 'c'") end })
+  equal(#s:objects "Address", 2)
+end)
+
+scenario("an object with two parents cannot become embedded", function()
+  fill(true)
+  fails("invalid_object: has 2", open, true, 1, { migration = function(m) m:delete(m:objects("Address"):where "street == 'b'") end })
+end)
+
+scenario("embedded objects are deleted with their property", function()
+  fill()
+  open(true, 1):close()
+  local s <close> = open(true, 2, {
+    schema = { Person = { name = "string" }, Address = { embedded = true, street = "string" } }, drops = { "Person.home" },
+  })
+  equal(#s:objects "Address", 0)
 end)

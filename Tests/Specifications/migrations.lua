@@ -222,9 +222,149 @@ scenario("an open file refuses another schema version", function()
   fails("invalid_argument", moonpool.open, { path = path, schema = old, migration = 5 })
 end)
 
-scenario("an option empties a file instead of migrating it", function()
+scenario("an option empties a file instead of migrating it, unless only classes or indexes change", function()
   fill()
-  local s <close> = reopen { schema_version = 1, schema = old, delete_if_migration_needed = true,
-                             migration = function() error("not called") end }
-  assert(#s:objects("Dog") == 0 and s.schema_version == 1)
+  local dog = old.Dog
+  local indexed = { Dog = { id = "int primary", name = "string indexed", age = "int?", owner = "Person" }, Person = old.Person,
+                    Toy = { label = "string" } }
+  local less = { Dog = { id = "int primary", title = "string" } }
+  for _, case in ipairs {
+    { indexed, 0, 3 }, { old, 0, 3 }, { old, 1, 0 }, { less, 1, 0 }, { less, 3, 0 }, { less, 2, 0 },
+  } do
+    local s <close> = reopen { schema = case[1], schema_version = case[2], delete_if_migration_needed = true,
+                               migration = case[2] > 0 and function() error "not called" end or nil }
+    equal({ #s:objects "Dog", s.schema_version }, { case[3], case[2] })
+    if case[1] == less then
+      s:write(function() s:create("Dog", { id = 1, title = "x" }) end)
+    elseif case[2] == 1 then
+      s:write(function() s:create("Dog", { id = 1, name = "x" }) end)
+    end
+  end
+  assert(dog == old.Dog)
+end)
+
+scenario("the function runs for a higher version only, even if the schema is the same", function()
+  path = folder .. "/dogs.moonpool"
+  local calls = {}
+  for _, version in ipairs { 2, 2, 4 } do
+    local s <close> = reopen { schema = old, schema_version = version,
+                               migration = function(m) calls[#calls + 1] = m.old_version .. " " .. m.new_version end }
+    equal(s.schema_version, version)
+  end
+  equal(calls, { "2 4" })
+end)
+
+scenario("each skips deleted and created objects, and its function can delete and create others", function()
+  fill()
+  local s <close> = reopen { schema = old, schema_version = 1, migration = function(m)
+    m:delete(m.new:object("Dog", 2))
+    m:create("Dog", { id = 9, name = "new" })
+    local seen = {}
+    m:each("Dog", function(o) seen[#seen + 1] = o.id end)
+    equal(seen, { 1, 3 })
+    m:each("Dog", function(o, new)
+      if o.id == 3 then m:delete(new) else m:create("Dog", { id = o.id + 10, name = "twin" }) end
+    end)
+  end }
+  equal(s:objects("Dog"):map(function(dog) return dog.id end), { 1, 9, 11 })
+end)
+
+scenario("deleting a class empties it, or removes it if the schema does not contain it", function()
+  path = folder .. "/toys.moonpool"
+  local toy, box = { label = "string indexed" }, { n = "int" }
+  local s = reopen { schema = { Toy = toy, Box = box } }
+  s:write(function() s:create("Toy", { label = "ball" }) s:create("Box", { n = 1 }) end)
+  s:close()
+  s = reopen { schema = { Box = box }, schema_version = 1, migration = function(m)
+    assert(m:delete_class "Toy" and not m:delete_class "Toy" and m:delete_class "Box")
+    m:create("Box", { n = 7 })
+  end }
+  assert(not s:schema().Toy and #s:objects "Box" == 1 and s:objects("Box")[1].n == 7)
+  s:close()
+  -- The name is free again, and no data of the old class remains.
+  s = reopen { schema = { Toy = toy, Box = box }, schema_version = 1 }
+  assert(#s:objects "Toy" == 0 and #s:objects("Toy"):where "label == 'ball'" == 0)
+  s:close()
+end)
+
+scenario("a class outside the schema keeps its objects until a schema contains it", function()
+  fill()
+  local person = { name = "string primary" }
+  reopen({ schema = { Person = person }, schema_version = 1 }):close()
+  local s <close> = reopen { schema = { Person = person, Dog = old.Dog }, schema_version = 2 }
+  assert(#s:objects "Dog" == 3 and s:object("Dog", 2).owner.name == "Ann")
+end)
+
+-- Keys.
+
+local item = { Item = { id = "int primary", tag = "string" } }
+
+local function fill_items(...)
+  path = folder .. "/items.moonpool"
+  local s <close> = reopen { schema = item }
+  local tags = { ... }
+  s:write(function() for n, tag in ipairs(tags) do s:create("Item", { id = n - 1, tag = tag }) end end)
+end
+
+local function migrate(schema, version, migration, drops)
+  return reopen { schema = schema, schema_version = version, migration = migration, drops = drops }
+end
+
+scenario("duplicate keys of a migration are reported, and can be removed", function()
+  fill_items("a", "b", "c")
+  local function same(m) m:each("Item", function(_, new) new.id = 7 end) end
+  fails("duplicate_key: 'Item.id'", migrate, item, 1, same)
+  fails("duplicate_key: 7", migrate, item, 1, same)
+  local s <close> = migrate(item, 1, function(m)
+    same(m)
+    m:each("Item", function(o, new) if o.id ~= 1 then m:delete(new) end end)
+  end)
+  assert(s:object("Item", 7).tag == "b" and s:object("Item", 1) == nil)
+end)
+
+scenario("objects are found by the new key while the migration runs", function()
+  fill_items("a", "b")
+  local s <close> = migrate({ Item = { code = "string primary", n = "int" } }, 1, function(m)
+    m:rename_property("Item", "tag", "code")
+    m:create("Item", { code = "c", n = 3 })
+    m:create("Item", { code = "a", n = 1 }, "all")
+    fails("duplicate_key", m.create, m, "Item", { code = "b", n = 1 })
+  end, { "Item.id" })
+  assert(#s:objects "Item" == 3 and s:object("Item", "a").n == 1)
+end)
+
+scenario("the key moves to another property, and changes its type", function()
+  fill_items("a", "b", "b")
+  local moved, retyped = { Item = { tag = "string primary", id = "int" } }, { Item = { id = "string primary", tag = "string" } }
+  fails('duplicate_key: "b"', migrate, moved, 1)
+  local s = migrate(item, 0)
+  s:write(function() s:delete(s:object("Item", 2)) end)
+  s:close()
+  s = migrate(moved, 1)
+  equal(s:object("Item", "b").id, 1)
+  s:write(function() fails("duplicate_key", s.create, s, "Item", { tag = "a", id = 5 }) end)
+  s:close()
+  s = migrate(retyped, 2)
+  equal(s:object("Item", "1").tag, "b")
+  s:close()
+  s = migrate(retyped, 3, function(m) m:each("Item", function(o, new) new.id = "#" .. o.id end) end)
+  equal(s:object("Item", "#1").tag, "b")
+  s:write(function()
+    fails("invalid_argument", function() s:object("Item", "#1").id = "x" end)
+    s:delete_all()
+  end)
+  s:close()
+  s = migrate({ Item = { id = "uuid primary", tag = "string" } }, 4)
+  equal(s:schema("Item").id, "uuid primary")
+  s:close()
+end)
+
+scenario("after a migration, only one object can have a nil key", function()
+  fill_items("a", "b")
+  local optional = { Item = { key = "string? primary", tag = "string" } }
+  fails("duplicate_key: nil", migrate, optional, 1, nil, { "Item.id" })
+  local s <close> = migrate(optional, 1, function(m)
+    m:each("Item", function(o, new) if o.id == 0 then new.key = "zero" end end)
+  end, { "Item.id" })
+  equal(s:object("Item", moonpool.null).tag, "b")
 end)

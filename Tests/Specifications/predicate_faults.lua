@@ -110,20 +110,24 @@ scenario("the syntax for operators of other languages is suggested", function()
   end
 end)
 
+except(sweep)
+
 scenario("nesting and the length of paths are limited instead of exhausting the stack", function()
-  for _, count in ipairs { 99, 100, 100000 } do
+  for _, count in ipairs { 99, 100, 20000 } do
     local is_valid = count < 100
     equal(fault(("("):rep(count) .. "age > 3" .. (")"):rep(count)) == "no error", is_valid)
     for _, path in ipairs { ("buddy."):rep(count), "any " .. ("admirers."):rep(count) } do
       equal(fault(path .. "age > 3") == "no error", is_valid)
     end
   end
-  contains("age in " .. ("{"):rep(100000), "nested too deeply")
-  contains("age > 0" .. ("+1"):rep(100000), "too many operations")
-  equal(fault(("not "):rep(100001) .. "age > 3"), "no error")
+  contains("age in " .. ("{"):rep(20000), "nested too deeply")
+  contains("age > 0" .. ("+1"):rep(20000), "too many operations")
+  equal(fault(("not "):rep(20001) .. "age > 3"), "no error")
   equal(fault(("age > 3 or "):rep(20000) .. "age > 3"), "no error")
-  for _, f in ipairs { people.sorted, people.distinct, people.min } do fails(": ", f, people, ("buddy."):rep(100000) .. "age") end
+  for _, f in ipairs { people.sorted, people.distinct, people.min } do fails(": ", f, people, ("buddy."):rep(20000) .. "age") end
 end)
+
+except {}
 
 scenario("a value that the text does not use is an error", function()
   contains("age > 3", "2 values are given, and the text has no $1", 1, 2)

@@ -181,7 +181,7 @@ end)
 except(sweep)
 
 scenario("a long chain of owned objects is deleted, and undo restores it", function()
-  local count = 100000
+  local count = 20000
   local node = make(count)
   store:write(function()
     for id = 0, count - 2 do node[id].next = node[id + 1] end

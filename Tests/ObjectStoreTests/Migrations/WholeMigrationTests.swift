@@ -131,4 +131,29 @@ import Testing
             })
         #expect(report.dropped.map { "\($0.qualifiedName) \($0.count)" } == ["Person.first 1"])
     }
+
+    @Test func `a numbered migration refuses data loss on an empty store too`() throws {
+        let id = Property("id", .int, isPrimary: true)
+        let after = [ClassSchema("P", [id])]
+        try world.fill(
+            [ClassSchema("P", [id, Property("phone", .string)]), ClassSchema("Toy", [])], [])
+        let store = try world.open(nil)
+        for dropping: Set<String> in [[], ["P.phone"]] {
+            _ = storeError(.invalidSchema) {
+                _ = try migrate(store, to: after, dropping: dropping)
+            }
+        }
+        _ = try migrate(store, to: after, dropping: ["P.phone", "Toy"])
+        #expect(store.schema.classes.map(\.name) == ["P"])
+    }
+
+    @Test func `a program does not migrate a store that has a record of migrations`() throws {
+        let store = try world.open(nil)
+        _ = try migrate(store, to: [personBefore])
+        store.close()
+        let error = storeError(.migrationNeeded) { _ = try world.open([personAfter], version: 2) }
+        #expect(error?.message.contains("moonpool migrate up") == true)
+        let reset = try world.open([personAfter], version: 2, deletes: true)
+        #expect(try reset.migrationLog().entries.isEmpty)
+    }
 }

@@ -99,6 +99,21 @@ import Testing
             ])
     }
 
+    @Test func `an index that becomes unique is another index`() throws {
+        func seat(isUnique: Bool) -> ClassSchema {
+            ClassSchema(
+                "Seat", [Property("row", .int), Property("place", .string)],
+                indexes: [CompositeIndex(["row", "place"], isUnique: isUnique)])
+        }
+        let differences = try SchemaDifference.between(
+            open([seat(isUnique: true)]).schema, and: [seat(isUnique: false)])
+        #expect(
+            differences.map(\.description) == [
+                "'Seat' would be indexed by (row, place)",
+                "'Seat' would no longer be indexed by unique (row, place)",
+            ])
+    }
+
     /// A change of the schema, and the objects of the class that it breaks.
     struct Change: Sendable {
         var rule: SchemaLint.Finding.Rule?
