@@ -20,6 +20,41 @@ scenario("a store shows its content at an earlier version", function()
   assert(not pcall(store.at, store, "x") and not pcall(store.at, store) and not pcall(store.at, store, 1.5))
   past:close()
   fails("closed", past.objects, past, "Dog")
+  assert(store:at(v) ~= past and store:at(v):object("Dog", 1).age == 3)
+end)
+
+scenario("versions can be read after the file is reopened", function()
+  local function open() return moonpool.open { path = folder .. "/file", durability = "memory", schema = kennel } end
+  local file = open()
+  local empty = file.version
+  file:write(function() file:create("Toy", { "ball", 1 }) end)
+  file:write(function() file:objects("Toy")[1].label = "later" end)
+  file:close()
+  file = open()
+  assert(#file:at(empty):objects "Toy" == 0 and file:at(empty + 1):objects("Toy")[1].label == "ball")
+  file:undo()
+  equal(file:objects("Toy")[1].label, "ball")
+  file:close()
+end)
+
+scenario("restored objects are the same objects, with their links, also beside new ones", function()
+  local rex, ann = dog { id = 1, owner = { name = "Ann" }, toys = { { "ball", 1 } } }, nil
+  ann = rex.owner
+  store:write(function() ann.dogs:append(rex, rex) end)
+  store:write(function() store:delete_all() end)
+  assert(not rex:is_valid() and not ann:is_valid())
+  local function check()
+    assert(rex:is_valid() and rex.owner == ann and rex.toys[1].label == "ball" and store:object("Dog", 1) == rex)
+    equal({ ann.dogs, ann.owned }, { { rex, rex }, { rex } })
+    equal(store:objects "Dog", { rex })
+  end
+  equal(store:undo(), store.version - 1)
+  check()
+  store:write(function() store:delete(rex) end)
+  dog { id = 1, name = "New" }
+  store:undo()
+  store:undo()
+  check()
 end)
 
 scenario("undo and redo change the data, and observers receive the changes", function()
@@ -167,6 +202,9 @@ scenario("all changes after the last schema change can be undone", function()
   fails(": changed the schema", store.undo, store)
   for i = 1, 5 do store:redo() end
   equal(#store:objects "Dog", 5)
+  fails("invalid_argument: nothing to redo", store.redo, store)
+  store:define { Cat = { name = "string" } }
+  fails("invalid_argument: version " .. store.version .. " changed the schema", store.undo, store)
 end)
 
 scenario("diff returns added, removed and changed objects with values", function()
@@ -189,6 +227,13 @@ scenario("diff returns added, removed and changed objects with values", function
   equal(store:diff(store.version, v).Dog.deleted[1].name, "New")
   equal(next(store:diff(v, v)), nil)
   fails("out_of_range", store.diff, store, v, store.version + 9)
+  -- A value that was set back is not a difference, and neither is an undone deletion.
+  local before = store.version
+  store:write(function() rex.age = 5 end)
+  store:write(function() rex.age = 4 store:delete(store:object("Dog", 3)) end)
+  store:undo()
+  store:undo()
+  equal(next(store:diff(before, store.version)), nil)
 end)
 
 scenario("versions lists the changes of each", function()

@@ -15,7 +15,14 @@ before(function()
 end)
 
 scenario("group_by refuses values without an order", function()
-  assert(not pcall(dogs.group_by, dogs, "nothing"))
+  store:define { Dog = { "...", owner = "Dog", photo = "data?", friends = "Dog[]" } }
+  for _, path in ipairs { "owner", "photo", "friends", "friends.id", "" } do fails("invalid_query", dogs.group_by, dogs, path) end
+  fails("unknown_property", dogs.group_by, dogs, "nothing")
+  for _, key in ipairs { 3, {} } do
+    local sections = dogs:group_by "breed"
+    fails("type_mismatch", sections.objects, sections, key)
+    fails("type_mismatch", sections.index_of, sections, key)
+  end
   assert(not pcall(dogs.group_by, dogs, "breed", "sideways"))
   assert(not pcall(dogs.group_by, dogs))
   local ok, err = pcall(function() dogs:group_by("breed")[1] = 5 end)
@@ -42,6 +49,24 @@ scenario("sections are counted, indexed, iterated and found", function()
   local frozen = sections:freeze()
   store:write(function() store:delete(dogs[4]) end)
   assert(#sections == 2 and #frozen == 3 and frozen:is_frozen() and sections:is_valid())
+end)
+
+scenario("sections follow the data, including links and limits", {
+  Dog = { { "name", "string" }, { "breed", "string" }, { "owner", "Person" } }, Person = { name = "string" },
+}, function()
+  local dogs = store:objects "Dog"
+  store:write(function() for n, name in ipairs { "a", "b", "c" } do store:create("Dog", { name, n < 3 and "x" or "y" }) end end)
+  local sections = dogs:group_by "breed"
+  local first = sections[1].objects
+  equal(#first, 2)
+  store:write(function() dogs[1].breed = "y" end)
+  assert(#first == 1 and #sections[2].objects == 2)
+  local function sizes(of) return of:keys(), #of[1].objects, of[2] and #of[2].objects end
+  equal({ sizes(dogs:limit(2):group_by "breed") }, { { "x", "y" }, 1, 1 })
+  equal({ sizes(dogs:distinct("breed"):group_by "name") }, { { "a", "b" }, 1, 1 })
+  equal(dogs:sorted("name", "desc"):group_by("breed")[2].objects:map(function(dog) return dog.name end), { "c", "a" })
+  store:write(function() dogs[3].owner = store:create("Person", { name = "Ann" }) end)
+  equal({ sizes(dogs:group_by "owner.name") }, { { moonpool.null, "Ann" }, 2, 1 })
 end)
 
 scenario("sections by several paths have arrays as keys, and follow changes", function()
@@ -120,6 +145,41 @@ scenario("sections are observed", function()
   assert(pugs.key == "pug" and pugs.section_before == 3 and pugs.section == 3)
   assert(pugs.deletions[1] == 1 and pugs.modifications[1] == 2 and pugs.modifications_new[1] == 1)
   assert(not pcall(function() sections:freeze():observe(print) end))
+end)
+
+scenario("an observer of sections with key paths receives a row that changes its section", {
+  Dog = { { "name", "string" }, { "breed", "string" }, { "age", "int?" }, { "friends", "Dog[]" } },
+}, function()
+  local dogs = store:objects "Dog"
+  store:write(function() for n, name in ipairs { "a", "b", "c" } do store:create("Dog", { name, n < 3 and "x" or "y" }) end end)
+  local calls = {}
+  local token <close> = dogs:group_by("breed"):observe(function(change)
+    local text = #change.section_deletions .. #change.section_insertions
+    for _, rows in ipairs(change.sections) do
+      text = text .. (" %s:%s/%s/%s"):format(rows.section, table.concat(rows.deletions, ","), table.concat(rows.insertions, ","),
+        table.concat(rows.modifications, ","))
+    end
+    calls[#calls + 1] = text
+  end, { keypaths = "name" })
+  turn()
+  for _, change in ipairs { { breed = "y" }, { age = 5 }, { name = "z" } } do
+    store:write(function() dogs[2]:update(change) end)
+    turn()
+  end
+  equal(calls, { "00", "00 1:2// 2:/1/", "00 2://1" })
+end)
+
+scenario("deleting the owner of a list causes the last call of its sections", {
+  Dog = { { "breed", "string" }, { "friends", "Dog[]" } },
+}, function()
+  local rex = store:write(function() return store:create("Dog", { "x", { { "y" } } }) end)
+  local calls, last = 0, nil
+  local token = rex.friends:group_by("breed"):observe(function(change) calls, last = calls + 1, change end)
+  turn()
+  store:write(function() store:delete(rex) end)
+  turn()
+  equal(last.section_deletions, { 1 })
+  assert(calls == 2 and not last.collection:is_valid() and not token.is_valid)
 end)
 
 scenario("indexes over several properties are declared and used", function()

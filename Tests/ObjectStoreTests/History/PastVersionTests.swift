@@ -26,19 +26,6 @@ import Testing
         }
     }
 
-    @Test func `opening an open version again returns the same view`() throws {
-        var random = SplitMix(seed: 1)
-        var world = try HistoryWorld()
-        try world.commit(5, in: world.store, using: &random)
-        let version = world.store.version
-        try world.commit(5, in: world.store, using: &random)
-        let past = try world.store.at(version)
-        #expect(try world.store.at(version) === past)
-        #expect(try world.store.at(world.store.version).version == world.store.version)
-        past.close()
-        #expect(try world.store.at(version) !== past)
-    }
-
     @Test func `an unavailable version is an error with the oldest available one`() throws {
         let folder = TemporaryFolder()
         var configuration = StoreConfiguration(
@@ -76,66 +63,5 @@ import Testing
             "id": .int(id), "int": .int(0), "float": .float(0), "text": .string(""),
             "data": .data([]), "code": .objectID(ObjectIDValue(high: 0, low: 0)),
         ]
-    }
-
-    @Test func `versions can be read after the file is reopened`() throws {
-        let folder = TemporaryFolder()
-        let configuration = StoreConfiguration(
-            .file(folder.file("a.moonpool")), schema: HistoryWorld.classes, durability: .memory)
-        var store = try Store(configuration, scheduler: ManualScheduler())
-        let empty = store.version
-        let thing = try store.write {
-            try store.create("Thing", .dictionary(Self.values(1))).reference
-        }
-        try store.write { try store.object(thing)?.set("text", .string("later")) }
-        store.close()
-        store = try Store(configuration, scheduler: ManualScheduler())
-        let schema = try store.schema.require("Thing")
-        let text = try schema.requireProperty("text")
-        #expect(try store.at(empty).table(schema).count == 0)
-        #expect(try store.at(empty + 1).value(text, of: thing.key, in: schema) == .string(""))
-        try store.undo()
-        #expect(try store.object(thing)?.value("text") == .string(""))
-    }
-
-    @Test func `the difference of two versions names objects and values, in either direction`()
-        throws
-    {
-        let store = try Store.temporary(HistoryWorld.classes)
-        let (one, two) = try store.write {
-            (
-                try store.create("Thing", .dictionary(Self.values(1))),
-                try store.create("Thing", .dictionary(Self.values(2)))
-            )
-        }
-        let first = store.version
-        try store.write {
-            try one.set("int", .int(5))
-            try two.set("int", .int(7))
-            try one.list("ints").append([.int(1)])
-        }
-        try store.write {
-            try two.set("int", .int(0))
-            try store.create("Thing", .dictionary(Self.values(3)))
-        }
-        let three = try #require(try store.object("Thing", primaryKey: .int(3)))
-        try store.write { try store.delete(two) }
-        let difference = try store.difference(from: first, to: store.version)
-        let things = try #require(difference.classes.first)
-        #expect(difference.classes.count == 1 && things.classSchema.name == "Thing")
-        #expect(things.inserted == [three.reference] && things.deleted == [two.reference])
-        #expect(things.modified.map(\.object) == [one.reference])
-        #expect(things.modified[0].properties.map(\.property.name) == ["int", "ints"])
-        #expect(things.modified[0].properties.map(\.old) == [.int(0), .list([])])
-        #expect(things.modified[0].properties.map(\.new) == [.int(5), .list([.int(1)])])
-
-        let back = try store.difference(from: store.version, to: first).classes[0]
-        #expect(back.inserted == [two.reference] && back.deleted == [three.reference])
-        #expect(back.modified[0].properties[0].new == .int(0))
-        #expect(try store.difference(from: first, to: first).classes.isEmpty)
-        // A value that was set back is not a difference, and neither is an undone deletion.
-        try store.undo()
-        let undone = try store.difference(from: store.version - 2, to: store.version)
-        #expect(undone.classes.isEmpty)
     }
 }

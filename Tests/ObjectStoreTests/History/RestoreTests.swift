@@ -76,13 +76,4 @@ import Testing
             }
         }
     }
-
-    @Test func `Unavailable versions, the current one and later ones are refused`() throws {
-        let world = try ObservedWorld()
-        let version = world.store.version
-        _ = storeError(.invalidArgument) { try world.store.restore(version) }
-        _ = storeError(.outOfRange) { try world.store.restore(version + 1) }
-        _ = storeError(.invalidArgument) { try world.store.restore(1) }
-        #expect(world.store.version == version)
-    }
 }

@@ -2,7 +2,7 @@ import ColumnStorage
 import ObjectStore
 import Testing
 
-/// `group_by`: sections of results, and their observers.
+/// Observers of sections after random changes; `Tests/Specifications/sections.lua` specifies the rest.
 @Suite struct SectionsTests {
     static let classes = [
         ClassSchema(
@@ -12,9 +12,7 @@ import Testing
                 Property("breed", .string, isOptional: true),
                 Property("age", .int, isOptional: true),
                 Property("weight", .double, defaultValue: .double(0)),
-                Property("photo", .data, isOptional: true),
                 Property("owner", .object, target: "Person"),
-                Property("friends", .object, collection: .list, target: "Dog"),
             ]),
         ClassSchema("Person", [Property("name", .string)]),
     ]
@@ -28,86 +26,11 @@ import Testing
         Results(.store(store), all: try store.schema.require("Dog"))
     }
 
-    private func add(_ rows: [(name: String, breed: String?)]) throws {
-        try store.write {
-            for row in rows {
-                try store.create(
-                    "Dog",
-                    .dictionary([
-                        "name": .string(row.name), "breed": row.breed.map(Value.string) ?? .null,
-                    ]))
-            }
-        }
-    }
-
-    /// Keys and names of all sections.
-    private func shape(_ sections: SectionedResults) throws -> [(Value, [Value])] {
-        try (0..<sections.count()).map { index in
-            let (key, objects) = try sections.section(at: index)
-            let names = try (0..<objects.count()).map { try objects.object(at: $0).value("name") }
-            return (key, names)
-        }
-    }
-
-    @Test func `paths without an order, and positions out of range, are refused`() throws {
-        for path in ["owner", "photo", "friends", "friends.name", ""] {
-            _ = storeError(.invalidQuery) { _ = try dogs().grouped(by: path) }
-        }
-        _ = storeError(.unknownProperty) { _ = try dogs().grouped(by: "nothing") }
+    @Test func `positions out of range are refused`() throws {
         let sections = try dogs().grouped(by: "breed")
-        #expect(try sections.count() == 0)
-        _ = storeError(.outOfRange) { _ = try sections.section(at: 0) }
-        _ = storeError(.outOfRange) { _ = try sections.section(at: -1) }
-        _ = storeError(.typeMismatch) { _ = try sections.objects(withKey: .int(3)) }
-        _ = storeError(.typeMismatch) { _ = try sections.index(ofKey: .list([])) }
-    }
-
-    @Test func `sections are in the order of their keys, objects in the order of the results`()
-        throws
-    {
-        try add([("b", "pug"), ("a", "mutt"), ("c", nil), ("d", "pug")])
-        let sections = try dogs().sorted([("name", false)]).grouped(by: "breed")
-        let shape = try shape(sections)
-        #expect(shape.map(\.0) == [.null, .string("mutt"), .string("pug")])
-        #expect(
-            shape.map(\.1) == [[.string("c")], [.string("a")], [.string("d"), .string("b")]])
-        let reversed = try dogs().grouped(by: "breed", ascending: false)
-        #expect(try reversed.keys() == [.string("pug"), .string("mutt"), .null])
-        #expect(try sections.index(ofKey: .string("pug")) == 2)
-        #expect(try sections.index(ofKey: .null) == 0)
-        #expect(try sections.index(ofKey: .string("cat")) == nil)
-        #expect(try sections.objects(withKey: .string("mutt")).count() == 1)
-    }
-
-    @Test func `sections follow the data, including links and limits`() throws {
-        try add([("a", "x"), ("b", "x"), ("c", "y")])
-        let sections = try dogs().grouped(by: "breed")
-        let (_, first) = try sections.section(at: 0)
-        #expect(try first.count() == 2)
-        try store.write { try store.update(dogs().object(at: 0), ["breed": .string("y")]) }
-        #expect(try first.count() == 1)
-        #expect(try sections.section(at: 1).objects.count() == 2)
-        let limited = try dogs().limited(to: 2).grouped(by: "breed")
-        #expect(try shape(limited).map(\.1.count) == [1, 1])
-        let distinct = try dogs().distinct(["breed"]).grouped(by: "name")
-        #expect(try shape(distinct).map(\.1) == [[.string("a")], [.string("b")]])
-        try store.write {
-            let ann = try store.create("Person", .dictionary(["name": .string("Ann")]))
-            try store.update(dogs().object(at: 2), ["owner": .object(ann.reference)])
+        for position in [0, -1] {
+            _ = storeError(.outOfRange) { _ = try sections.section(at: position) }
         }
-        let owners = try dogs().grouped(by: "owner.name")
-        #expect(try owners.keys() == [.null, .string("Ann")])
-    }
-
-    @Test func `NaN is one section before all other numbers, and the two zeros share one`() throws {
-        try store.write {
-            for weight in [Double.nan, 0.0, -0.0, 2.5, .nan] {
-                try store.create(
-                    "Dog", .dictionary(["name": .string("n"), "weight": .double(weight)]))
-            }
-        }
-        let sections = try dogs().grouped(by: "weight")
-        #expect(try shape(sections).map(\.1.count) == [2, 2, 1])
     }
 
     /// The reported changes of an observer, applied to its known state.
@@ -147,47 +70,6 @@ import Testing
             }
             #expect(sections == now)
         }
-    }
-
-    @Test func `an observer receives a row that changes its section and keeps its position`() throws
-    {
-        try add([("a", "x"), ("b", "x"), ("c", "y")])
-        let sections = try dogs().grouped(by: "breed")
-        var changes: [SectionedChange] = []
-        let token = try sections.observe(keyPaths: ["name"]) { changes.append($0) }
-        stores.settle()
-        try store.write { try store.update(dogs().object(at: 1), ["breed": .string("y")]) }
-        stores.settle()
-        try store.write { try store.update(dogs().object(at: 1), ["age": .int(5)]) }
-        stores.settle()
-        try store.write { try store.update(dogs().object(at: 1), ["name": .string("z")]) }
-        stores.settle()
-        #expect(changes.count == 3)
-        let moved = changes[1]
-        #expect(moved.sectionDeletions.isEmpty && moved.sectionInsertions.isEmpty)
-        #expect(moved.sections.map(\.section) == [0, 1])
-        #expect(moved.sections[0].deletions == [1] && moved.sections[1].insertions == [0])
-        #expect(changes[2].sections.first?.modifications == [0])
-        token.invalidate()
-    }
-
-    @Test func `deleting the owner of a list causes the last call of its sections`() throws {
-        try add([("a", "x"), ("b", "y")])
-        try store.write {
-            let all = try dogs()
-            try store.update(
-                all.object(at: 0), ["friends": .list([.object(all.object(at: 1).reference)])])
-        }
-        let list = try dogs().object(at: 0).list("friends")
-        let sections = try Results(list).grouped(by: "breed")
-        var changes: [SectionedChange] = []
-        let token = try sections.observe { changes.append($0) }
-        stores.settle()
-        try store.write { try store.delete(dogs().object(at: 0)) }
-        stores.settle()
-        #expect(changes.count == 2)
-        #expect(changes[1].sectionDeletions == [0] && !changes[1].isCollectionValid)
-        #expect(!token.isValid)
     }
 
     @Test(arguments: 1...8)
