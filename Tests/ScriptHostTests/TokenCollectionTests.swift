@@ -161,4 +161,28 @@ import Testing
         #expect(script.finish() == 0)
         #expect(script.log == ["throttled 1, debounced 0", "debounced 1 with 5"])
     }
+
+    @Test func `a script ends when its observed objects are deleted`() throws {
+        let script = try ScriptFixture(
+            open + """
+                local rex = store:write(function() return store:create("Dog", { id = 1, name = "Rex" }) end)
+                local token = rex:observe(function(change) log(change.type) end)
+                moonpool.after(0, function() store:write(function() store:delete(rex) end) end)
+                """)
+        #expect(script.finish() == 0)
+        #expect(script.log == ["deleted"])
+    }
+
+    @Test func `a script ends when its store is closed, also by its observer`() throws {
+        let script = try ScriptFixture(
+            open + """
+                local first = dogs:observe(function(change)
+                    log("first " .. change.type)
+                    store:close()
+                end)
+                local second = dogs:observe(function() log("second") end)
+                """)
+        #expect(script.finish() == 0)
+        #expect(script.log == ["first initial"])
+    }
 }

@@ -203,3 +203,30 @@ scenario("A migration visits new and removed classes", function()
   equal(table.concat(calls, " "), "nil1 nil3 nil1 nil2 nil3")
   equal(#store:objects "N", 5)
 end)
+
+scenario("a call with arguments that a method does not take changes nothing", function()
+  local all = store:objects "P"
+  store:write(function()
+    fails("invalid_argument: 'objects' takes 1 argument, got 2; write store:objects(class)", function()
+      store:delete(store:objects("P", "id == 2"))
+    end)
+    fails("invalid_argument: 'delete' takes 1 argument, got 2", store.delete, store, p, q)
+  end)
+  fails("invalid_argument: 'limit' takes 1 argument, got 2", all.limit, all, 2, 1)
+  fails("invalid_argument: 'last' takes no arguments, got 1", all.last, all, 2)
+  fails("invalid_argument: 'is_valid' takes no arguments, got 1", p.is_valid, p, true)
+  -- Functions pass on arguments that they have not received as nil.
+  assert(#all == 2 and #all:limit(1, nil, nil) == 1 and all:last(nil).id == 2)
+end)
+
+scenario("names of other libraries lead to ours", function()
+  local all = store:objects "P"
+  for _, case in ipairs {
+    { store, "get", "object" }, { store, "insert", "create" }, { store, "transaction", "write" }, { store, "query", "objects" },
+    { store, "wriet", "write" }, { all, "take", "limit" }, { all, "subscribe", "observe" }, { all, "find", "where" },
+    { all, "get", "[1]" }, { all, "delete", "store:delete" }, { p.l, "push", "append" }, { all, "push" }, { all, "xyzzy" },
+  } do
+    local said = message(function() return case[1][case[2]] end)
+    equal({ case[2], said:match "did you mean '(.*)'" }, { case[2], case[3] })
+  end
+end)

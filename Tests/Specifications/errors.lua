@@ -1,0 +1,87 @@
+-- Every error that a script can cause has a code, and a message with the cause and the solution.
+
+schema {
+  Dog = { id = "int primary", name = "string", age = "int?", owner = "Person", toys = "int[]" }, Person = { name = "string primary" },
+}
+
+local rex, dogs
+
+before(function()
+  rex = store:write(function() return store:create("Dog", { id = 1, name = "Rex", toys = { 1, 2 } }) end)
+  dogs = store:objects "Dog"
+end)
+
+local function open(options)
+  options.path = folder .. "/file"
+  return moonpool.open(options)
+end
+
+-- The code of the error, what its message contains, and what causes it; "write" causes it inside of a write.
+for number, case in ipairs {
+  { "not_in_write", { "write" }, function() rex.age = 3 end },
+  { "not_in_write", { "write" }, function() store:create("Dog", { id = 2, name = "Max" }) end },
+  { "not_in_write", { "write" }, function() store:delete(rex) end },
+  { "not_in_write", { "write" }, function() rex.toys:append(3) end },
+  { "not_in_write", { "commit" }, function() store:commit_write() end },
+  { "already_in_write", { "write" }, function() store:begin_write() end, "write" },
+  { "already_in_write", { "observ" }, function() dogs:observe(print) end, "write" },
+  { "duplicate_key", { "Dog", "1" }, function() store:create("Dog", { id = 1, name = "Max" }) end, "write" },
+  { "missing_value", { "Dog", "name" }, function() store:create("Dog", { id = 2 }) end, "write" },
+  { "missing_value", { "name" }, function() rex.name = nil end, "write" },
+  { "type_mismatch", { "Dog", "age", "int", "string" }, function() rex.age = "old" end, "write" },
+  { "type_mismatch", { "toys", "int" }, function() rex.toys:append "x" end, "write" },
+  { "type_mismatch", { "owner", "Person" }, function() rex.owner = rex end, "write" },
+  { "unknown_class", { "Dgo", "Dog" }, function() store:objects "Dgo" end },
+  { "unknown_property", { "Dog", "aeg", "age" }, function() return rex.aeg end },
+  { "unknown_property", { "nmae", "name" }, function() rex.nmae = "x" end, "write" },
+  { "unknown_property", { "hue" }, function() store:create("Dog", { id = 2, name = "x", hue = 1 }) end, "write" },
+  { "invalid_object", { "Dog", "deleted" }, function() store:delete(rex) return rex.name end, "write" },
+  { "invalid_argument", { "id" }, function() rex.id = 2 end, "write" },
+  { "invalid_argument", {}, function() dogs:limit "x" end },
+  { "out_of_range", {}, function() rex.toys[9] = 1 end, "write" },
+  { "out_of_range", {}, function() rex.toys:remove(3) end, "write" },
+  { "frozen", { "frozen" }, function() rex:freeze().age = 1 end, "write" },
+  { "unknown_property", { "aeg", "^", "age" }, function() dogs:where "aeg > 1" end },
+  { "invalid_query", { "^" }, function() dogs:where "age >" end },
+  { "invalid_query", { "$2" }, function() dogs:where("age > $2", 1) end },
+  { "invalid_query", { "age", "string" }, function() dogs:where "age > 'x'" end },
+  { "unknown_property", { "foo" }, function() dogs:sorted "foo" end },
+  { "invalid_schema", { "Cat", "name", "strng", "string" }, function() store:define { Cat = { name = "strng" } } end },
+  { "invalid_schema", { "Cat", "owner", "Persn" }, function() store:define { Cat = { owner = "Persn" } } end },
+  { "invalid_schema", { "Cat", "primary" }, function() store:define { Cat = { name = "bool primary" } } end },
+  { "closed", { "closed" }, function() store:close() return rex.name end },
+  { "closed", { "closed" }, function() store:close() store:objects "Dog" end },
+  { "invalid_argument", { "migration has ended", "the migration function" }, function()
+    local kept
+    open({ schema = { Dog = { id = "int" } } }):close()
+    open({ schema = { Dog = { key = "int" } }, schema_version = 1, migration = function(m) kept = m end }):close()
+    kept:delete_class "Dog"
+  end },
+  { "migration_needed", { "Dog", "age" }, function()
+    open({ schema = { Dog = { age = "int" } } }):close()
+    open { schema = { Dog = { age = "string" } } }
+  end },
+  { "version_too_low", { "2", "1" }, function()
+    open({ schema = { Dog = { age = "int" } }, schema_version = 2 }):close()
+    open { schema = { Dog = { age = "int" } }, schema_version = 1 }
+  end },
+  { "read_only", { "read" }, function()
+    open({ schema = { Dog = { age = "int" } } }):close()
+    local reader <close> = open { read_only = true }
+    reader:write(function() end)
+  end },
+  { "file_corrupt", { "is a folder", "not a store" }, function() moonpool.open(folder) end },
+  { "file_corrupt", { "file" }, function()
+    store:write(function() for id = 2, 2000 do store:create("Dog", { id = id, name = "this is not a store" }) end end)
+    store:export(folder .. "/file", { format = "jsonl" })
+    moonpool.open(folder .. "/file")
+  end },
+  { "invalid_argument", { "missing/folder" }, function() moonpool.open { path = folder .. "/missing/folder/x", schema = {} } end },
+} do
+  scenario(("an error has its code and a complete message: %d, %s"):format(number, case[1]), function()
+    local ok, err = pcall(function() if case[4] then store:write(case[3]) else case[3]() end end)
+    assert(not ok)
+    equal(err.code, case[1])
+    for _, part in ipairs(case[2]) do assert(err.message:find(part, 1, true), err.message) end
+  end)
+end
