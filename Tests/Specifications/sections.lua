@@ -190,10 +190,33 @@ scenario("indexes over several properties are declared and used", function()
   store:define { Ape = store:schema "Cat", Hen = { indexes = "int" }, Pig = { indexes = { type = "int" }, a = "int" } }
   assert(store:schema "Ape".indexes[1][1] == "name" and store:schema "Hen".indexes == "int")
   equal(store:schema "Pig".indexes, "int")
-  assert(store:objects "Cat":where("age > 3 and name == 'a'"):explain():find("together", 1, true))
-  for _, bad in ipairs { { "name" }, { {} }, { { 1 } }, { { "name", "x" } }, { { "name", "name" } } } do
-    local ok, err = pcall(store.define, store, { Bad = { name = "string", indexes = bad } })
-    assert(not ok and err.code == "invalid_schema", tostring(err))
+  local function refused(part, indexes, more)
+    local class = { name = "string", photo = "data", marks = "int[]", indexes = indexes }
+    if more then class = { { "name", "string" }, { "indexes", "int" }, indexes = indexes } end
+    fails("invalid_schema: " .. part, store.define, store, { Bad = class })
+  end
+  for _, wrong in ipairs { { "name" }, { { 1 } } } do refused("", wrong) end
+  refused('for one property, use "indexed"', { { "name" } })
+  refused("an array of arrays of property names", { {} })
+  refused("twice", { { "name", "name" } })
+  refused("not a property", { { "name", "x" } })
+  refused("'photo' is data", { { "name", "photo" } })
+  refused("'marks' is int[]", { { "name", "marks" } })
+  refused("called 'indexes'", { { "name", "indexes" } }, true)
+  fails("invalid_schema: declares an index twice", store.define, store,
+    { Bad = { name = "string", age = "int", indexes = { { "name", "age" }, { "name", "age" } } } })
+  store:define { Fox = {
+    id = "int primary", name = "string?", age = "int?", good = "bool", score = "double",
+    indexes = { { "name", "age" }, { "good", "score", "name" } },
+  } }
+  for predicate, part in pairs {
+    ["name == 'a' and age == 3"] = "'name', 'age' together in an index", ["name == 'a' and age > 3"] = "'name', 'age' together",
+    ["age > 3 and name == nil"] = "'name', 'age' together", ["good == true and score < 2"] = "'good', 'score' together",
+    ["name == 'a' and score > 3"] = false, ["name == 'a' or age == 3"] = false,
+    ["id == 5 and name == 'a' and age == 3"] = "looks up 1 value in the unique index for: id == 5",
+  } do
+    local plan = store:objects "Fox":where(predicate):explain()
+    assert(plan:find(part or "together", 1, true) and part or not part and not plan:find("together", 1, true), predicate .. plan)
   end
 end)
 

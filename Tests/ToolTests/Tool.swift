@@ -1,4 +1,5 @@
 import Glibc
+import TestThreads
 
 /// The built `moonpool` program.
 enum Tool {
@@ -57,37 +58,9 @@ enum Tool {
 }
 
 /// A folder that is removed when its value is released.
-final class TemporaryFolder {
-    let path: String
+typealias TemporaryFolder = TestThreads.TemporaryFolder
 
-    init() throws {
-        var template = Array("/tmp/moonpool-test-XXXXXX".utf8CString)
-        guard mkdtemp(&template) != nil else { throw SystemFailure("mkdtemp") }
-        path = template.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
-    }
-
-    deinit { Self.remove(path) }
-
-    func write(_ text: String, to name: String) throws -> String {
-        let file = "\(path)/\(name)"
-        let descriptor = open(file, O_WRONLY | O_CREAT | O_TRUNC, 0o644)
-        guard descriptor >= 0 else { throw SystemFailure("open \(file)") }
-        defer { close(descriptor) }
-        let bytes = Array(text.utf8)
-        guard Glibc.write(descriptor, bytes, bytes.count) == bytes.count else {
-            throw SystemFailure("write \(file)")
-        }
-        return file
-    }
-
-    private static func remove(_ folder: String) {
-        for name in names(in: folder) {
-            let path = "\(folder)/\(name)"
-            if unlink(path) != 0 { remove(path) }
-        }
-        rmdir(folder)
-    }
-
+extension TemporaryFolder {
     /// Returns the content of a folder, in alphabetical order.
     static func names(in folder: String) -> [String] {
         guard let directory = opendir(folder) else { return [] }

@@ -10,7 +10,8 @@ struct MigrationWorld {
 
     func open(
         _ classes: [ClassSchema]?, version: UInt64 = 0, deletes: Bool = false,
-        drops: Set<String> = ["Person.first", "Person.last"], scheduler: ManualScheduler = ManualScheduler(),
+        drops: Set<String> = ["Person.first", "Person.last"],
+        scheduler: ManualScheduler = ManualScheduler(),
         migration: ((Migration) throws -> Void)? = nil
     ) throws -> Store {
         var configuration = StoreConfiguration(

@@ -34,50 +34,6 @@ import Testing
         Results(.store(store), all: try store.schema.require("Dog"))
     }
 
-    @Test func `an invalid index declaration is an error with its cause`() throws {
-        func message(_ indexes: [[String]], _ more: [Property] = []) -> String {
-            storeError(.invalidSchema) {
-                try store.define([
-                    ClassSchema(
-                        "Cat", [Property("a", .int), Property("b", .data)] + more,
-                        indexes: indexes.map(CompositeIndex.init))
-                ])
-            }?.message ?? ""
-        }
-        #expect(message([["a"]]).contains("for one property, use \"indexed\""))
-        #expect(message([[]]).contains("2 to 8"))
-        #expect(message([["a", "a"]]).contains("twice"))
-        #expect(message([["a", "c"]]).contains("not a property"))
-        #expect(message([["a", "b"]]).contains("'b' is data"))
-        #expect(
-            message([["a", "l"]], [Property("l", .int, collection: .list)]).contains("'l' is int[]")
-        )
-        let two = [Property("c", .int)]
-        #expect(message([["a", "c"], ["a", "c"]], two).contains("declares an index twice"))
-        #expect(
-            message([["a", "c"]], two + [Property("indexes", .int)]).contains("called 'indexes'"))
-        #expect(store.schema.find("Cat") == nil)
-    }
-
-    @Test
-    func
-        `composite indexes serve equality of first properties and one range, and appear in the plan`()
-        throws
-    {
-        func plan(_ text: String, _ arguments: Value...) throws -> String {
-            try dogs().filtered(text, arguments).explain()
-        }
-        #expect(try plan("name == 'a' and age == 3").contains("'name', 'age' together in an index"))
-        #expect(try plan("name == 'a' and age > 3").contains("'name', 'age' together"))
-        #expect(try plan("age > 3 and name == nil").contains("'name', 'age' together"))
-        #expect(try plan("good == true and score < 2").contains("'good', 'score' together"))
-        #expect(try !plan("name == 'a' and score > 3").contains("together"))
-        #expect(try !plan("name == 'a' or age == 3").contains("together"))
-        #expect(
-            try plan("id == 5 and name == 'a' and age == 3").contains(
-                "looks up 1 value in the unique index for: id == 5"))
-    }
-
     @Test func `composite indexes are part of the file's schema, and change with define`() throws {
         let other = stores.other
         #expect(
