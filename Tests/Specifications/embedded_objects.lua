@@ -89,19 +89,34 @@ scenario("deleting an owner deletes embedded objects at any depth", function()
   equal(addresses(), 0)
 end)
 
-scenario("the longest chain of embedded objects is deleted completely", function()
-  store:write(function()
-    local one = ann(street "0")
+scenario("embedded objects have up to 100 levels, which exports, copies and deletions include", function()
+  local one = store:write(function()
+    local one = ann(street "1")
     local last = one.home
-    for number = 1, 99 do
+    for number = 2, 100 do
       last.inner = street(tostring(number))
       last = last.inner
     end
-    equal(addresses(), 100)
-    fails(": ", function() last.inner = street "100" end)
-    equal(addresses(), 100)
+    fails(": more than 100 objects", function() last.inner = street "101" end)
+    fails(": more than 100 objects", last.update, last, { inner = street "101" })
+    return one
+  end)
+  equal(addresses(), 100)
+  assert(moonpool.json.encode(one):find('"99"', 1, true))
+  local lines = folder .. "/lines"
+  store:export(lines, { format = "jsonl" })
+  local copy <close> = moonpool.open { in_memory = unique "copy", schema = store:schema() }
+  assert(copy:import(lines, { format = "jsonl" }).created == 1 and #copy:objects "Address" == 100)
+  store:write(function()
     one.home = nil
     equal(addresses(), 0)
+    one.places:append(street "A")
+    local nested = street "x"
+    for _ = 1, 98 do nested = street("x", nested) end
+    one.places[1].inner = nested
+    one.places[1].inner = nil
+    fails("invalid_argument", function() one.places[1].inner = street("x", nested) end)
+    equal(addresses(), 1)
   end)
 end)
 
@@ -205,6 +220,26 @@ scenario("the observer of an embedded object receives the deletion of its parent
   local one = store:write(function() return ann(street "Main") end)
   local news = changes(one.home)
   equal(news(function() store:delete(one) end), "deleted")
+end)
+
+scenario("a list of embedded objects is observed like a list of objects", function()
+  local one = store:write(function() return ann(nil, { street "A", street "B" }) end)
+  local news = changes(one.places)
+  equal(news(function() one.places[2].street = "C" end), "mod[2]")
+  equal(news(function() one.places:remove(1) end), "del[1]")
+  equal(news(function() one.places:append(street "D") end), "ins[2]")
+  equal(news(function() store:delete(one) end), "del[1, 2] gone")
+end)
+
+scenario("the schema marks embedded classes", function()
+  assert(store:schema("Address").embedded == true and store:schema("Person").embedded == nil)
+  local copy <close> = moonpool.open { in_memory = unique "copy", schema = store:schema() }
+  equal(copy:schema("Address").embedded, true)
+  copy:define { Odd = { { "embedded", "bool" }, embedded = true } }
+  fails("invalid_schema", copy.define, copy, { Bad = { id = "int", embedded = 1 } })
+  fails("migration_needed", copy.define, copy, { Address = { street = "string" } })
+  copy:define { Plain = { embedded = "bool" } }
+  equal(copy:schema("Plain").embedded, "bool")
 end)
 
 -- Classes that become embedded, or no more.

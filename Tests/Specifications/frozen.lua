@@ -6,7 +6,7 @@ scenario("objects, lists and results freeze and thaw", function()
   assert(frozen:is_frozen() and marks:is_frozen() and all:is_frozen() and not rex:is_frozen())
   assert(frozen:freeze() == frozen and marks:freeze() == marks and all:freeze() == all)
   assert(rex:freeze() == frozen and frozen ~= rex and rex.marks:freeze() == marks and marks ~= rex.marks)
-  assert(all[1] == frozen and frozen.owner.owned[1] == frozen)
+  assert(all[1] == frozen and frozen.owner.owned[1] == frozen and #all:filter(function(each) return each:is_frozen() end) == 1)
   store:write(function() rex.age = 4 rex.marks:append(3) store:create("Dog", { id = 2, name = "Max", score = 1, good = true }) end)
   assert(rex:freeze() ~= frozen)
   assert(frozen.age == 3 and #marks == 2 and #all == 1 and #all:where("age == 3") == 1)
@@ -178,4 +178,14 @@ scenario("many frozen versions stay readable after later commits and after the s
   for id = 1, 300 do add(id) end
   other:close()
   for age, old in ipairs(frozen) do equal(old.age, age) end
+end)
+
+scenario("frozen values keep the lists of linked objects, also beside collected ones", function()
+  local rex = dog { id = 1, owner = { name = "Ann" } }
+  local frozen = rex:freeze()
+  store:write(function() rex.owner.dogs = { rex } end)
+  for _ = 1, 50 do equal(store:objects("Person"):freeze()[1].name, "Ann") end
+  collectgarbage()
+  collectgarbage()
+  assert(frozen.owner.name == "Ann" and #frozen.owner.dogs == 0 and #rex.owner.dogs == 1)
 end)

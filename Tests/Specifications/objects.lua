@@ -110,26 +110,6 @@ scenario("a property hides a method, which is still usable as a function", {
   assert(moonpool.observe(rex, print).is_valid)
 end)
 
-scenario("frozen objects do not change", function()
-  local rex = dog { owner = { name = "Ann" }, marks = { 1, 2 } }
-  local old, list, all = rex:freeze(), rex.marks:freeze(), store:objects("Dog"):freeze()
-  store:write(function() rex.name = "Max" rex.marks:clear() rex.owner.dogs = { rex } end)
-  assert(old.name == "Rex" and rex.name == "Max" and old:is_frozen() and not rex:is_frozen())
-  assert(#old.marks == 2 and #list == 2 and list[2] == 2 and #rex.marks == 0)
-  assert(#old.owner.dogs == 0 and #rex.owner.dogs == 1)
-  assert(all[1].name == "Rex" and all[1] == all:first() and all:is_frozen())
-  for dog in all:each() do assert(dog.name == "Rex" and dog:is_frozen()) end
-  assert(old:thaw() == rex and old ~= rex)
-  fails("frozen", function() old.name = "x" end)
-  fails("frozen", function() old:observe(print) end)
-  fails("frozen", function() all:observe(print) end)
-  store:write(function() store:delete(rex) end)
-  assert(old:thaw() == nil and old.name == "Rex")
-  for i = 1, 50 do local f = store:objects("Person"):freeze() equal(f[1].name, "Ann") end
-  collectgarbage() collectgarbage()
-  equal(old.owner.name, "Ann")
-end)
-
 scenario("a mix of named and unnamed values creates no object", function()
   store:write(function()
     for _, values in ipairs { { "ball", price = 2 }, { "ball", 2, price = 3 }, { "ball", 2, nonsense = 1 } } do

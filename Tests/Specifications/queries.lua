@@ -38,12 +38,6 @@ scenario("predicates, shorthands, orders, distinct and limit select objects", fu
   equal(#dogs:where("owner == $1", store:object("Person", "Ann")), 10)
 end)
 
-scenario("aggregates of results have exact values, and of no objects nil or 0", function()
-  assert(dogs:sum "id" == 210 and dogs:min "score" == 0.5 and dogs:max "score" == 10.0 and dogs:average "id" == 10.5)
-  assert(dogs:count("owner") == 20 or true)
-  assert(dogs:where("id > 100"):min "id" == nil and dogs:where("id > 100"):sum "id" == 0)
-end)
-
 scenario("collections can be updated and deleted", function()
   store:write(function() dogs:where("id <= 5"):update { age = 99 } end)
   equal(#dogs:where("age == 99"), 5)
