@@ -61,27 +61,6 @@ scenario("changes of objects and sections print their content, and are plain tab
   equal(seen[1], "change { deleted }")
 end)
 
-scenario("objects, single properties and the store are observed", function()
-  local rex, log = dog(), {}
-  local a = rex:observe(function(change)
-    log[#log + 1] = change.type
-    for _, p in ipairs(change.properties) do log[#log + 1] = p.name .. "=" .. tostring(p.new) .. " was " .. tostring(p.old) end
-  end)
-  local b = rex:observe_value("name", function(new, old) log[#log + 1] = new .. "<" .. old end)
-  local stores, marks
-  local c = store:observe(function(type, s) equal(s, store) stores = (stores or 0) + 1 end)
-  local d = rex:observe_value("marks", function(new, old) marks = #new equal(old, nil) end)
-  store:write(function() rex.name = "Max" rex.marks:append(1, 2) end)
-  equal(stores, 1)
-  turn()
-  assert(log[1] == "change" and marks == 2)
-  local text = table.concat(log, ";")
-  assert(text:find("name=Max was Rex", 1, true) and text:find("Max<Rex", 1, true), text)
-  store:write(function() store:delete(rex) end)
-  turn()
-  assert(log[#log] == "deleted" and not a.is_valid)
-end)
-
 scenario("a single property is reported with its old and new value, and only once committed", function()
   local rex, log = dog { age = 3 }, {}
   local token = rex:observe_value("age", function(new, old) log[#log + 1] = tostring(old) .. ">" .. tostring(new) end)
@@ -199,17 +178,6 @@ scenario("key paths filter changes, and a change keeps its collection", function
   assert(calls == 2 and kept.modifications[1] == 1 and kept.collection[1] == rex)
   fails("invalid_object", function() kept:modified() end)
   equal(token:why().keypath, "name")
-end)
-
-scenario("lists and backlinks are observed as collections", function()
-  local rex, log = dog { owner = { name = "Ann" } }, {}
-  local ann = rex.owner
-  local a = ann.dogs:observe(function(change) log[#log + 1] = "list" .. #change.insertions equal(change.collection, ann.dogs) end)
-  local b = ann.owned:observe(function(change) log[#log + 1] = "back" .. #change.deletions end)
-  turn()
-  store:write(function() ann.dogs:append(rex) rex.owner = nil end)
-  turn()
-  equal(table.concat(log, ","), "list0,back0,list1,back1")
 end)
 
 scenario("queued writes run on the loop", function()

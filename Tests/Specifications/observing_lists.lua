@@ -210,11 +210,6 @@ scenario("lists of plain values report the positions of their edits", function()
   equal(news(function() store:delete(holder) end), "gone")
 end)
 
-scenario("assigning a list to itself keeps its contents", function()
-  store:write(function() holder.ints = holder.ints end)
-  equal(holder.ints, { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9 })
-end)
-
 scenario("key paths apply to the elements, and are exact for each token", function()
   local everything = changes(list)
   local news = changes(list, { keypaths = "value" })

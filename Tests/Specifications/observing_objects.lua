@@ -80,24 +80,6 @@ scenario("nil is reported like a value", function()
   equal(news(function() obj(1).text = nil end), "text a>nil")
 end)
 
-scenario("observing an invalid object is an error", function()
-  local object = obj(1)
-  store:write(function()
-    fails("already_in_write", object.observe, object, print)
-    store:delete(object)
-  end)
-  fails("invalid_object", object.observe, object, print)
-end)
-
-scenario("two observers are called in the order of registration", function()
-  local order = {}
-  local tokens = {}
-  for n = 1, 2 do tokens[n] = obj(1):observe(function() order[#order + 1] = n end) end
-  store:write(function() obj(1).value = 3 end)
-  turn()
-  equal(order, { 1, 2 })
-end)
-
 scenario("only named properties are reported, and filters of tokens do not affect each other", function()
   local news, texts = changes(obj(1), { keypaths = { "value", "link" } }), changes(obj(1), { keypaths = "text" })
   equal(news(function() obj(1).value = 3 end), "value 2>3")

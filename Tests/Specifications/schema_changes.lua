@@ -237,3 +237,72 @@ scenario("a unique index survives reopening, and needs different values", functi
   equal(s:schema("Seat").indexes[1].unique, nil)
   s:close()
 end)
+
+-- Names.
+
+schema { A = { id = "int primary" } }
+
+scenario("names have up to 200 bytes, and a class cannot have the name of a type", function()
+  local longest = ("ä"):rep(100)
+  store:define { [longest] = { [longest] = "int" } }
+  store:write(function() store:create(longest, { [longest] = 1 }) end)
+  equal(#store:objects(longest):where(longest .. " == 1"), 1)
+  fails("invalid_schema: 200", store.define, store, { [longest .. "a"] = { x = "int" } })
+  fails("invalid_schema: 200", store.define, store, { B = { [longest .. "a"] = "int" } })
+  for _, type in ipairs {
+    "bool", "int", "float", "double", "string", "data", "date", "uuid", "object_id", "decimal", "mixed", "object", "backlinks",
+  } do
+    fails("invalid_schema: '" .. type .. "' is the name of a type", store.define, store, { [type] = { x = "int" } })
+  end
+end)
+
+scenario("a define that fails at its end leaves schema and objects unchanged", function()
+  store:define { Dog = { id = "int primary", name = "string", marks = "int[]" } }
+  local before = store:schema()
+  store:write(function() for id = 1, 2 do store:create("Dog", { id = id, name = "d" .. id, marks = { id } }) end end)
+  fails("duplicate_key", store.define, store, { Dog = { name = "string primary", id = "int" } }, function(m)
+    m:each("Dog", function(_, new) new.name = "same" end)
+  end)
+  equal(store:schema(), before)
+  local two = store:object("Dog", 2)
+  assert(two.name == "d2" and two.marks[1] == 2)
+end)
+
+except(sweep)
+
+-- The number of objects before the property is added; clusters have 496 rows.
+for _, count in ipairs { 0, 3, 496, 1200 } do
+  for _, stored in ipairs { false, true } do
+    scenario(("a property that becomes optional keeps its values: %d, %s"):format(count, stored and "stored" or "added"), function()
+      local zeros = {
+        int = 0, double = 0.0, float = 0.0, bool = false, string = "", data = "", decimal = moonpool.decimal(0), date = moonpool.date(0),
+        uuid = moonpool.uuid "00000000-0000-0000-0000-000000000000", object_id = moonpool.object_id(("0"):rep(24)),
+      }
+      local function declare(suffix)
+        local class = { id = "int primary" }
+        for type in pairs(zeros) do class["p_" .. type] = type .. suffix .. (type == "int" and " indexed" or "") end
+        store:define({ A = class }, { force = true })
+      end
+      local function create(first, last, values)
+        store:write(function()
+          for id = first, last do
+            local object = { id = id }
+            for type, zero in pairs(values) do object["p_" .. type] = type == "data" and moonpool.data "" or zero end
+            store:create("A", object)
+          end
+        end)
+      end
+      if stored then declare "" end
+      create(1, count, stored and zeros or {})
+      if not stored then declare "" end
+      declare "?"
+      create(count + 1, count + 600, {})
+      for type, zero in pairs(zeros) do
+        local name = "p_" .. type
+        equal({ type, #store:objects("A"):where(name .. " == nil") }, { type, 600 })
+        for id = 1, count, math.max(1, count // 3) do equal({ type, store:object("A", id)[name] }, { type, zero }) end
+        equal(store:object("A", count + 600)[name], nil)
+      end
+    end)
+  end
+end

@@ -270,23 +270,6 @@ import Testing
         _ = storeError(.unknownProperty) { _ = try first.value("age") }
     }
 
-    @Test func `a define that fails at its end leaves schema and objects unchanged`() throws {
-        let (store, _) = try open(history: 100)
-        let first = try #require(try store.object("Dog", primaryKey: .int(1)))
-        let before = store.schema
-        let byName = ClassSchema(
-            "Dog", [Property("name", .string, isPrimary: true), Property("id", .int)])
-        _ = storeError(.duplicateKey) {
-            try store.redefine([byName]) {
-                try $0.each("Dog") { _, new in try new.set("name", .string("same")) }
-            }
-        }
-        #expect(store.schema.classes == before.classes)
-        #expect(try first.value("age") == .int(1))
-        #expect(try store.object("Dog", primaryKey: .int(2))?.value("name") == .string("d2"))
-        #expect(try first.list("marks").values() == [.int(1)])
-    }
-
     @Test func `observers receive a migration once, after its end`() throws {
         let (store, other) = try open(history: 100)
         let token = try store.observe(try store.objects("Dog").query, received.receive)
@@ -312,53 +295,5 @@ import Testing
         let error = #expect(throws: StoreError.self) { try body() }
         #expect(error?.code == code || error?.code == second, "\(error?.message ?? "no error")")
         return error
-    }
-
-    /// The number of objects before the property is added; clusters have 496 rows.
-    @Test(arguments: [0, 3, 496, 1200])
-    func `a property that becomes optional keeps its values, and is nil in new objects`(
-        count: Int64
-    ) throws {
-        let types: [(PropertyType, Value)] = [
-            (.int, .int(0)), (.double, .double(0)), (.float, .float(0)), (.bool, .bool(false)),
-            (.string, .string("")), (.data, .data([])),
-            (.decimal, .decimal(DecimalValue(Int64(0)))),
-            (.date, .date(Timestamp(microseconds: 0))), (.uuid, .uuid(UUIDValue(high: 0, low: 0))),
-            (.objectID, .objectID(ObjectIDValue(high: 0, low: 0))),
-        ]
-        for isStored in [false, true] {
-            let store = try Store.temporary([
-                ClassSchema("A", [Property("id", .int, isPrimary: true)])
-            ])
-            func properties(_ isOptional: Bool) -> [Property] {
-                [Property("id", .int, isPrimary: true)]
-                    + types.enumerated().map { index, type in
-                        Property("p\(index)", type.0, isOptional: isOptional, isIndexed: index < 1)
-                    }
-            }
-            func create(_ id: Int64, _ values: ValueMap = [:]) throws {
-                try store.create("A", .dictionary(values.merging(["id": .int(id)]) { $1 }))
-            }
-            let zeros = ValueMap(
-                uniqueKeysWithValues: types.enumerated().map { ("p\($0)", $1.1) })
-            if isStored { try store.define([ClassSchema("A", properties(false))]) }
-            try store.write { for id in 0..<count { try create(id, isStored ? zeros : [:]) } }
-            if !isStored { try store.define([ClassSchema("A", properties(false))]) }
-            try store.redefine([ClassSchema("A", properties(true))])
-            try store.write { for id in count..<count + 600 { try create(id) } }
-            for (index, type) in types.enumerated() {
-                let name = "p\(index)"
-                #expect(
-                    try store.objects("A").filtered("\(name) == nil").count() == 600,
-                    "\(type.0)")
-                for id in [0, count / 2, count - 1] where count > 0 {
-                    let object = try #require(try store.object("A", primaryKey: .int(id)))
-                    #expect(try object.value(name) == type.1, "\(type.0)")
-                }
-                let last = try #require(try store.object("A", primaryKey: .int(count + 599)))
-                #expect(try last.value(name) == .null)
-            }
-            #expect(try store.verify().isEmpty)
-        }
     }
 }

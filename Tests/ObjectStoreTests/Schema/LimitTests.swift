@@ -149,29 +149,6 @@ import Testing
         #expect((status[.size] as? Int ?? 0) <= size)
     }
 
-    @Test func `Names have up to 200 bytes`() throws {
-        let longest = String(repeating: "ä", count: StoreLimits.nameBytes / 2)
-        let store = try Store.temporary([ClassSchema(longest, [Property(longest, .int)])])
-        try store.write { try store.create(longest, .dictionary([longest: .int(1)])) }
-        #expect(try store.objects(longest).filtered("\(longest) == 1").count() == 1)
-        for classSchema in [
-            ClassSchema(longest + "a", [Property("x", .int)]),
-            ClassSchema("A", [Property(longest + "a", .int)]),
-        ] {
-            let error = storeError(.invalidSchema) { try store.define([classSchema]) }
-            #expect(error?.message.contains("200") == true)
-        }
-    }
-
-    @Test func `A class cannot have the name of a type`() throws {
-        for type in PropertyType.allCases {
-            let error = storeError(.invalidSchema) {
-                _ = try Store.temporary([ClassSchema(type.rawValue, [Property("x", .int)])])
-            }
-            #expect(error?.message.contains("'\(type.rawValue)' is the name of a type") == true)
-        }
-    }
-
     @Test func `Strings and data have up to 256 MiB`() throws {
         let store = try Store.temporary([
             ClassSchema(
