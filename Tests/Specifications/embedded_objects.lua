@@ -253,7 +253,7 @@ local function open(embedded, version, options)
   return moonpool.open(options)
 end
 
--- Ann and Bob live at "a" and "b", or both at "a"; nobody lives at "c".
+-- Ann and Bob live at "a" and "b", or both at "a"; "c" has no resident.
 local function fill(shared, lonely)
   local s <close> = open(false, 0)
   s:write(function()
