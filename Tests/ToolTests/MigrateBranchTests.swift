@@ -133,7 +133,8 @@ import Testing
             try Tool.run(["migrate", "test", "migrations"], in: shop.folder.path).exitCode == 1)
         #expect(try shop.value("store:object('P', 1).phone") == "+49 30")
         try shop.write(
-            Self.mail.replacing("mail =", with: "phone = \"string?\", mail ="), to: "0003_mail.lua")
+            Self.mail.replacing(", mail =", with: ", phone = \"string?\", mail ="),
+            to: "0003_mail.lua")
         #expect(try shop.migrate("up").exitCode == 0)
         #expect(
             try shop.value("store:object('P', 1).phone .. store:object('P', 1).mail")

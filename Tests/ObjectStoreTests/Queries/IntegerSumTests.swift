@@ -170,6 +170,12 @@ import Testing
         withExtendedLifetime(tokens) {}
     }
 
+    @Test func `a list of objects has no plain values`() throws {
+        try fill([1])
+        let row = try #require(try store.object("Row", primaryKey: .int(0)))
+        _ = storeError(.typeMismatch) { _ = try CollectionValues(row.list("rows")) }
+    }
+
     @Test func `ints and decimals are added exactly, also beyond 64 bits`() throws {
         let values: [Value] = [
             .int(.max), .decimal(try #require(DecimalValue("0.25"))), .int(.max), .int(.max),
