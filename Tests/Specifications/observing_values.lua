@@ -133,3 +133,44 @@ for title, move in pairs {
     logged("nil false true, now 5", "true false nil, now gone")
   end)
 end
+
+scenario("a delayed call that the deletion of its object overtakes has the changes before the deletion", {
+  Dog = { id = "int primary", age = "int", name = "string", tags = "int[]", owner = "Person" }, Person = { name = "string" },
+}, function()
+  for _, pace in ipairs { { debounce = 0.01 }, { throttle = 0.01 } } do
+    log = {}
+    local rex = store:write(function()
+      return store:create("Dog", { id = 1, age = 1, name = "Rex", tags = { 1 }, owner = { name = "Ann" } }, "all")
+    end)
+    local function observe(path, f) return rex:observe_value(path, f or note(path), pace) end
+    local tags, change
+    local tokens = {
+      observe "age", observe "name", observe "owner.name", observe "invalidated",
+      observe("tags", function(new, old) tags = { new:to_table(), old } end),
+      rex:observe(function(received) change = received end, pace),
+      rex:project({ years = "age" }):observe(function(received)
+        log[#log + 1] = received.type .. " " .. received.properties[1].old .. " " .. received.properties[1].new
+      end, pace),
+    }
+    turn()
+    if pace.throttle then
+      -- The first call is immediate, and opens the delay.
+      store:write(function() rex.age = 0 rex.name = "R" rex.owner.name = "A" rex.tags:append(0) end)
+      turn()
+      store:write(function() rex.age = 1 rex.name = "Rex" rex.owner.name = "Ann" end)
+      log, change, tags = {}, nil, nil
+    end
+    store:write(function() rex.age = 5 rex.tags:append(2) end)
+    store:write(function() rex.age = 6 rex.owner.name = "Bob" end)
+    store:write(function() store:delete(rex) end)
+    assert(moonpool.wait_until(function() return change ~= nil and #log >= 4 and tags end, 60))
+    table.sort(log)
+    if pace.debounce then logged("age 6 1 nil", "deleted 1 6", "invalidated true false nil", "owner.name Bob Ann nil") end
+    equal(tags[1][#tags[1]], 2)
+    equal(tags[2], nil)
+    equal(change.type, "deleted")
+    equal(change.properties[1].name, "age")
+    equal(change.properties[1].new, 6)
+    for _, token in ipairs(tokens) do assert(not token.is_valid) end
+  end
+end)

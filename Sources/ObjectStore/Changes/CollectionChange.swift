@@ -232,6 +232,8 @@ public struct ObjectChange {
         /// Properties of the object changed; `properties` lists them in schema order, backlinks last.
         case change
         /// The last call: the object was deleted.
+        ///
+        /// `properties` lists the changes before the deletion whose call was delayed.
         case deleted
         /// The object could not be read in a version; the next call reports the changes since the last good one.
         ///
@@ -243,9 +245,9 @@ public struct ObjectChange {
     public let kind: Kind
     /// The observed object.
     public let object: ObjectReference
-    /// The changed properties; empty unless the kind is `change`.
+    /// The changed properties.
     public let properties: [PropertyChange]
-    /// The version before the change; nil if it is unknown.
+    /// For a deletion, the last known version with the object; nil if it is unknown.
     package var viewBefore: StoreView?
 }
 

@@ -141,7 +141,8 @@ extension Store {
             var extras = extras
             extras.initial = nil
             return try make("", extras) { [weak delay] change in
-                delay?.probeDidReceive(properties: change.properties.map(\.name))
+                delay?.probeDidReceive(
+                    properties: change.properties.map(\.name), viewBeforeEnd: change.viewBefore)
             }
         }
     }

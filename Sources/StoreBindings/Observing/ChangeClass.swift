@@ -4,8 +4,13 @@ import ObjectStore
 /// The change that an observer of an object receives: a plain table.
 struct ObjectChangeTable {
     private let handle: StoreHandle
+    /// The last version with the object, if its deletion reports changes before it.
+    private let last: FrozenSpace?
 
-    init(_ handle: StoreHandle) { self.handle = handle }
+    init(_ handle: StoreHandle, _ change: ObjectChange? = nil) {
+        self.handle = handle
+        last = change?.lastView.map { FrozenSpace(handle, $0) }
+    }
 
     func table(_ change: ObjectChange) throws -> LuaTable {
         let state = handle.state
@@ -25,13 +30,13 @@ struct ObjectChangeTable {
         return table
     }
 
-    func properties(_ changes: [PropertyChange], frozen: FrozenSpace? = nil) throws -> LuaTable {
+    func properties(_ changes: [PropertyChange]) throws -> LuaTable {
         try handle.state.makeTable(
             changes.map { change in
                 let entry = handle.state.makeTable(fields: 3)
                 entry["name"] = .text(change.name)
                 entry["old"] = try old(change)
-                entry["new"] = try new(change, of: .store(handle.store))
+                entry["new"] = try new(change)
                 return .table(entry)
             })
     }
@@ -41,15 +46,11 @@ struct ObjectChangeTable {
     }
 
     /// Returns the new value; for a list or backlinks, the collection itself.
-    func new(_ change: PropertyChange, of source: ObjectSource) throws -> LuaValue {
+    func new(_ change: PropertyChange) throws -> LuaValue {
+        let source = last.map { .frozen($0.view) } ?? ObjectSource.store(handle.store)
         guard !change.property.isSingle, let object = source.object(change.object) else {
             return try ValueBridge(handle, nil).lua(change.new)
         }
-        return try new(change, of: object)
-    }
-
-    func new(_ change: PropertyChange, of object: LiveObject) throws -> LuaValue {
-        guard !change.property.isSingle else { return try ValueBridge(handle, nil).lua(change.new) }
         return try current(change.property, of: object)
     }
 
@@ -57,12 +58,25 @@ struct ObjectChangeTable {
     func current(_ property: Property, of object: LiveObject) throws -> LuaValue {
         if property.isBacklinks {
             guard let results = try? Results(backlinks: property, of: object) else { return .nil }
-            return handle.state.userdata(ResultsHandle(results, handle, nil), ResultsHandle.type)
+            return handle.state.userdata(ResultsHandle(results, handle, last), ResultsHandle.type)
         }
         if property.collection != nil {
-            return (try? ValueBridge(handle, nil).collection(property, of: object)) ?? .nil
+            return (try? ValueBridge(handle, last).collection(property, of: object)) ?? .nil
         }
         return try ValueBridge(handle, nil).lua(object.value(property.name))
+    }
+}
+
+extension ObjectChange {
+    /// The last version with the object, if its deletion reports changes before it; nil for other changes.
+    var lastView: StoreView? {
+        guard case .deleted = kind, !properties.isEmpty else { return nil }
+        return viewBefore
+    }
+
+    /// Returns the source of the values after the reported changes of an object.
+    func source(of object: LiveObject) -> ObjectSource {
+        lastView.map { .frozen($0) } ?? object.source
     }
 }
 

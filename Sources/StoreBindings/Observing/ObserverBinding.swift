@@ -189,7 +189,7 @@ struct ObserverBinding {
                     object.reference, keyPaths: keyPaths, name: name, pace: pace
                 ) { [weak handle] change in
                     guard let handle else { return }
-                    try call([.table(ObjectChangeTable(handle).table(change))])
+                    try call([.table(ObjectChangeTable(handle, change).table(change))])
                 }
             })
     }
@@ -222,9 +222,7 @@ struct ObserverBinding {
                 prior: { try entry($0).map(old) },
                 change: { change in
                     guard let entry = entry(change) else { return nil }
-                    return [
-                        try ObjectChangeTable(handle).new(entry, of: object), try old(entry),
-                    ]
+                    return [try ObjectChangeTable(handle, change).new(entry), try old(entry)]
                 }))
     }
 
@@ -335,8 +333,8 @@ struct ObserverBinding {
                     return next == last ? Optional.none : bridge.lua(last)
                 },
                 change: { change in
-                    guard case .change = change.kind else { return nil }
-                    let next = try value(in: object.source)
+                    guard !change.properties.isEmpty else { return nil }
+                    let next = try value(in: change.source(of: object))
                     guard next != last else { return nil }
                     defer { last = next }
                     return [bridge.lua(next), bridge.lua(last)]

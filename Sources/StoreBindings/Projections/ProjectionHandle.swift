@@ -195,14 +195,18 @@ extension ObserverBinding {
                     let table = state.makeTable(fields: 4)
                     table["object"] = state.userdata(projection, ProjectionHandle.type)
                     var properties: [LuaValue] = []
+                    if !change.properties.isEmpty,
+                        let source = change.source(of: object).object(object.reference)
+                    {
+                        let values = try fields.map { try $0.value(of: source) }
+                        properties = try ProjectedProperties(fields, handle, nil).changes(
+                            from: last, to: values
+                        ) { try projection.shape.value($0, of: source, handle, nil) }
+                        last = values
+                    }
                     switch change.kind {
                     case .change:
                         table["type"] = "change"
-                        let values = try fields.map { try $0.value(of: object) }
-                        properties = try ProjectedProperties(fields, handle, nil).changes(
-                            from: last, to: values
-                        ) { try projection.shape.value($0, of: object, handle, nil) }
-                        last = values
                         if properties.isEmpty { return }
                     case .deleted: table["type"] = "deleted"
                     case .error(let error):

@@ -211,7 +211,8 @@ function Token:dispose() end
 ---@shares Change: error, schema
 ---@field type "change"|"deleted"|"error" The kind of notification.
 ---@field object moonpool.Object The observed object.
----@field properties moonpool.PropertyChange[] The changed properties.
+---The changed properties. If a deletion ends a delayed observer, these are the changes since its last call.
+---@field properties moonpool.PropertyChange[]
 
 ---A change of the schema, as observers of the store and other observers receive it.
 ---

@@ -71,7 +71,10 @@ final class ObjectObserver: ReportingObserver<ObjectChange> {
     /// If the object is deleted before its observer's first call, the observer receives the deletion.
     override func begin(in view: StoreView) throws -> Call? {
         try view.isPresent(object)
-            ? extras.initial : lastCall(from: view.version, to: view.version)
+            ? extras.initial
+            : lastCall(
+                ObjectChange(kind: .deleted, object: object, properties: []),
+                from: view.version, to: view.version)
     }
 
     override var isEarly: Bool { extras.prior != nil }
@@ -84,7 +87,7 @@ final class ObjectObserver: ReportingObserver<ObjectChange> {
     override func advance(along step: VersionStep) throws -> Call? {
         guard let change = try change(along: step) else { return nil }
         guard case .change = change.kind else {
-            return lastCall(from: step.old.version, to: step.new.version, viewBefore: step.old)
+            return lastCall(change, from: step.old.version, to: step.new.version)
         }
         try explain(change.properties.map(\.property), step)
         return call(change)
@@ -98,10 +101,7 @@ final class ObjectObserver: ReportingObserver<ObjectChange> {
             step.changes(of: object.table)?.deleted.contains(object.key) != true,
             extras.collection.map({ classSchema.property(in: $0.column)?.collection != nil })
                 ?? true
-        else {
-            return ObjectChange(
-                kind: .deleted, object: object, properties: [], viewBefore: step.old)
-        }
+        else { return end(after: step.old) }
         if extras.onlyEnd { return nil }
         if step.changes.schemaChanged { try follow(step.new.schema) }
         var changed = try changedProperties(of: classSchema, in: step)
@@ -109,9 +109,26 @@ final class ObjectObserver: ReportingObserver<ObjectChange> {
         if changed.isEmpty { return nil }
         return ObjectChange(
             kind: .change, object: object,
-            properties: changed.map {
-                PropertyChange(property: $0, object: object, oldView: step.old, newView: step.new)
-            })
+            properties: entries(changed, from: step.old, to: step.new))
+    }
+
+    /// Returns the deletion after a version, with the changes whose call was delayed until then.
+    private func end(after old: StoreView) -> ObjectChange {
+        let last = delay?.viewBeforeEnd ?? old
+        let pending = last.schema.find(table: object.table)?.properties.filter {
+            delay?.isReported($0.name) == true
+        }
+        return ObjectChange(
+            kind: .deleted, object: object, properties: entries(pending ?? [], from: old, to: last),
+            viewBefore: last)
+    }
+
+    private func entries(
+        _ properties: [Property], from old: StoreView, to new: StoreView
+    ) -> [PropertyChange] {
+        properties.map {
+            PropertyChange(property: $0, object: object, oldView: old, newView: new)
+        }
     }
 
     override func failed(_ error: StoreError) -> Call? {
@@ -129,9 +146,7 @@ final class ObjectObserver: ReportingObserver<ObjectChange> {
         filter = try KeyPathFilter(texts, class: classSchema, schema: schema)
     }
 
-    private func lastCall(
-        from: UInt64, to: UInt64, viewBefore: StoreView? = nil
-    ) -> Call? {
+    private func lastCall(_ change: ObjectChange, from: UInt64, to: UInt64) -> Call? {
         let object = object
         makeReason = {
             DeliveryReason(
@@ -139,8 +154,7 @@ final class ObjectObserver: ReportingObserver<ObjectChange> {
                 causes: [.init(object: object, properties: [])], rowCount: 1, keyPath: nil)
         }
         isFinished = true
-        return call(
-            ObjectChange(kind: .deleted, object: object, properties: [], viewBefore: viewBefore))
+        return call(change)
     }
 
     /// Returns the changed properties in schema order, with the computed backlinks last.

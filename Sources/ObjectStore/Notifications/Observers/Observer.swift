@@ -220,8 +220,15 @@ final class ObserverDelay {
     /// The changes of a sequence since the last call; nil if none of them was silent.
     var coalescedChanges: CoalescedChanges? { changes.hasSilent ? changes : nil }
 
-    /// Records properties of an object that were reported to the probe.
-    func probeDidReceive(properties: [String]) {
+    /// The version before the deletion of the observed object, whose call is pending.
+    private(set) var viewBeforeEnd: StoreView?
+
+    /// Returns whether a property of an object was changed since the last call, and not only by silent commits.
+    func isReported(_ property: String) -> Bool { reported.contains(property) }
+
+    /// Records properties of an object that were reported to the probe, or its deletion.
+    func probeDidReceive(properties: [String], viewBeforeEnd: StoreView?) {
+        self.viewBeforeEnd = viewBeforeEnd
         note { isSilent in
             if isSilent { silent.formUnion(properties) } else { reported.formUnion(properties) }
         }
@@ -258,6 +265,7 @@ final class ObserverDelay {
         reported = []
         silent = []
         changes = CoalescedChanges()
+        viewBeforeEnd = nil
         switch pace {
         case .debounce:
             isClosed = true
