@@ -170,6 +170,34 @@ scenario("An effect can write, and effects that trigger each other endlessly are
     return #reported > 0
   end, 60)
   assert(#reported == 1 and reported[1].message:find "100 rounds")
+  endless:dispose()
+end)
+
+scenario("The error for an endless circle names the handlers, or the lines that registered them", function()
+  local rex = dog { age = 1 }
+  local function stopped(text)
+    local reported
+    moonpool.wait_until(function()
+      reported = reports()
+      return #reported > 0
+    end, 60)
+    assert(#reported == 1 and reported[1].message:find(text), reported[1].message)
+  end
+  local function older() local age = rex.age store:write(function() rex.age = age + 1 end) end
+  do
+    local effect <close> = moonpool.effect(older, { name = "older" })
+    stopped "'older' keeps triggering itself"
+  end
+  do
+    local effect <close> = moonpool.effect(older)
+    stopped "the effect of .-:%d+ keeps triggering itself"
+  end
+  local first <close> = rex:observe(function() store:write(function() rex.age = rex.age + 1 end) end,
+    { keypaths = "score" })
+  local second <close> = rex:observe(function() store:write(function() rex.score = rex.score + 1 end) end,
+    { keypaths = "age" })
+  store:write(function() rex.score = 1 end)
+  stopped "an observer of a 'Dog' at .-:%d+ and an observer of a 'Dog' at .-:%d+ keep triggering each other"
 end)
 
 scenario("An effect that begins in the delivery of a write reads the version before it", function()

@@ -40,6 +40,12 @@ public final class NotificationToken {
     /// The name that reports use; empty if the observer has none.
     public var name: String { observer.name }
 
+    /// The source location of the registration, which errors name if the observer has no name.
+    package var location: String {
+        get { observer.location }
+        set { observer.location = newValue }
+    }
+
     /// The observer's dependencies, with the names of the schema: `Dog` for created and deleted objects, `Dog.age` for
     /// a property of any of them, `Dog.*` for every property, `a Dog` for one object.
     ///

@@ -30,6 +30,9 @@ package class Reaction: ReadRecorder {
         var computed: [ObjectIdentifier: (value: Computed, revision: Int)] = [:]
     }
 
+    /// The description of the reaction in errors.
+    var title: String { "an observer of read values" }
+
     init(_ scope: ReadScope) { self.scope = scope }
 
     deinit { for observer in observers.values { observer.end() } }
@@ -249,7 +252,7 @@ final class ReactionObserver: Observer {
         isProbe = true
     }
 
-    override var subject: String { "the reads of an effect" }
+    override var title: String { reaction?.title ?? super.title }
 
     /// False, because the reaction runs again in the current version and throws the error there.
     override var staysAfterError: Bool { false }
@@ -316,6 +319,8 @@ extension Reaction {
 /// confined to the thread of the stores.
 package final class Effect: Reaction {
     private var body: (() throws -> Void)?
+    override var title: String { givenTitle }
+    private let givenTitle: String
     private let report: (any Error) -> Void
     /// Called once after the effect has ended.
     package var endHandler: (() -> Void)?
@@ -324,9 +329,10 @@ package final class Effect: Reaction {
     ///
     /// `report` receives the errors of later runs. Throws the error of the first run; the effect has then ended.
     package init(
-        in scope: ReadScope, report: @escaping (any Error) -> Void,
+        in scope: ReadScope, title: String = "an effect", report: @escaping (any Error) -> Void,
         _ body: @escaping () throws -> Void
     ) throws {
+        givenTitle = title
         self.report = report
         self.body = body
         super.init(scope)

@@ -39,7 +39,13 @@ struct EffectFunctions {
                 "create it before or after it")
         }
         let run = EffectRun(function, module)
-        let effect = try Effect(in: module.readScope, report: run.report) { try run.call() }
+        let location = module.callLocation
+        let title =
+            name.isEmpty
+            ? (location.isEmpty ? "an effect" : "the effect of \(location)") : "'\(name)'"
+        let effect = try Effect(in: module.readScope, title: title, report: run.report) {
+            try run.call()
+        }
         return run.adopt(effect, name: name)
     }
 }

@@ -330,9 +330,10 @@ extension StoreModule {
             if once, token.reason != nil { token.invalidate() }
             try call(token) { () throws in try function.call(arguments) }
         }
+        token.location = callLocation
         let handle = TokenHandle(
             token, name: name, subject: subject, keyPaths: keyPaths, number: number,
-            location: callLocation, store: store, hold: isHidden ? nil : host?.hold())
+            location: token.location, store: store, hold: isHidden ? nil : host?.hold())
         handle.collectedHandler = { [weak self] title in self?.wasCollected(title) }
         if keepsMainChunk { state.watchMainReturn() }
         let value = note(handle)

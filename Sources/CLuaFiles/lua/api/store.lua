@@ -206,7 +206,8 @@ function Store:commit_write(options) end
 ---```
 function Store:cancel_write() end
 
----Queues a write transaction and returns immediately.
+---Queues a write transaction and returns immediately. Each queued write runs in its own turn of the event loop, so
+---handlers that queue writes for each other are not stopped.
 ---
 ---Errors: closed
 ---

@@ -57,7 +57,13 @@ class Observer {
     var reason: DeliveryReason? { makeReason?() }
 
     /// The description of the observer in errors.
-    var title: String { name.isEmpty ? "an observer of \(subject)" : "'\(name)'" }
+    var title: String {
+        guard name.isEmpty else { return "'\(name)'" }
+        return "an observer of \(subject)" + (location.isEmpty ? "" : " at \(location)")
+    }
+
+    /// The source location of the registration, for errors; empty if it is unknown.
+    var location = ""
 
     /// The description of the observed value in messages.
     var subject: String { "the store" }
