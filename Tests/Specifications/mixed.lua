@@ -71,10 +71,10 @@ scenario("nested lists are changed in place", function()
     list[1] = "one" list:append(4, { five = 5 }) list:insert(1, 0) list:remove(3) list:swap(1, 2)
   end)
   assert(list[1] == "one" and list[2] == 0 and list[3] == 3 and list[4] == 4 and list[5].five == 5 and #list == 5)
-  change(function() list:move(5, 1) list[#list + 1] = "end" end)
+  change(function() list:move(5, 1) list:append "end" end)
   assert(list[1].five == 5 and list[6] == "end" and list:index_of(3.0) == 4 and list:contains("end"))
   equal(list:index_of("nothing"), nil)
-  for _, index in ipairs { 0, -1, 8, 2^53 // 1 | 0, math.maxinteger, math.mininteger } do
+  for _, index in ipairs { 0, -1, 7, 8, 2^53 // 1 | 0, math.maxinteger, math.mininteger } do
     fails("out_of_range", function() change(function() list[index] = 1 end) end)
   end
   fails("out_of_range", function() change(function() list:remove(7) end) end)

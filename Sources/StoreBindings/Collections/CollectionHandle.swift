@@ -276,6 +276,7 @@ enum CollectionMethods {
 
 /// A list whose elements have positions: of a property, or inside a mixed value.
 protocol EditableList {
+    func set(_ value: Value, at index: Int) throws
     func append(_ values: [Value]) throws
     func insert(_ value: Value, at index: Int) throws
     func remove(at index: Int) throws
@@ -298,6 +299,11 @@ protocol PositionsHandle: LiveHandle {
 }
 
 extension PositionsHandle {
+    /// Replaces an element; an index after the last one is out of range.
+    func set(_ field: borrowing LuaField, at index: Int64) throws {
+        try elements.set(try value(field.luaValue), at: ScriptIndex.position(index))
+    }
+
     /// The methods that take or return positions.
     static var positions: [LuaMethod<Self>] {
         func changing(

@@ -76,10 +76,7 @@ final class ListHandle: CollectionHandle, PositionsHandle {
             }
             result.set(list.lua(value))
         },
-        setIndex: { list, index, field in
-            let value = try list.value(field.luaValue)
-            try list.collection.set(value, at: ScriptIndex.position(index))
-        })
+        setIndex: { try $0.set($2, at: $1) })
 
     /// Reads an element of a type that needs no conversion; returns false for others, and if there is none.
     private func read(_ position: Int, _ result: borrowing LuaResult) throws -> Bool {

@@ -54,14 +54,7 @@ final class NestedHandle: PositionsHandle, KeysHandle, ObservedHandle {
                 index >= 1 ? try list.nested.item(at: ScriptIndex.position(index)) : nil,
                 to: result)
         },
-        setIndex: { list, index, field in
-            let value = try list.bridge.mixed(field.luaValue)
-            let position = ScriptIndex.position(index)
-            if position == (try list.nested.count()) {
-                return try list.nested.append([value])
-            }
-            try list.nested.set(value, at: position)
-        })
+        setIndex: { try $0.set($2, at: $1) })
 
     private func items() throws -> [NestedCollection.Item] {
         let items = try nested.items()
