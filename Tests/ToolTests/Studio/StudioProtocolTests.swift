@@ -487,6 +487,7 @@ import Testing
             store:create("Any", { value = moonpool.decimal("123456789012345678901234") })
             store:create("Any", { value = moonpool.float(0.5) })
             store:create("Any", { value = math.mininteger })
+            store:create("Any", { value = -0.0, float = -0.0 })
             """)
         let studio = try StudioProgram(["zoo.moonpool"], in: folder.path)
         let page = try studio.welcome()
@@ -513,7 +514,7 @@ import Testing
         #expect((any[5][0] as? [String: Any])?["list"] as? Int == 2)
         #expect(
             SocketClient.text(any[6...].map { $0[0] })
-                == #"[{"data":"YQBi","size":3},{"decimal":"123456789012345678901234"},{"float":"0.5"},{"int":"-9223372036854775808"}]"#
+                == #"[{"data":"YQBi","size":3},{"decimal":"123456789012345678901234"},{"float":"0.5"},{"int":"-9223372036854775808"},{"double":"-0.0"}]"#
         )
         let name = try values("Dog")[0][1] as? [String: Any]
         #expect((name?["text"] as? String)?.count == 200 && name?["size"] as? Int == 600)

@@ -25,7 +25,10 @@ function studio.value_of(container, key, base, whole)
   if kind == "bool" then return value end
   if kind == "string" then return studio.text_value(value, whole) end
   if kind == "int" then return -2 ^ 53 < value and value < 2 ^ 53 and value or { int = tostring(value) } end
-  if kind == "double" and value - value == 0 and (base == "double" or value % 1 ~= 0) then return value end
+  if kind == "double" and value - value == 0 and (base == "double" or value % 1 ~= 0) then
+    -- JavaScript prints a negative zero without its sign.
+    return value == 0 and 1 / value < 0 and { double = "-0.0" } or value
+  end
   if kind == "object" then
     return { link = moonpool.class_of(value), ref = moonpool.id_of(value), text = studio.name_of(value) }
   end
