@@ -111,4 +111,22 @@ import Testing
         #expect(try shop.value("#store:objects 'Person'") == "5001")
         #expect(try shop.value("store:schema().Page") == "nil")
     }
+
+    @Test(arguments: ["backup", "compact"])
+    func `a command without space names the file and claims nothing about a write`(
+        command: String
+    ) throws {
+        let shop = try MigrationShop([Self.people])
+        #expect(try shop.migrate("up").exitCode == 0)
+        let arguments = [command, shop.store] + (command == "backup" ? ["copy.moonpool"] : [])
+        let outcome = try Tool.run(arguments, withFilesUpTo: 600, in: shop.folder.path)
+        #expect(outcome.exitCode == 1)
+        #expect(
+            outcome.error.hasSuffix(
+                "has reached the file size limit of the system; raise the limit with ulimit -f and retry\n"
+            ),
+            "\(outcome.error)")
+        #expect(access(shop.folder.path + "/copy.moonpool", F_OK) != 0)
+        try isWhole(shop.store)
+    }
 }

@@ -136,38 +136,40 @@ public struct SchemaEvent: Hashable, Sendable {
         name = migration?.name
     }
 
-    /// The origin of a change, for messages.
-    var origin: String {
-        number.map { "migration \($0) (\(name ?? ""))" } ?? "schema version \(version)"
+    /// The origin of a change, for messages; `define` does not change the version.
+    func origin(from before: UInt64) -> String {
+        if let number { return "migration \(number) (\(name ?? ""))" }
+        return version == before ? "the schema was changed" : "schema version \(version)"
     }
 }
 
 /// The names that a schema has lost while a store was open.
 struct LostNames: Sendable {
-    private var events: [String: SchemaEvent] = [:]
+    private var origins: [String: String] = [:]
 
-    /// Records the names that are not in a schema after an event.
-    mutating func add(_ names: some Sequence<String>, _ event: SchemaEvent) {
-        for name in names { events[name] = event }
+    /// Records the names that are not in a schema after a change.
+    mutating func add(_ names: some Sequence<String>, _ origin: String) {
+        for name in names { origins[name] = origin }
     }
 
     /// Returns the words for a message that a name is unknown; empty for a name that the schema did not have.
-    func since(_ name: String) -> String { events[name].map { " since \($0.origin)" } ?? "" }
+    func since(_ name: String) -> String { origins[name].map { " since \($0)" } ?? "" }
 
-    var isEmpty: Bool { events.isEmpty }
+    var isEmpty: Bool { origins.isEmpty }
 }
 
 extension Schema {
     /// Returns the schema with a record of the names that another one has and this one lacks.
     func following(_ old: Schema, _ event: SchemaEvent) -> Schema {
+        let origin = event.origin(from: old.version)
         var lost = old.lost
-        lost.add(old.classes.map(\.name).filter { find($0) == nil }, event)
+        lost.add(old.classes.map(\.name).filter { find($0) == nil }, origin)
         let followed = classes.map { classSchema in
             guard let before = old.find(table: classSchema.table) else { return classSchema }
             var lost = before.lost
             lost.add(
                 before.properties.map(\.name).filter { classSchema.property(named: $0) == nil },
-                event)
+                origin)
             return lost.isEmpty ? classSchema : classSchema.recording(lost)
         }
         return Schema(classes: followed, version: version, nextTable: nextTable, lost: lost)

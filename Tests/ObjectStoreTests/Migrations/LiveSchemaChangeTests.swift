@@ -67,6 +67,9 @@ import Testing
         #expect(received.news() == ["mod[1]"])
         let third = try #require(try store.object("Dog", primaryKey: .int(3)))
         #expect(try third.value("size") == .double(2.5))
+        // The change had no number, and the schema version is the same as before.
+        let error = storeError(.unknownProperty) { _ = try third.value("age") }
+        #expect(error?.message.contains("no property 'age' since the schema was changed") == true)
         token.invalidate()
     }
 

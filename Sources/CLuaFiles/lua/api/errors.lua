@@ -43,7 +43,7 @@
 ---| "file_corrupt" # The file is damaged or is not a store.
 ---| "file_replaced" # Another program has replaced, overwritten or truncated the file while it was open.
 ---| "file_format_too_new" # The file was written by a newer version of Moonpool.
----| "disk_full" # The disk is full; the write was rolled back.
+---| "disk_full" # The disk is full; the write was rolled back, or the copy or export was not made.
 ---| "io_error" # The device or the file server reported an error; a write was rolled back, unless the message asks to reopen the file.
 ---| "too_many_versions" # More versions are in use than max_live_versions allows.
 ---| "closed" # The store was closed.
