@@ -4,9 +4,9 @@ import MemoryAccounts
 /// The size of the open write, by what its changes put.
 ///
 /// LMDB keeps the pages that a write has changed in memory until the commit, and has no function that returns their
-/// number. Their memory is therefore estimated from the changes and from the bytes of keys and values that are put. A write
-/// that would take more than the memory limit of the script fails with `memoryLimit`, and can only be rolled back. So
-/// does one that adds more than that to a file in memory.
+/// number. Unless the memory of the process is measured, theirs is therefore estimated from the changes and from the bytes
+/// of keys and values that are put. A write that would take more than the memory limit of the script fails with
+/// `memoryLimit`, and can only be rolled back. So does one that adds more than that to a file in memory.
 ///
 /// If the changed pages take half a gigabyte, LMDB writes some of them to the file before the commit. The values on them
 /// then get other addresses, even if their table has not changed, and the owners of addresses are notified before each
@@ -123,7 +123,9 @@ final class OpenWrite: @unchecked Sendable {
         guard let account else { return 0 }
         countTrees(in: transaction)
         countFile(adding: size)
-        guard max(size, countedBytes) <= account.limit, account.hasSpace(for: Self.checkedBytes)
+        // The estimate counts a page again with each of its changes, so a measurement replaces it.
+        let most = account.isMeasured ? countedBytes : max(size, countedBytes)
+        guard most <= account.limit, account.hasSpace(for: Self.checkedBytes)
         else { return StorageError.memoryLimitCode }
         granted = bytes + Self.checkedBytes
         return 0

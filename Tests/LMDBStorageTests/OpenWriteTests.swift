@@ -1,5 +1,6 @@
 import Glibc
 import MemoryAccounts
+import Synchronization
 import Testing
 
 @testable import LMDBStorage
@@ -59,6 +60,30 @@ import Testing
             #expect(try Self.count(lease) == 4)
         }
         #expect(try PageVerifier.faults(path: path, atMost: 3) == [])
+    }
+
+    @Test func `a write that changes a few pages often takes only their memory, if it is measured`()
+        throws
+    {
+        defer { remove() }
+        let lease = try open()
+        let first = try WriteTransaction(lease, durability: .full)
+        for key in UInt64(0)..<20_000 { try Self.put(first, key, 100) }
+        try first.commit()
+        func change(_ account: MemoryAccount) throws {
+            account.beginMeasuring()
+            try MemoryAccount.$current.withValue(account) {
+                let write = try WriteTransaction(lease, durability: .full)
+                for key in UInt64(0)..<20_000 { try Self.put(write, key % 10, 100) }
+                try write.commit()
+            }
+        }
+        try change(MemoryAccount(limit: 1 << 20, measure: { 0 }))
+        let calls = Atomic(0)
+        let full = MemoryAccount(
+            limit: 1 << 20,
+            measure: { calls.add(1, ordering: .relaxed).newValue > 2 ? 2 << 20 : 0 })
+        #expect(throws: StorageError.self) { try change(full) }
     }
 
     @Test func `a write that is rolled back in a second environment fails at the limit`() throws {
