@@ -225,6 +225,19 @@ import Testing
         #expect(database.exitCode == 1 && database.error.contains("not encrypted"))
     }
 
+    @Test func `a closed store whose schema was changed can be compacted`() throws {
+        let outcome = try Tool.run(
+            script: """
+                local path = arg[1]
+                local store = moonpool.open { path = path, schema = { Dog = { id = "int primary" } } }
+                store:write(function() store:create("Dog", { id = 1 }) end)
+                store:define { Cat = { name = "string" } }
+                store:close()
+                print(os.execute(("'%s' compact '%s' >&2"):format(arg[2], path)), tostring(store))
+                """, arguments: [folder.path + "/defined.moonpool", Tool.path])
+        #expect(outcome.output.hasPrefix("true"), "\(outcome.error)")
+    }
+
     @Test func `no command replaces a store, its log, a folder or a device with another file`()
         throws
     {

@@ -291,6 +291,8 @@ package final class StoreModule {
 
     func didClose(_ handle: StoreHandle) {
         handles.removeAll { $0 === handle }
+        // They can keep versions of the file.
+        handle.definitions = []
         // Observers on other threads use their own stores.
         for token in validTokens where token.store === handle { token.invalidate() }
         host?.didClose(handle.store)
