@@ -299,6 +299,11 @@ package enum TransferFormat: String, CaseIterable, Sendable {
         case "lua": self = .lua
         case "realm": self = .realm
         case _ where FileReader.isPipe(path): self = .jsonLines
+        case "enc":
+            throw StoreError(
+                .invalidArgument,
+                "'\(path)' has the extension of encrypted files; export with --key-file KEY, and decrypt a file before its "
+                    + "import with 'moonpool decrypt'")
         default:
             throw StoreError(
                 .invalidArgument,

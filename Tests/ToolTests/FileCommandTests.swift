@@ -216,6 +216,16 @@ import Testing
         #expect(imported.exitCode == 0, "\(imported.error)")
         #expect(try Tool.run(["decrypt", path("x.jsonl.enc"), "-"] + encrypting).output == plain)
 
+        for (options, words) in [
+            ([], "has the extension of encrypted files"),
+            (["--format", "jsonl"], "is encrypted; decrypt it first"),
+        ] {
+            for name in ["x.jsonl.enc", "x.jsonl.gz.enc"] {
+                let refusal = try Tool.run(["import", path("no.moonpool"), path(name)] + options)
+                #expect(refusal.exitCode == 1 && refusal.error.contains(words), "\(refusal.error)")
+            }
+        }
+
         let wrong = try folder.write(String(repeating: "cd", count: 32), to: "wrong")
         let refused = try Tool.run(["decrypt", path("b.enc"), path("no"), "--key-file", wrong])
         #expect(refused.exitCode == 1 && refused.error.contains("the key is not that of the file"))
