@@ -102,11 +102,11 @@ local function own_findings(run, rehearsal)
   local checks = own_checks(path)
   for _, applied in ipairs(rehearsal.applied) do
     local file, script = applied.file, folder.script(run.dir, applied.file)
-    local migration = {
-      number = file.number, name = file.name, path = file.path, drops = text.copy(script.drops),
-      schema = properties_by_name(script.schema),
-    }
     for _, name in ipairs(text.sorted_keys(checks)) do
+      local migration = {
+        number = file.number, name = file.name, path = file.path, drops = text.copy(script.drops),
+        schema = properties_by_name(script.schema),
+      }
       local is_done, result = text.try(checks[name], migration, reports.applied(applied))
       if not is_done then
         result = host.describe(result).message

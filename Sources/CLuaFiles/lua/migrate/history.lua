@@ -66,7 +66,11 @@ function history.of(log, dir, store)
   local squash = text.find(dir.files, function(file) return file.is_squash end)
   local squashed = 0
   for index, entry in ipairs(entries) do
-    if squash and folder.replaces(squash, entry.checksum) then squashed = index end
+    -- Earlier and later migrations can have the same code.
+    local is_last = squash and folder.replaces(squash, entry.checksum) and (entry.number == squash.number
+      or entry.number > squash.number
+        and not text.find(dir.files, function(file) return folder.is_or_was(file, entry.checksum) end))
+    if is_last then squashed = index end
   end
   for index, entry in ipairs(entries) do
     local file = index <= squashed and squash or file_of(entry, dir, taken)
@@ -167,7 +171,8 @@ function history.entry(file)
   }
 end
 
--- Returns the difference between the schema of the store and that of the last migration as problems.
+-- Returns the difference between the schema of the store and that of the last migration as problems, and the one that
+-- repair cannot solve.
 local function drift(run, store, compared)
   local dir, last = run.dir, compared.last
   if not last then return {} end
@@ -178,12 +183,11 @@ local function drift(run, store, compared)
     for _, file in ipairs(skipped) do schema = folder.changed(dir, file, schema) end
     local differences = host.differences(schema:unplaced(), folder.schema_after(dir, last))
     if #differences == 0 then return {} end
-    return {
-      problem(last,
-        "'" .. last.path .. "' was applied under another number, and its schema does not have the changes of '"
-          .. skipped[1].file_name .. "', which now precedes it: " .. description(differences),
-        (last.parent and "run" or "restore its number and run") .. " moonpool migrate merge " .. last.file_name),
-    }
+    local found = problem(last,
+      "'" .. last.path .. "' was applied under another number, and its schema does not have the changes of '"
+        .. skipped[1].file_name .. "', which now precedes it: " .. description(differences),
+      (last.parent and "run" or "restore its number and run") .. " moonpool migrate merge " .. last.file_name)
+    return { found }, found
   end
   local items = compared.applied
   local version, recorded = store.schema_version, #items > 0 and items[#items].entry.number or last.number
@@ -225,7 +229,7 @@ function history.compare(run, store)
     self.problems[#self.problems + 1] = unfinished
     self.unsolvable = self.unsolvable or unfinished
   elseif #self.problems == 0 then
-    self.problems = drift(run, store, self)
+    self.problems, self.unsolvable = drift(run, store, self)
   end
   self.schema_version, self.started = store.schema_version, store:started()
   if self.started then

@@ -33,15 +33,21 @@ local function adoption(run, present, last, pending)
   }
 end
 
--- Records the entries that are kept, and the adopted file.
-local function record(run, kept, is_adopted, version)
+-- Records the entries that are kept, and the adopted file. Entries keep their numbers if `up` has to apply files that
+-- precede theirs.
+local function record(run, kept, is_adopted, version, keeps_numbers)
   local dir = folder.open(run.dir.path)
   local store <close> = runs.open_existing(run)
   local write <close> = store:begin()
   local log = write:log()
   local compared = history.of(log, dir, run.store)
   if #compared.applied < (kept[#kept] or 0) then return end
-  log.entries = text.map(kept, function(index) return history.accepted(compared.applied[index]) end)
+  log.entries = text.map(kept, function(index)
+    local item = compared.applied[index]
+    local entry = history.accepted(item)
+    if keeps_numbers then entry.number, entry.name = item.entry.number, item.entry.name end
+    return entry
+  end)
   if is_adopted then log.entries[#log.entries + 1] = history.entry(folder.last(dir)) end
   runs.record(write, store.schema:unplaced(), version, log)
 end
@@ -51,7 +57,8 @@ return function(run)
   local store <close> = runs.open_existing(run, true)
   local compared = history.compare(run, store)
   local dir, pending = run.dir, compared.pending
-  local steps, accepting, kept, last = {}, {}, {}, nil
+  local steps, accepting, kept, last, last_number = {}, {}, {}, compared.last, compared.last_number
+  local has_skipped = text.find(pending, function(file) return file.number < last_number end) ~= nil
   for index, item in ipairs(compared.applied) do
     local entry, file = item.entry, item.file
     local title = "migration " .. entry.number .. " (" .. entry.name .. ")"
@@ -59,8 +66,7 @@ return function(run)
       steps[#steps + 1] = "remove " .. title .. ", whose file was removed, from the record"
     else
       kept[#kept + 1] = index
-      if not last or file.number > last.number then last = file end
-      if file.number ~= entry.number and not file.is_squash then
+      if file.number ~= entry.number and not file.is_squash and not has_skipped then
         steps[#steps + 1] = "record " .. title .. " as '" .. file.file_name .. "'"
       end
       if item.is_edited then accepting[#accepting + 1] = "accept the current '" .. file.file_name .. "'" end
@@ -80,14 +86,13 @@ return function(run)
     and #host.differences(folder.schema_after(dir, pending[1]), present) == 0
   if is_written then
     steps[#steps + 1] = "record '" .. pending[1].file_name .. "', which adopts the schema of the store"
-  elseif #differences > 0
-    and not text.find(pending, function(file) return file.number < (last and last.number or 0) end) then
+  elseif #differences > 0 and not has_skipped then
     adopted = adoption(run, present, last, pending)
     steps[#steps + 1] = "write '" .. adopted.name .. "', which adopts the schema of the store: "
       .. history.description(differences)
   end
   local version = is_written and pending[1].number or adopted and folder.last_number(dir) + 1
-    or last and last.number or 0
+    or has_skipped and compared.schema_version or last_number
   if #steps == 0 and compared.schema_version ~= version and #compared.applied > 0 then
     steps[1] = "set the schema version of the store to " .. version
   end
@@ -97,6 +102,6 @@ return function(run)
     edit.writes = { adopted }
     for line in string.gmatch(adopted.text, "[^\n]+") do edit.difference[#edit.difference + 1] = "+ " .. line end
   end
-  edit.finish = function() record(run, kept, is_written or adopted, version) end
+  edit.finish = function() record(run, kept, is_written or adopted, version, has_skipped) end
   return edit
 end
