@@ -229,6 +229,21 @@ import Testing
         #expect(plan.lines == ["the folder already leads to this schema"])
     }
 
+    @Test func `plan quotes names that are not names in Lua`() throws {
+        let shop = try MigrationShop([
+            "return { schema = { ['Ünit'] = { id = 'int primary' }, ['end'] = { ['é'] = 'int' } } }"
+        ])
+        let schema = try shop.folder.write(
+            "return { ['Ünit'] = { id = 'int primary', ['ü'] = 'int' }, ['end'] = { ['and'] = 'string' } }",
+            to: "schema.lua")
+        let plan = try Tool.run(
+            ["migrate", "plan", "--dir", "migrations", schema], in: shop.folder.path)
+        #expect(plan.exitCode == 0, "\(plan.error)")
+        let up = try shop.migrate("up")
+        #expect(up.exitCode == 0, "\(up.error)")
+        #expect(try shop.value("store:schema('end')['and']") == "string")
+    }
+
     /// Plans the change from one schema of a class `P` to another, with a folder that has the first one.
     private func planned(
         _ old: String, _ new: String, _ values: String

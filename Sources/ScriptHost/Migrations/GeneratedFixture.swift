@@ -148,6 +148,8 @@ struct GeneratedFixture {
 /// The values of a store's objects as text, for comparing the state before and after migrations.
 struct StoreContents {
     /// The location of a value: an object, by its class and key, and a property.
+    ///
+    /// The name of an embedded object is that of its owner and its place there.
     struct Cell: Hashable, CustomStringConvertible {
         let className: String
         let property: String
@@ -161,17 +163,21 @@ struct StoreContents {
     /// Records the content of a store.
     init(_ store: Store) throws {
         for classSchema in store.schema.classes where !classSchema.isEmbedded {
-            let properties = classSchema.properties.filter { !$0.isBacklinks }
             let results = try store.objects(classSchema.name)
             for index in 0..<(try results.count()) {
-                let object = try results.object(at: index)
-                for property in properties {
-                    let cell = Cell(
-                        className: classSchema.name, property: property.name,
-                        object: Self.name(object.reference, store))
-                    values[cell] = try Self.text(object.value(property.name), property, store)
-                }
+                let object = try results.object(at: index).reference
+                try record(object, classSchema, Self.name(object, store), store)
             }
+        }
+    }
+
+    private mutating func record(
+        _ object: ObjectReference, _ classSchema: ClassSchema, _ name: String, _ store: Store
+    ) throws {
+        for property in classSchema.properties where !property.isBacklinks {
+            let value = try store.view.value(property, of: object.key, in: classSchema)
+            let cell = Cell(className: classSchema.name, property: property.name, object: name)
+            values[cell] = try text(value, property, "\(name), \(property.name)", store)
         }
     }
 
@@ -200,27 +206,27 @@ struct StoreContents {
         return "\(className) \(store.view.name(of: reference))"
     }
 
-    private static func text(
-        _ value: Value, _ property: Property, _ store: Store
+    /// Returns the text of a value, and records the embedded objects in it; `place` is its name.
+    private mutating func text(
+        _ value: Value, _ property: Property, _ place: String, _ store: Store
     ) throws -> String {
         switch value {
         case .object(let reference):
             guard let target = store.schema.find(table: reference.table), target.isEmbedded else {
-                return name(reference, store)
+                return Self.name(reference, store)
             }
-            return try "{ "
-                + target.properties.filter { !$0.isBacklinks }.map { inner in
-                    let value = try store.view.value(inner, of: reference.key, in: target)
-                    return "\(inner.name) = \(try text(value, inner, store))"
-                }.joined(separator: ", ") + " }"
+            try record(reference, target, place, store)
+            return "an object"
         case .list(let elements):
-            let texts = try elements.map { try text($0, property, store) }
+            let texts = try elements.enumerated().map { index, element in
+                try text(element, property, "\(place)[\(index + 1)]", store)
+            }
             return "{ "
                 + (property.isSet ? texts.sorted() : texts).joined(separator: ", ") + " }"
         case .dictionary(let entries):
             return try "{ "
                 + entries.sorted { $0.key < $1.key }.map {
-                    "\($0.key) = \(try text($0.value, property, store))"
+                    "\($0.key) = \(try text($0.value, property, "\(place).\($0.key)", store))"
                 }.joined(separator: ", ") + " }"
         // The summary of a long text does not contain its end.
         case .string, .data: return LuaLiteral.value(value)

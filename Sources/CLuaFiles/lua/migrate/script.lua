@@ -425,7 +425,7 @@ local function declarations(plan)
     lines[#lines + 1] = "    end,"
   end
   for _, class in ipairs(order) do
-    lines[#lines + 1] = "  " .. class .. " = {"
+    lines[#lines + 1] = "  " .. string.gsub(host.field(class), "^%.", "") .. " = {"
     if ups[class] then add("up", "old, new", ups[class]) end
     if downs[class] then
       add("down", "new, old", downs[class])
