@@ -8,6 +8,8 @@ final class FieldTable {
     let className: [UInt8]
     /// The types of the properties with single values; nil for links, mixed values and collections.
     let types: [PropertyType?]
+    /// The rules of the class; nil if it has none.
+    let rules: ObjectRules?
     /// The index of each property by member name, for members that need no decision.
     private(set) var members: MemberNames
     private let unsetIsNil: [Bool]
@@ -37,6 +39,8 @@ final class FieldTable {
         self.classSchema = classSchema
         self.renaming = renaming
         className = Array(classSchema.name.utf8)
+        // The schema of a store is valid.
+        rules = try? ObjectRules(classSchema)
         types = classSchema.properties.map {
             $0.isSingle && $0.type != .object && $0.type != .mixed ? $0.type : nil
         }

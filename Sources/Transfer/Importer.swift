@@ -142,6 +142,9 @@ package final class Importer {
                     .invalidArgument,
                     "\(name) cannot be read compressed; decompress '\(path)' first")
             }
+            if let kind = FileKind(file: path), kind != (format == .sqlite ? .sqlite : .realm) {
+                throw FormatError("'\(path)' \(kind.advice)")
+            }
         }
         switch format {
         case .sqlite: return try RelationalSource(SQLiteOrigin(path, options), options)
@@ -423,9 +426,11 @@ package final class Importer {
 
     /// Returns the fast path for creating objects of a class; nil if rows need more than an insertion.
     ///
-    /// Rows need more if they can update objects, or give values to objects that were created for links.
+    /// Rows need more if they can update objects, or give values to objects that were created for links, and if their
+    /// class has rules.
     func directInserter(of classSchema: ClassSchema) throws -> ObjectInserter? {
-        guard !options.isUpsert, links.isSettled else { return nil }
+        guard !options.isUpsert, links.isSettled, try fields(of: classSchema.name).rules == nil
+        else { return nil }
         if let inserter, inserter.classSchema === classSchema, inserter.isUsable { return inserter }
         let made = try store.inserter(of: classSchema)
         inserter = made
@@ -437,17 +442,30 @@ package final class Importer {
     func store(_ row: DecodedRow) throws {
         let classSchema = row.classSchema
         let nested = try checkNested(row)
-        if let key = try links.claim(row) {
+        let awaited = links.awaited(row)
+        let existing =
+            awaited?.key
+            ?? (options.isUpsert ? row.primaryKey : nil).flatMap {
+                try? store.object(classSchema.name, primaryKey: $0)?.key
+            }
+        if let rules = try fields(of: classSchema.name).rules {
+            try rules.check(row.values)
+            // Without a file for invalid rows, a later row can end the duplicate.
+            if rejects != nil { try rules.checkUnique(row.values, of: existing, in: store) }
+        }
+        if let awaited {
             // The object was created earlier for links to it; now its values are known.
             for (property, value) in zip(classSchema.properties, row.values) where value == nil {
                 try store.requireDefault(property, classSchema)
             }
-            let object = ObjectSource.store(store).object(classSchema, key)
+            let object = ObjectSource.store(store).object(classSchema, awaited.key)
             try store.update(object, row.valuesByName)
+            // If the row is rejected, the object still awaits another one.
+            links.settle(awaited)
             noteStored(1, nested)
             return
         }
-        let exists = options.isUpsert && row.primaryKey.map { store.find($0, classSchema) } ?? false
+        let exists = existing != nil
         let nestedMode: UpdateMode =
             options.isUpsert || !options.links.isEmpty ? .modified : .error
         let key: ObjectKey
@@ -532,7 +550,7 @@ package final class Importer {
         guard let error = error as? StoreError else { return false }
         let faults: [StoreError.Code] = [
             .duplicateKey, .missingValue, .typeMismatch, .unknownClass, .unknownProperty,
-            .invalidArgument, .invalidObject, .outOfRange,
+            .invalidArgument, .invalidObject, .invalidValue, .outOfRange,
         ]
         return faults.contains(error.code)
     }

@@ -44,7 +44,7 @@ struct LinkTable {
     /// Allows objects to keep their numbers in the file, if these are free.
     mutating func keepNumbers() { keepsNumbers = true }
 
-    /// Creates the object of a row that has a number, if its number is free, for ``claim(_:)``.
+    /// Creates the object of a row that has a number, if its number is free, for ``awaited(_:)``.
     ///
     /// An object whose number is the next one gets this number without preparation.
     mutating func prepare(_ row: DecodedRow) throws {
@@ -160,9 +160,8 @@ struct LinkTable {
         return .object(object)
     }
 
-    /// Returns the object that was created for this row before the row was read, and removes it from the awaited
-    /// objects.
-    mutating func claim(_ row: DecodedRow) throws -> ObjectKey? {
+    /// Returns the object that was created for this row before the row was read.
+    func awaited(_ row: DecodedRow) -> ObjectReference? {
         let classSchema = row.classSchema
         guard !awaited.isEmpty else { return nil }
         let found: ObjectReference? =
@@ -173,8 +172,7 @@ struct LinkTable {
             } else {
                 row.number.flatMap { object(numbered: $0, classSchema) }
             }
-        guard let found, awaited.remove(found) else { return nil }
-        return found.key
+        return found.flatMap { isAwaited($0) ? $0 : nil }
     }
 
     /// Returns whether an object was created for the links to it, and its values have not been read.

@@ -67,6 +67,41 @@ import Testing
                 == ["good.moonpool"])
     }
 
+    @Test func `a binary file under another name is named`() throws {
+        let folder = try TemporaryFolder()
+        let script = """
+            local made <close> = moonpool.open { path = "a.moonpool", schema = { T = { v = "int" } } }
+            made:write(function() made:create("T", { v = 1 }) end)
+            local function write(name, bytes) local f <close> = io.open(name, "wb") f:write(bytes) end
+            write("key", ("k"):rep(32))
+            made:export "a.sqlite"
+            write("a.realm", ("\\0"):rep(16) .. "T-DB\\9\\9\\0\\0")
+            write("a.xz", "\\xFD7zXZ\\0" .. ("\\1"):rep(30))
+            write("a.bz2", "BZh91AY&SY" .. ("\\1"):rep(30))
+            write("a.zip", "PK\\3\\4" .. ("\\1"):rep(30))
+            """
+        #expect(try Tool.run(["-e", script], in: folder.path).exitCode == 0)
+        let export = ["export", "a.moonpool", "a.enc", "--format", "jsonl", "--key-file", "key"]
+        #expect(try Tool.run(export, in: folder.path).exitCode == 0)
+        let kinds = [
+            "moonpool": "is a store; export its objects", "sqlite": "is a SQLite database",
+            "realm": "is a Realm file", "enc": "is an encrypted copy; decrypt it first",
+            "xz": "is compressed with xz", "bz2": "is compressed with bzip2",
+            "zip": "is a ZIP archive",
+        ]
+        for (ending, said) in kinds {
+            for format in ["jsonl", "json", "geojson", "csv", "tsv", "lua", "sqlite", "realm"]
+            where format != ending {
+                let outcome = try Tool.run(
+                    ["import", "b.moonpool", "a.\(ending)", "--format", format, "--class", "T"],
+                    in: folder.path)
+                #expect(outcome.exitCode == 1)
+                #expect(outcome.error.contains("a.\(ending)"), "\(outcome.error)")
+                #expect(outcome.error.contains(said), "\(format): \(outcome.error)")
+            }
+        }
+    }
+
     @Test(arguments: [
         ("a.csv", "id,v\n1,2\nx\n"), ("a.jsonl", "{\"v\":1}\n{\"v\":"), ("a.json", ""),
         ("a.json", "[{},"),

@@ -35,7 +35,10 @@ import Testing
         (["export", "STORE", "-", "--format", "csv", "--class", "Dgo"], "Dgo"),
         (["import", "STORE", "/nonexistent.csv", "--class", "Dog"], "No such file"),
         (["import", "STORE", "/dev/null", "--format", "csv"], "add --class NAME"),
-        (["import", "STORE", "STORE", "--format", "jsonl", "--class", "Dog"], "line 1"),
+        (
+            ["import", "STORE", "STORE", "--format", "jsonl", "--class", "Dog"],
+            "the file is a store"
+        ),
         (
             ["import", "STORE", "-", "--format", "jsonl", "--map", "x"],
             "--map: expected field=property"

@@ -72,6 +72,38 @@ import Transfer
         #expect(try world.text(of: file) == expected)
     }
 
+    // Objects 2 and 3 were created for links before their own rows are rejected.
+    @Test(arguments: ["\"n\":\"x\",", "", "\"n\":-1,", "\"n\":5,"])
+    func `A rejected row leaves no object that was created for links to it`(value: String) throws {
+        let world = try TransferWorld([:])
+        var options = options(world, "bad.jsonl")
+        options.className = "A"
+        let classes =
+            #"{"A":{"id":"int primary","next":"A","all":"A[]","n":{"type":"int","min":0,"unique":true}}}"#
+        let report = try world.take(
+            """
+            {"$schema":\(classes)}
+            {"id":1,"n":5,"next":2,"all":[1,2,3]}
+            {"id":2,\(value)"next":2}
+            {"id":3,\(value)"next":1,"all":[4]}
+            """, as: "a.jsonl", options)
+        #expect(report.created == 1 && report.rejected == 2)
+        #expect(try world.values("A", "id") == [.int(1)])
+        #expect(try world.values("A", "next") == [.null])
+        #expect(report.reasons.count == 4)
+        // A later row can still be the object.
+        let other = try TransferWorld(["A": ["id": "int primary", "next": "A", "n": "int"]])
+        options.rejects = other.path("bad.jsonl")
+        let second = try other.take(
+            """
+            {"id":1,"n":1,"next":2}
+            {"id":2}
+            {"id":2,"n":2}
+            """, as: "a.jsonl", options)
+        #expect(second.created == 2 && second.rejected == 1)
+        #expect(try Set(other.values("A", "n")) == [.int(1), .int(2)])
+    }
+
     @Test(arguments: ["csv", "jsonl", "json", "sqlite"])
     func `rejected rows can be corrected and imported`(ending: String) throws {
         let source = try TransferWorld([

@@ -53,7 +53,7 @@ final class ChunkCipher {
     static let chunkSize = 64 << 10
     static let tagSize = 16
     static let headerSize = 40
-    private static let mark = Array("MOONSEA1".utf8)
+    static let mark = Array("MOONSEA1".utf8)
 
     /// Returns whether a file that begins with these bytes is encrypted.
     static func isEncrypted(_ beginning: [UInt8]) -> Bool { beginning.starts(with: mark) }

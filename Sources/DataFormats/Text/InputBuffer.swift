@@ -75,7 +75,7 @@ final class InputBuffer {
 
     /// Skips a byte order mark at the beginning of the file.
     ///
-    /// Throws a `FormatError` for UTF-16 and UTF-32.
+    /// Throws a `FormatError` for UTF-16 and UTF-32, and for binary files of a known kind.
     func skipByteOrderMark() throws {
         while bytes.count < 3, try fill() {}
         if bytes.starts(with: [0xEF, 0xBB, 0xBF]) {
@@ -85,6 +85,8 @@ final class InputBuffer {
                 line: 1,
                 "the file holds bytes that are not UTF-8 (it seems to be UTF-16); add --encoding utf-16 "
                     + "(in Lua, encoding = \"utf-16\")")
+        } else if let kind = FileKind(bytes) {
+            throw FormatError("the file \(kind.advice)")
         }
     }
 }

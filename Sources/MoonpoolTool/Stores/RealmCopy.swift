@@ -55,15 +55,11 @@ struct RealmOptionGroup: ParsableArguments {
 
 /// Copies of Realm files in stores, for commands that only read.
 enum RealmCopy {
-    private static let mark = Array("T-DB".utf8)
-
     /// Returns whether a file is a Realm file; an encrypted file is recognized by its name, any other file by its
     /// content.
     static func isRealm(_ path: String) -> Bool {
-        guard let bytes = ProcessServices.read(path, limit: 20), !bytes.isEmpty else {
-            return false
-        }
-        if bytes.dropFirst(16).elementsEqual(mark) { return true }
+        guard ProcessServices.read(path, limit: 1)?.isEmpty == false else { return false }
+        if FileKind(file: path) == .realm { return true }
         return path.lowercased().hasSuffix(".realm") && !StoreFile.isStore(path)
     }
 
