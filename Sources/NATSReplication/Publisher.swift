@@ -181,13 +181,14 @@ package final class Publisher: ReplicationWork {
         }
         let identity = message.headers[MessageHeader.store] ?? ""
         // A copy from before the first commit of the stream has an identity of its own.
-        if options.takeover == .adoption, !isPublisher, record.stream == streamName {
-            record.identity = identity
-        }
+        let canAdopt = record.stream == streamName
+        if options.takeover == .adoption, !isPublisher, canAdopt { record.identity = identity }
         guard identity == record.identity else {
             throw ReplicationError.fatal(
                 "the stream '\(streamName)' contains the commits of another store; use another stream"
-            )
+                    + (canAdopt
+                        ? ", or drop these commits and continue with all objects of this store: moonpool publish … --adopt"
+                        : ""))
         }
         if options.lease != nil, earlier == nil {
             let lease = message.headers[MessageHeader.lease].flatMap { UInt64($0) }

@@ -92,6 +92,14 @@ enum PostgresMoment {
         return !overflow && (first..<end).contains(number) ? number : nil
     }
 
+    /// Returns the date of a number of days since 2000; nil as below.
+    ///
+    /// The days of the type `date` can be beyond the range of every type with a time.
+    static func moment(days: Int32) -> Timestamp? {
+        let (number, overflow) = Int64(days).multipliedReportingOverflow(by: 86_400_000_000)
+        return overflow ? nil : moment(number)
+    }
+
     /// Returns the date of a number; nil for `infinity` and `-infinity`, and outside of the store's range.
     static func moment(_ number: Int64) -> Timestamp? {
         guard number != .max, number != .min else { return nil }
@@ -215,9 +223,13 @@ final class PostgresRowReader: RelationalRowReader {
         case .data: return .data(bytes)
         case .fixed(.uuid): return FixedValue(.uuid, bytes: bytes).map(Value.fixed) ?? .null
         case .date:
-            guard let moment = PostgresMoment.moment(Int64(bitPattern: number)) else {
+            let moment =
+                bytes.count == 4
+                ? PostgresMoment.moment(days: Int32(truncatingIfNeeded: number))
+                : PostgresMoment.moment(Int64(bitPattern: number))
+            guard let moment else {
                 throw FormatError(
-                    "column '\(column.name)' holds infinity or a date after the year 292277; leave the column out with "
+                    "column '\(column.name)' holds infinity or a date after the year 294247; leave the column out with "
                         + "--map \(column.name)=, or select another value in a view")
             }
             return .date(moment)

@@ -110,7 +110,7 @@ final class PostgresOrigin: RelationalOrigin {
                     name: name, typeName: typeName, type: type.property ?? .string,
                     isArray: type.isArray, isRequired: row[5] == "t" || type.isRequired,
                     isIndexed: row[6] == "t", isForeign: type.property == nil,
-                    cast: type.isDay ? "timestamp" : nil))
+                    selectedType: type.isDay ? "date" : nil))
         }
         let constraints = try server.rows(
             """

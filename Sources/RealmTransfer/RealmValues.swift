@@ -83,16 +83,6 @@ final class RealmValues {
         }
     }
 
-    /// The range of dates whose text can be parsed again.
-    private static let firstDate =
-        Timestamp(Timestamp.Components(year: -290_000, month: 1, day: 1))
-        ?? Timestamp(microseconds: .min)
-    private static let lastDate =
-        Timestamp(
-            Timestamp.Components(
-                year: 290_000, month: 12, day: 31, hour: 23, minute: 59, second: 59,
-                microsecond: 999_999)) ?? Timestamp(microseconds: .max)
-
     /// Converts a date, to microseconds.
     func timestamp(_ moment: RealmTimestamp, _ location: () -> String) -> Timestamp {
         let (seconds, overflow) = moment.seconds.multipliedReportingOverflow(by: 1_000_000)
@@ -100,13 +90,12 @@ final class RealmValues {
         let fraction = moment.nanoseconds
         let micros = fraction >= 0 || fraction % 1000 == 0 ? fraction / 1000 : fraction / 1000 - 1
         let (sum, sumOverflow) = seconds.addingReportingOverflow(micros)
-        let found = Timestamp(microseconds: sum)
-        guard !overflow, !sumOverflow, (Self.firstDate...Self.lastDate).contains(found) else {
+        guard !overflow, !sumOverflow else {
             losses.add(.distantDates, location())
-            return moment.seconds < 0 ? Self.firstDate : Self.lastDate
+            return Timestamp(microseconds: moment.seconds < 0 ? .min : .max)
         }
         if fraction % 1000 != 0 { losses.add(.nanoseconds, location()) }
-        return found
+        return Timestamp(microseconds: sum)
     }
 
     /// Converts a UUID, to the byte order of its text.

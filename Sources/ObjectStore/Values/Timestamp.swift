@@ -83,15 +83,23 @@ extension Timestamp {
     /// Creates a timestamp from a date and time in UTC; nil if a field is out of range or the month does not have the
     /// day.
     public init?(_ moment: Components) {
+        self.init(moment, secondsEast: 0)
+    }
+
+    /// Creates a timestamp from a date and time in a zone.
+    fileprivate init?(_ moment: Components, secondsEast: Int) {
         guard (1...12).contains(moment.month),
             (1...Self.days(inMonth: moment.month, of: moment.year)).contains(moment.day),
             (0...23).contains(moment.hour), (0...59).contains(moment.minute),
             (0...59).contains(moment.second), (0...999_999).contains(moment.microsecond),
-            (-290_000...290_000).contains(moment.year)
+            (-300_000...300_000).contains(moment.year)
         else { return nil }
         let days = Self.daysSinceEpoch(moment.year, moment.month, moment.day)
         let seconds = ((days * 24 + moment.hour) * 60 + moment.minute) * 60 + moment.second
-        microseconds = Int64(seconds) * 1_000_000 + Int64(moment.microsecond)
+        // The microseconds of the first and the last second of the range only fit together.
+        let exact = Int128(seconds - secondsEast) * 1_000_000 + Int128(moment.microsecond)
+        guard let microseconds = Int64(exactly: exact) else { return nil }
+        self.microseconds = microseconds
     }
 
     /// The date and time in UTC.
@@ -270,7 +278,7 @@ package struct PreciseTimestamp: Hashable, Sendable {
             let day = scanner.number(digits: 2)
         else { return nil }
         var moment = Timestamp.Components(year: isNegative ? -year : year, month: month, day: day)
-        var offset: Int64 = 0
+        var secondsEast = 0
         var digitsBelow = ""
         if scanner.skip("T") || scanner.skip("t") || scanner.skip(" ") {
             guard let hour = scanner.number(digits: 2), scanner.skip(":"),
@@ -288,10 +296,12 @@ package struct PreciseTimestamp: Hashable, Sendable {
                 }
             }
             guard let seconds = scanner.zone() else { return nil }
-            offset = seconds
+            secondsEast = seconds
         }
-        guard scanner.isAtEnd, let local = Timestamp(moment) else { return nil }
-        floor = Timestamp(microseconds: local.microseconds - offset * 1_000_000)
+        guard scanner.isAtEnd, let floor = Timestamp(moment, secondsEast: secondsEast) else {
+            return nil
+        }
+        self.floor = floor
         self.digitsBelow = digitsBelow
     }
 }
@@ -362,13 +372,13 @@ private struct DigitScanner {
     }
 
     /// Parses `Z`, `+01:00`, `-0530` or an empty zone, as seconds east of Greenwich.
-    mutating func zone() -> Int64? {
+    mutating func zone() -> Int? {
         if isAtEnd || skip("Z") || skip("z") { return 0 }
-        let sign: Int64 = skip("-") ? -1 : 1
+        let sign = skip("-") ? -1 : 1
         guard sign == -1 || skip("+"), let hours = number(digits: 2) else { return nil }
         _ = skip(":")
         let minutes = isAtEnd ? 0 : number(digits: 2)
         guard let minutes, hours < 24, minutes < 60 else { return nil }
-        return sign * Int64(hours * 3600 + minutes * 60)
+        return sign * (hours * 3600 + minutes * 60)
     }
 }

@@ -14,8 +14,8 @@ package struct RelationalTable {
         var isIndexed = false
         /// Whether the declared type has no equivalent in a store, and its values are imported as text.
         var isForeign = false
-        /// A type through which values are converted.
-        var cast: String?
+        /// The type as which the column is selected; nil for the one of the dialect.
+        var selectedType: String?
         /// The column with the types of mixed values; NULL means that the value is not JSON.
         var typeColumn: String?
         /// Whether the numbers of a date column are milliseconds since 1970.
@@ -26,7 +26,7 @@ package struct RelationalTable {
         package init(
             name: String, typeName: String = "", type: PropertyType? = nil, isArray: Bool = false,
             isRequired: Bool = false, isIndexed: Bool = false, isForeign: Bool = false,
-            cast: String? = nil, typeColumn: String? = nil
+            selectedType: String? = nil, typeColumn: String? = nil
         ) {
             self.name = name
             self.typeName = typeName
@@ -35,7 +35,7 @@ package struct RelationalTable {
             self.isRequired = isRequired
             self.isIndexed = isIndexed
             self.isForeign = isForeign
-            self.cast = cast
+            self.selectedType = selectedType
             self.typeColumn = typeColumn
         }
     }
@@ -178,11 +178,11 @@ package struct RelationalPlan {
 
     /// Adds a column.
     package mutating func add(_ column: RelationalTable.Column, as property: String) {
-        let quoted =
-            SQLText.quoted(column.name)
-            + (column.cast.map { "::\($0)\(column.isArray ? "[]" : "")" } ?? "")
+        let quoted = SQLText.quoted(column.name)
         var created = Column(
-            expression: dialect.selected(quoted, as: column.type, isArray: column.isArray),
+            expression: column.selectedType.map {
+                "\(quoted)::\($0)\(column.isArray ? "[]" : "")"
+            } ?? dialect.selected(quoted, as: column.type, isArray: column.isArray),
             source: column, property: property)
         if let name = column.typeColumn {
             created.typeIndex = typeColumns.count

@@ -74,12 +74,23 @@ import Testing
     }
 
     @Test(arguments: [
+        (-9_223_372_036_854_775_808, "-290308-12-21T19:59:05.224192Z"),
         (-9_223_372_022_400_000_000, "-290308-12-22T00:00:00Z"),
         (9_223_372_036_854_775_807, "294247-01-10T04:00:54.775807Z"),
         (-62_167_219_200_000_001, "-0001-12-31T23:59:59.999999Z"),
         (253_402_300_800_000_000, "10000-01-01T00:00:00Z"), (10, "1970-01-01T00:00:00.00001Z"),
     ])
-    func `Years of any number of digits are written`(microseconds: Int64, text: String) {
+    func `Years of any number of digits are written and parsed`(microseconds: Int64, text: String) {
         #expect(Timestamp(microseconds: microseconds).description == text)
+        #expect(Timestamp(text) == Timestamp(microseconds: microseconds))
+    }
+
+    @Test func `Dates beyond the range are refused`() {
+        let last = "294247-01-10T04:00:54.775807"
+        #expect(Timestamp(last + "+00:01") != nil)
+        #expect(Timestamp(last + "-00:01") == nil)
+        #expect(Timestamp("294247-01-10T04:00:54.775808Z") == nil)
+        #expect(Timestamp("-290308-12-21T19:59:05.224191Z") == nil)
+        #expect(Timestamp("999999-12-31") == nil)
     }
 }

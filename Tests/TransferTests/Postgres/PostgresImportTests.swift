@@ -201,6 +201,25 @@ struct PostgresImportTests {
         )
     }
 
+    @Test func `Dates beyond the range of a store reject their rows`() throws {
+        let database = try PostgresWorld(
+            """
+            CREATE TABLE a (id integer PRIMARY KEY, day date, days date[], at timestamp);
+            INSERT INTO a VALUES (1, '1969-12-31', '{2020-02-29, NULL}', '0001-01-01 BC'),
+            (2, '5874897-12-31', NULL, NULL), (3, '-infinity', NULL, NULL), (4, NULL, '{5874897-01-01}', NULL),
+            (5, NULL, NULL, 'infinity'), (6, '294246-01-01', NULL, NULL), (7, '4713-11-24 BC', NULL, NULL);
+            """)
+        let world = try TransferWorld()
+        let report = try read(database, into: world) { $0.rejects = world.path("bad.jsonl") }
+        #expect(report.created == 3 && report.rejected == 4)
+        let days = ["1969-12-31T00:00:00Z", "294246-01-01T00:00:00Z", "-4712-11-24T00:00:00Z"]
+        #expect(
+            try world.values("A", "day") == days.map { try .date(#require(Timestamp($0))) })
+        #expect(
+            try world.values("A", "days").first
+                == .list([.date(#require(Timestamp("2020-02-29T00:00:00Z"))), .null]))
+    }
+
     @Test func `rows update objects of an existing class, converted to its types`() throws {
         let database = try PostgresWorld(
             """
