@@ -223,6 +223,7 @@ import Testing
         #expect(
             try session.run(".schema --xml")
                 == "expected --tree, --lua, --mermaid or --dot, got '--xml'")
+        #expect(try session.run(".schema Dog Person") == ".schema takes at most one class")
         #expect(
             try session.run(".schema Dog --lua") == """
                 Dog = {

@@ -138,6 +138,7 @@ local function schema(args)
   local names, format, class = text.sorted_keys(classes), nil, nil
   for _, word in ipairs(args) do
     if string.sub(word, 1, 1) ~= "-" then
+      if class then error(".schema takes at most one class", 0) end
       class = session.class_rows(word)
     elseif formats[word] then
       format = formats[word] ~= "tree" and formats[word] or format
