@@ -218,7 +218,7 @@ import Testing
 
         for (options, words) in [
             ([], "has the extension of encrypted files"),
-            (["--format", "jsonl"], "is encrypted; decrypt it first"),
+            (["--format", "jsonl"], "is an encrypted copy; decrypt it first"),
         ] {
             for name in ["x.jsonl.enc", "x.jsonl.gz.enc"] {
                 let refusal = try Tool.run(["import", path("no.moonpool"), path(name)] + options)

@@ -55,9 +55,6 @@ final class ChunkCipher {
     static let headerSize = 40
     static let mark = Array("MOONSEA1".utf8)
 
-    /// Returns whether a file that begins with these bytes is encrypted.
-    static func isEncrypted(_ beginning: [UInt8]) -> Bool { beginning.starts(with: mark) }
-
     /// The first bytes of the file.
     let header: [UInt8]
     private let context: OpaquePointer
@@ -76,7 +73,7 @@ final class ChunkCipher {
 
     /// Prepares reading a file that begins with these bytes; throws a `FormatError` if it is not encrypted.
     init(_ key: CopyKey, header: [UInt8]) throws {
-        guard header.count == Self.headerSize, Self.isEncrypted(header) else {
+        guard header.count == Self.headerSize, header.starts(with: Self.mark) else {
             throw FormatError("the file is not an encrypted copy")
         }
         var fileKey = [UInt8](repeating: 0, count: 32)

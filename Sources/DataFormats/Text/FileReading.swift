@@ -88,17 +88,12 @@ package final class FileReader {
 
     private func begin() throws {
         var bytes: [UInt8] = []
-        while bytes.count < 8 {
+        while bytes.count < 4 {
             let piece = try [UInt8](unsafeUninitializedCapacity: 256 << 10) { buffer, count in
                 count = try file.read(into: UnsafeMutableRawBufferPointer(buffer))
             }
             if piece.isEmpty { break }
             bytes += piece
-        }
-        guard !ChunkCipher.isEncrypted(bytes) else {
-            throw FormatError(
-                "\(path) is encrypted; decrypt it first: moonpool decrypt \(path) FILE --key-file KEY"
-            )
         }
         beginning = bytes
         beginningUsed = 0
