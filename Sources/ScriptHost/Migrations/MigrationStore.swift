@@ -165,7 +165,7 @@ final class MigrationStore {
                 store.heldBackup = try store.store.holdBackup(replacing: call.text(2))
                 return .none
             },
-            // Replaces a backup by a copy of the held version.
+            // Replaces a backup by a copy of the held version; does nothing if none is held.
             LuaMethod("replace_backup") { store, _ in
                 try store.heldBackup?()
                 store.heldBackup = nil

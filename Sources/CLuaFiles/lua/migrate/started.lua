@@ -177,15 +177,14 @@ end
 -- Others can write while the backup is made. If they do, it is replaced at the end by a copy of the last version, which
 -- is held until then, so they wait for neither of the two copies.
 local function finish(run, store, script, backup, is_forced, attempt)
-  local file, is_late = script.file, false
+  local file = script.file
   if backup ~= "never" and (#script.drops > 0 or backup == "always") then
     runs.make_backup(run, store, store:log(), attempt)
   end
   local version = store.version
   do
     local write <close> = store:begin()
-    is_late = attempt.made_backup and store.version ~= version
-    if is_late then store:hold_backup(attempt.made_backup) end
+    if attempt.made_backup and store.version ~= version then store:hold_backup(attempt.made_backup) end
     local log, entry = write:log(), history.entry(file)
     entry.backup = attempt.backup and text.file_name(attempt.backup)
     entry.helpers, entry.version = run.dir.helpers[file.path] or {}, store.version + 1
@@ -193,7 +192,7 @@ local function finish(run, store, script, backup, is_forced, attempt)
     log.backup_of_down = nil
     write:complete(log, is_forced or false, attempt)
   end
-  local is_made, refusal = text.try(function() if is_late then store:replace_backup() end end)
+  local is_made, refusal = text.try(store.replace_backup, store)
   if not is_made and run.notice then
     run.notice("the backup lacks the commits during which it was made: " .. host.describe(refusal).message)
   end
