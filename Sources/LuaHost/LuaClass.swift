@@ -208,7 +208,9 @@ struct LuaUnknownMember: ScriptError {
 
     /// `ours` is the name of the member that the script most likely means, if it is known.
     init(_ key: LuaValue, of type: String, members: [LuaMember], ours: String? = nil) {
-        let shown = key.text.map { "'\($0)'" } ?? "a \(key.typeName) key"
+        let shown =
+            key.text.map { "'\($0)'" } ?? key.integer.map { "\($0)" } ?? key.number.map { "\($0)" }
+            ?? "a \(key.typeName) key"
         var message = "\(type) has no member \(shown)"
         if let text = key.text,
             let near = ours ?? nearestName(to: text, in: members.map(\.name))

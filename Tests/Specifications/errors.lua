@@ -40,6 +40,7 @@ for number, case in ipairs {
   { "invalid_argument", {}, function() dogs:limit "x" end },
   { "out_of_range", {}, function() rex.toys[9] = 1 end, "write" },
   { "out_of_range", {}, function() rex.toys:remove(3) end, "write" },
+  { "unknown_property", { "list has no member 1.5" }, function() rex.toys[1.5] = 1 end, "write" },
   { "frozen", { "frozen" }, function() rex:freeze().age = 1 end, "write" },
   { "unknown_property", { "aeg", "^", "age" }, function() dogs:where "aeg > 1" end },
   { "invalid_query", { "^" }, function() dogs:where "age >" end },
