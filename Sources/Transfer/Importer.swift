@@ -426,11 +426,15 @@ package final class Importer {
 
     /// Returns the fast path for creating objects of a class; nil if rows need more than an insertion.
     ///
-    /// Rows need more if they can update objects, or give values to objects that were created for links, and if their
-    /// class has rules.
+    /// Rows need more if they can update objects, or give values to objects that were created for links, and if they are
+    /// checked one by one for the rules of their class.
     func directInserter(of classSchema: ClassSchema) throws -> ObjectInserter? {
-        guard !options.isUpsert, links.isSettled, try fields(of: classSchema.name).rules == nil
-        else { return nil }
+        guard !options.isUpsert, links.isSettled else { return nil }
+        if let rules = try fields(of: classSchema.name).rules,
+            rules.hasValueRules || rejects != nil
+        {
+            return nil
+        }
         if let inserter, inserter.classSchema === classSchema, inserter.isUsable { return inserter }
         let made = try store.inserter(of: classSchema)
         inserter = made

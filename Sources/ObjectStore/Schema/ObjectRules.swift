@@ -7,6 +7,9 @@ package struct ObjectRules {
     private let tests: [(position: Int, test: RuleTest)]
     private let uniques: [[Int]]
 
+    /// Whether single values can break a rule.
+    package var hasValueRules: Bool { !tests.isEmpty }
+
     /// Prepares the rules; nil for a class without any.
     ///
     /// Throws `invalid_schema` for an invalid pattern.
