@@ -32,15 +32,14 @@ final class FieldTable {
     init(
         _ classSchema: ClassSchema, renaming given: [String: String],
         inferred: [String: String] = [:], noteUse: @escaping (String) -> Void
-    ) {
+    ) throws {
         let renaming = inferred.merging(given) { $1 }
         unused = Set(given.keys)
         self.noteUse = noteUse
         self.classSchema = classSchema
         self.renaming = renaming
         className = Array(classSchema.name.utf8)
-        // The schema of a store is valid.
-        rules = try? ObjectRules(classSchema)
+        rules = try ObjectRules(classSchema)
         types = classSchema.properties.map {
             $0.isSingle && $0.type != .object && $0.type != .mixed ? $0.type : nil
         }

@@ -273,7 +273,7 @@ package final class Importer {
     private func makeFields(of className: String) throws -> FieldTable {
         let classSchema = try store.view.schema.require(className)
         try requireKeyForUpsert(classSchema)
-        return FieldTable(
+        return try FieldTable(
             classSchema, renaming: options.names, inferred: renames[className] ?? [:]
         ) { [weak self] in self?.noteField($0) }
     }
@@ -448,9 +448,9 @@ package final class Importer {
         let nested = try checkNested(row)
         let awaited = links.awaited(row)
         let existing =
-            awaited?.key
+            try awaited?.key
             ?? (options.isUpsert ? row.primaryKey : nil).flatMap {
-                try? store.object(classSchema.name, primaryKey: $0)?.key
+                try find($0, of: classSchema)?.key
             }
         if let rules = try fields(of: classSchema.name).rules {
             try rules.check(row.values)
@@ -480,7 +480,7 @@ package final class Importer {
                 nestedMode: nestedMode)
         } catch let error as StoreError where error.code == .duplicateKey {
             // The row has not been stored, so an object with its key existed before.
-            if let key = row.primaryKey, store.find(key, classSchema) {
+            if let key = row.primaryKey, try find(key, of: classSchema) != nil {
                 throw duplicate(key, classSchema)
             }
             throw Self.nestedDuplicate(error)
@@ -557,13 +557,5 @@ package final class Importer {
             .invalidArgument, .invalidObject, .invalidValue, .outOfRange,
         ]
         return faults.contains(error.code)
-    }
-
-}
-
-extension Store {
-    /// Returns whether an object has this primary key.
-    fileprivate func find(_ key: Value, _ classSchema: ClassSchema) -> Bool {
-        (try? object(classSchema.name, primaryKey: key)) != nil
     }
 }

@@ -58,9 +58,9 @@ enum RealmCopy {
     /// Returns whether a file is a Realm file; an encrypted file is recognized by its name, any other file by its
     /// content.
     static func isRealm(_ path: String) -> Bool {
-        guard ProcessServices.read(path, limit: 1)?.isEmpty == false else { return false }
         if FileKind(file: path) == .realm { return true }
         return path.lowercased().hasSuffix(".realm") && !StoreFile.isStore(path)
+            && ProcessServices.read(path, limit: 1)?.isEmpty == false
     }
 
     /// Opens a store for reading, or an in-memory copy of a Realm file.

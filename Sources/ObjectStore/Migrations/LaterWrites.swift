@@ -75,7 +75,9 @@ extension Store {
         return result
     }
 
-    /// Opens a copy of the file; one with a started migration with the new schema, which later writes have used.
+    /// Opens a copy of the file.
+    ///
+    /// A copy with a started migration is opened with the new schema, which the later writes have used.
     private func openNewest(_ path: String) throws -> Store {
         var configuration = StoreConfiguration(.file(path))
         configuration.conversions = self.configuration.conversions

@@ -5,8 +5,12 @@ import Testing
 
 /// Frozen versions and other threads and stores; `Tests/Specifications/frozen.lua` specifies the rest.
 @Suite struct FrozenTests {
-    let stores = try! StorePair([ClassSchema("Dog", [Property("id", .int, isPrimary: true)])])
+    let stores: StorePair
     var store: Store { stores.store }
+
+    init() throws {
+        stores = try StorePair([ClassSchema("Dog", [Property("id", .int, isPrimary: true)])])
+    }
 
     @Test func `freezing on another thread is an error`() throws {
         let error = Mutex<StoreError.Code?>(nil)

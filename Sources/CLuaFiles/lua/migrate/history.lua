@@ -66,7 +66,8 @@ function history.of(log, dir, store)
   local squash = text.find(dir.files, function(file) return file.is_squash end)
   local squashed = 0
   for index, entry in ipairs(entries) do
-    -- Earlier and later migrations can have the same code.
+    -- Other migrations can have the same code. The last squashed one has the number of the squash, or a later one if
+    -- the files were renumbered, and then no file has its code.
     local is_last = squash and folder.replaces(squash, entry.checksum) and (entry.number == squash.number
       or entry.number > squash.number
         and not text.find(dir.files, function(file) return folder.is_or_was(file, entry.checksum) end))

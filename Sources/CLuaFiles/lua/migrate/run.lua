@@ -90,7 +90,8 @@ function runs.free_path(base)
   return path
 end
 
--- Makes a backup of the version before the open write transaction for an attempt to migrate.
+-- Makes a backup for an attempt to migrate: of the version before the open write transaction, or of the newest
+-- version.
 function runs.make_backup(run, store, log, attempt)
   if not store.has_file then return end
   local last = log.entries[#log.entries]

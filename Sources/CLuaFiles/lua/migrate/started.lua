@@ -192,6 +192,7 @@ local function finish(run, store, script, backup, is_forced, attempt)
     log.backup_of_down = nil
     write:complete(log, is_forced or false, attempt)
   end
+  -- Otherwise the first copy remains, and `undo` reports the commits that it lacks.
   local is_made, refusal = text.try(store.replace_backup, store)
   if not is_made and run.notice then
     run.notice("the backup lacks the commits during which it was made: " .. host.describe(refusal).message)
