@@ -397,11 +397,8 @@ final class EngineRun: Sendable {
             defer { phase = .over }
             return phase == .canceled
         }
-        switch result {
-        case .success(let value): delivery.succeed(value)
-        case .failure where wasCanceled: delivery.fail(CancellationError())
-        case .failure(let error): delivery.fail(ScriptFailure.describing(error))
-        }
+        if wasCanceled, case .failure = result { return delivery.fail(CancellationError()) }
+        delivery.end(result, in: context)
     }
 
     private var isCanceled: Bool { phase.withLock { $0 == .canceled } }
@@ -434,7 +431,16 @@ final class EngineDelivery<Value: Sendable>: Sendable {
 
     deinit { take()?.resume(throwing: ScriptFailure.closed) }
 
-    func succeed(_ value: Value) { take()?.resume(returning: value) }
+    /// Delivers the result of code that has run in the script.
+    func end(_ result: Result<Value, any Error>, in context: ScriptContext) {
+        switch result {
+        // The end of the script has shortened a wait, after which the code returned as if the wait were over.
+        case .success where context.isExiting: fail(ScriptFailure.closed)
+        case .success(let value): take()?.resume(returning: value)
+        case .failure(let error): fail(ScriptFailure.describing(error))
+        }
+    }
+
     func fail(_ error: any Error) { take()?.resume(throwing: error) }
 
     private func take() -> CheckedContinuation<Value, any Error>? {

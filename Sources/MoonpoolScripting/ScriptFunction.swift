@@ -75,11 +75,8 @@ extension ScriptLink {
             let delivery = EngineDelivery(continuation)
             postToScript { context in
                 guard !context.isExiting else { return delivery.fail(ScriptFailure.closed) }
-                do {
-                    delivery.succeed(try context.entry { () throws in try body(context) })
-                } catch {
-                    delivery.fail(ScriptFailure.describing(error))
-                }
+                let result = Result { try context.entry { () throws in try body(context) } }
+                delivery.end(result, in: context)
             }
         }
     }

@@ -180,8 +180,8 @@ package final class Script: Sendable {
     /// Code that runs longer is interrupted and cannot catch the interrupt. Usable on any thread. Uses a separate
     /// thread, because the caller can be busy; throws if the system cannot start it.
     package func finishGently(within grace: Duration) throws(LoopError) {
-        finishGently()
-        if grace == .zero { kill() }
+        // Without a grace, running code is stopped first, because a wait that merely ends would let the code continue.
+        if grace == .zero { kill() } else { finishGently() }
         let loop = try Self.deadlineLoop()
         loop.post { [self] in
             // The stop is repeated, because a stop has no effect before the code has started to run.

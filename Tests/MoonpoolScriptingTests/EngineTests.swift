@@ -297,13 +297,16 @@ private struct Refused: Error, Equatable { let what: String }
         let engine = try ScriptEngine(.sandboxed(limits: ScriptLimits(memory: 16 << 20)))
         try await engine.run(
             """
-            store = moonpool.open { in_memory = 'x', schema = { A = { a = 'int' } } }
+            store = moonpool.open {
+              in_memory = 'x', schema = { A = { a = 'int', s = { type = 'string', indexed = true } } },
+            }
+            s = ('x'):rep(1000)
             token = store:objects('A'):observe(function() calls = (calls or 0) + 1 end)
             timer = moonpool.every(3600, function() end)
             """)
         for code in [
             "kept = {} while true do kept[#kept + 1] = ('x'):rep(1000) .. #kept end",
-            "store:write(function() while true do store:create('A', { a = 1 }) end end)",
+            "store:write(function() while true do store:create('A', { a = 1, s = s }) end end)",
             "kept = {} while true do kept[#kept + 1] = store:objects('A'):where('a == ' .. #kept) end",
             "kept = {} while true do kept[#kept + 1] = store:objects('A'):observe(function() end) end",
         ] {
@@ -419,6 +422,19 @@ private struct Refused: Error, Equatable { let what: String }
         await engine.close()
         #expect(["interrupted", "closed"].contains(await waiting.value?.code))
         #expect(await failure(engine, "return 1")?.code == "closed")
+    }
+
+    @Test(arguments: ["moonpool.sleep(1000)", "return moonpool.sleep(1000)"])
+    func `a run that waits at the end of its engine throws`(wait: String) async throws {
+        for threads in [nil, ScriptThreads(count: 1)] {
+            let engine = try ScriptEngine(.sandboxed(limits: .none), on: threads)
+            let begun = Flag()
+            try engine.register("begin") { begun.set() }
+            let run = Task { await failure(engine, "begin() \(wait)") }
+            while !begun.isSet { await pause() }
+            await engine.close()
+            #expect(["interrupted", "closed"].contains(await run.value?.code))
+        }
     }
 
     @Test(.timeLimit(.minutes(10)))
