@@ -19,7 +19,7 @@ package final class SectionedResults {
     private(set) var rules: SectionRules
     /// The schema for which the rules were created.
     private var made: Schema
-    private var kept: (version: UInt64, generation: UInt64, keys: [Scalar])?
+    private var kept: SectionKeys?
 
     /// Groups results without running the query.
     ///
@@ -52,37 +52,44 @@ package final class SectionedResults {
     /// Returns the number of sections.
     ///
     /// The first call at a version reads the value of every object.
-    package func count() throws -> Int { try scalars().count }
+    package func count() throws -> Int { try sections().all.count }
 
     /// Returns the values of the sections, in order.
-    package func keys() throws -> [Value] { try scalars().map(rules.value) }
+    package func keys() throws -> [Value] { try sections().all.map { rules.value($0.key) } }
 
     /// Returns the value of a section and its objects.
     ///
     /// The objects are live: they always match the current values. Throws `out_of_range` past the end.
     package func section(at position: Int) throws -> (key: Value, objects: Results) {
-        let keys = try scalars()
-        guard keys.indices.contains(position) else {
-            throw StoreError.outside(position, of: "the \(keys.count) sections")
+        let sections = try sections()
+        guard sections.all.indices.contains(position) else {
+            throw StoreError.outside(position, of: "the \(sections.all.count) sections")
         }
-        return (rules.value(keys[position]), objects(withScalar: keys[position]))
+        let section = sections.section(at: position)
+        return (rules.value(section.key), objects(of: section))
     }
 
     /// Returns the objects with a value; the result may be empty.
     ///
     /// Throws `type_mismatch` for a value of another type.
     package func objects(withKey key: Value) throws -> Results {
-        objects(withScalar: try rules.scalar(key))
+        let scalar = try rules.scalar(key)
+        if let kept, results.source.isOpen, kept.stamp == ViewStamp(results.source.view),
+            let position = rules.position(of: scalar, in: kept.all, by: \.key)
+        {
+            return objects(of: kept.section(at: position))
+        }
+        return Results(results.source, rules.query(of: scalar))
     }
 
-    private func objects(withScalar key: Scalar) -> Results {
-        Results(results.source, rules.query(of: key))
+    private func objects(of section: SectionKeys.Section) -> Results {
+        Results(results.source, rules.query(of: section.key), of: section)
     }
 
     /// Returns the position of the section with a value; nil if no object has it.
     package func index(ofKey key: Value) throws -> Int? {
         let scalar = try rules.scalar(key)
-        return rules.position(of: scalar, in: try scalars(), by: \.self)
+        return rules.position(of: scalar, in: try sections().all, by: \.key)
     }
 
     /// Returns the same sections on another view or store of the file, such as a frozen one.
@@ -90,21 +97,79 @@ package final class SectionedResults {
         SectionedResults(results.moved(to: source), self)
     }
 
-    private func scalars() throws -> [Scalar] {
+    private func sections() throws -> SectionKeys {
         let view = try results.source.openView()
         if let (store, _) = results.source.tracked {
             for path in paths { try store.noteRead(of: results.query, path: path.path) }
         }
-        if let kept, kept.version == view.version, kept.generation == view.generation {
-            return kept.keys
-        }
+        let stamp = ViewStamp(view)
+        if let kept, kept.stamp == stamp { return kept }
         if made !== view.schema {
             rules = try rules.remade(for: view.schema)
             made = view.schema
         }
-        let keys = try rules.keys(of: results.keys(), in: view).map(\.key)
-        kept = (view.version, view.generation, keys)
-        return keys
+        let found = SectionKeys(try rules.keys(of: results.keys(), in: view), rules.ordered, view)
+        kept = found
+        return found
+    }
+}
+
+/// The sections at one version, and their objects if several sections are read.
+///
+/// A filter finds the objects of one section in a scan of all objects. For many sections, this would take time
+/// quadratic in their number, so the objects of all sections are sorted once instead.
+final class SectionKeys {
+    /// One section, whose objects are read on demand.
+    struct Section {
+        fileprivate let owner: SectionKeys
+        fileprivate let position: Int
+
+        /// The version whose objects are known.
+        var stamp: ViewStamp { owner.stamp }
+        var key: Scalar { owner.all[position].key }
+        /// The number of objects.
+        var count: Int { owner.all[position].count }
+
+        /// Returns the keys in the view with the ``stamp``; nil if a filter should find them.
+        func keys(in view: StoreView) throws -> ResultKeys? {
+            try owner.keys(at: position, in: view)
+        }
+    }
+
+    /// The number of reads with filters, which together cost about as much as sorting.
+    private static let filters = 32
+
+    let stamp: ViewStamp
+    /// The sections in order, with the number of their objects.
+    let all: [(key: Scalar, count: Int)]
+    private let ordered: Query
+    private var reads = 0
+    /// The objects in the order of the sections, and the position of the first one of each section.
+    private var sorted: (keys: ResultKeys, starts: [Int])?
+
+    init(_ all: [(key: Scalar, count: Int)], _ ordered: Query, _ view: StoreView) {
+        stamp = ViewStamp(view)
+        self.all = all
+        self.ordered = ordered
+    }
+
+    func section(at position: Int) -> Section { Section(owner: self, position: position) }
+
+    private func keys(at position: Int, in view: StoreView) throws -> ResultKeys? {
+        reads += 1
+        if sorted == nil, reads > Self.filters {
+            let keys = try QueryEvaluator.keys(of: ordered, in: view)
+            var start = 0
+            let starts = all.map { section in
+                defer { start += section.count }
+                return start
+            }
+            assert(start == keys.count, "the sections have all objects")
+            sorted = (keys, starts)
+        }
+        return sorted.map {
+            $0.keys[$0.starts[position]..<$0.starts[position] + all[position].count]
+        }
     }
 }
 

@@ -22,8 +22,6 @@ package final class StoreView {
     package let isFrozen: Bool
 
     /// The number of changes inside write transactions; 0 for a frozen view.
-    ///
-    /// Values computed from a live view compare it to detect that they are out of date.
     package var generation: UInt64 { changeCount }
     private var changeCount: UInt64 = 0
 
@@ -235,6 +233,17 @@ package final class StoreView {
         let value = Value(element, of: property.type, target: target)
         return property.type == .mixed
             ? value.hidingLinks { schema.find(table: $0) == nil } : value
+    }
+}
+
+/// The version of a view and the number of its changes: a value computed from a view is current while its stamp is.
+package struct ViewStamp: Equatable {
+    private let version: UInt64
+    private let generation: UInt64
+
+    package init(_ view: StoreView) {
+        version = view.version
+        generation = view.generation
     }
 }
 

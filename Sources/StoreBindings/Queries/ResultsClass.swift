@@ -153,7 +153,7 @@ final class ResultRowSource: LuaRowSource {
     /// The slots of the properties that the paths consist of; -1 for a longer path.
     private var slots: [Int] = []
     /// The state of the store at the start, in which all objects exist.
-    private let start: (version: UInt64, generation: UInt64)
+    private let start: ViewStamp
 
     private static let mostPaths = 200
 
@@ -166,7 +166,7 @@ final class ResultRowSource: LuaRowSource {
         classSchema = try results.results.classSchema()
         let view = try results.results.source.openView()
         iterator = try results.results.keys().makeIterator()
-        start = (view.version, view.generation)
+        start = ViewStamp(view)
         super.init(columnCount: paths.count)
         try compile(view)
     }
@@ -189,7 +189,7 @@ final class ResultRowSource: LuaRowSource {
             classSchema = type.classSchema
             try compile(view)
         }
-        let isUnchanged = start == (view.version, view.generation)
+        let isUnchanged = start == ViewStamp(view)
         // Locals need no checks of exclusive access.
         var (ahead, iterator, next) = (self.ahead, self.iterator, self.next + consumed)
         let slots = slots

@@ -33,6 +33,39 @@ import Testing
         }
     }
 
+    @Test(arguments: 1...4)
+    func `the objects of many sections are those that a filter finds`(seed: UInt64) throws {
+        var random = SplitMix(seed: seed)
+        let store = try RandomWorld(&random, count: 120).world.store
+        for paths in [
+            ["v"], ["v", "s"], ["d", "n"], ["ed"], ["ef", "b"], ["t", "lx.s"], ["u", "ei"],
+        ] {
+            for (ascending, clauses) in [
+                (true, ""), (false, "sort(s desc)"), (true, "sort(i asc) limit(90)"),
+                (true, "distinct(s, i)"),
+            ] {
+                func sections() throws -> SectionedResults {
+                    let all = Results(.store(store), all: try store.schema.require("A"))
+                    return try SectionedResults(
+                        all.filtered("TRUEPREDICATE \(clauses)"),
+                        by: paths.map { ($0, ascending: ascending) })
+                }
+                let known = try sections()
+                let unknown = try sections()
+                for _ in 0..<40 / max(1, try known.count()) + 2 {
+                    for position in 0..<(try known.count()) {
+                        let (key, objects) = try known.section(at: position)
+                        let expected = try unknown.objects(withKey: key)
+                        #expect(
+                            try objects.count() == expected.count(), "\(paths) \(clauses) \(key)")
+                        #expect(try objects.keys().array == expected.keys().array)
+                        #expect(try objects.first()?.key == expected.first()?.key)
+                    }
+                }
+            }
+        }
+    }
+
     /// The reported changes of an observer, applied to its known state.
     private final class Follower {
         var sections: [[Int64]] = []

@@ -34,11 +34,10 @@ package final class CollectionValues {
     package let steps: [Step]
 
     private var kept: Kept?
-    private var keptKeys: (version: UInt64, generation: UInt64, keys: [String])?
+    private var keptKeys: (stamp: ViewStamp, keys: [String])?
 
     private struct Kept {
-        let version: UInt64
-        let generation: UInt64
+        let stamp: ViewStamp
         let values: [Value]
         /// The positions of the values in the collection; nil if the values are the whole collection in its own order.
         let positions: [Int]?
@@ -138,44 +137,38 @@ package final class CollectionValues {
 
     /// Returns the keys of a map; nil for other collections.
     private func keys() throws -> [String]? {
-        let view = source.view
-        if let keptKeys, keptKeys.version == view.version, keptKeys.generation == view.generation {
-            return keptKeys.keys
-        }
+        let stamp = ViewStamp(source.view)
+        if let keptKeys, keptKeys.stamp == stamp { return keptKeys.keys }
         let keys: [String]
         switch origin {
         case .nested(let nested) where nested.kind == .map: keys = try nested.keys()
         case .property(let map as LiveMap): keys = try map.keys()
         default: return nil
         }
-        keptKeys = (view.version, view.generation, keys)
+        keptKeys = (stamp, keys)
         return keys
     }
 
     private func current() throws -> Kept {
         let view = try source.openView()
+        let stamp = ViewStamp(view)
         let all: [Value]
         switch origin {
         case .property(let collection):
             let rows = try collection.rows()
-            if let kept, kept.version == view.version, kept.generation == view.generation {
-                return kept
-            }
+            if let kept, kept.stamp == stamp { return kept }
             all =
                 try collection.count() > 0
                 ? view.listValues(collection.property, of: collection.owner, in: rows) : []
         case .nested(let nested):
             nested.noteRead()
-            if let kept, kept.version == view.version, kept.generation == view.generation {
-                return kept
-            }
+            if let kept, kept.stamp == stamp { return kept }
             all = try nested.value().nestedElements.values
         }
         let positions =
             try steps.isEmpty ? nil : Self.positions(of: all, by: steps, of: property)
         let made = Kept(
-            version: view.version, generation: view.generation,
-            values: positions?.map { all[$0] } ?? all, positions: positions)
+            stamp: stamp, values: positions?.map { all[$0] } ?? all, positions: positions)
         kept = made
         return made
     }

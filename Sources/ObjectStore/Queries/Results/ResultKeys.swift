@@ -66,6 +66,12 @@ package struct ResultKeys: Sendable {
         }
     }
 
+    /// Returns the keys at some positions, which must exist, as a list.
+    subscript(positions: Range<Int>) -> ResultKeys {
+        guard case .list(let keys) = storage else { return ResultKeys(positions.map { self[$0] }) }
+        return ResultKeys(Array(keys[positions]))
+    }
+
     /// Returns the first position of a key, or nil.
     ///
     /// Takes constant time for an unsorted class, otherwise linear time.

@@ -13,25 +13,25 @@ public final class Results {
     /// The query of the results.
     package private(set) var query: Query
 
-    private struct Stamp: Equatable {
-        let version: UInt64
-        let generation: UInt64
-
-        init(_ view: StoreView) {
-            version = view.version
-            generation = view.generation
-        }
-    }
-
     /// The schema with which the query was last found to be valid.
     private var checkedSchema: Schema?
-    private var kept: (stamp: Stamp, keys: ResultKeys)?
-    private var counted: (stamp: Stamp, count: Int)?
+    private var kept: (stamp: ViewStamp, keys: ResultKeys)?
+    private var counted: (stamp: ViewStamp, count: Int)?
+    /// The section whose objects these are, if its size is known.
+    private var section: SectionKeys.Section?
 
     /// Creates the results of a query without running it.
     package init(_ source: ObjectSource, _ query: Query) {
         self.source = source
         self.query = query
+    }
+
+    /// Creates the results with the objects of a section.
+    init(_ source: ObjectSource, _ query: Query, of section: SectionKeys.Section) {
+        self.source = source
+        self.query = query
+        self.section = section
+        counted = (section.stamp, section.count)
     }
 
     /// Returns the current keys of the objects, in order.
@@ -40,13 +40,22 @@ public final class Results {
     package func keys() throws -> ResultKeys {
         let view = try source.openView()
         try noteRead(of: query)
-        let stamp = Stamp(view)
+        let stamp = ViewStamp(view)
         if let kept, kept.stamp == stamp { return kept.keys }
         try checkQuery(view)
-        let keys = try QueryEvaluator.keys(of: query, in: view)
+        let keys =
+            try keysOfSection(at: stamp, in: view) ?? QueryEvaluator.keys(of: query, in: view)
         try view.requireUnchanged()
         kept = (stamp, keys)
         return keys
+    }
+
+    /// Returns the keys of a section if they are found with those of other sections.
+    private func keysOfSection(at stamp: ViewStamp, in view: StoreView) throws -> ResultKeys? {
+        guard let section else { return nil }
+        if section.stamp == stamp { return try section.keys(in: view) }
+        self.section = nil
+        return nil
     }
 
     /// Throws if the query reads a class or property that the schema does not contain.
@@ -60,7 +69,7 @@ public final class Results {
     public func count() throws -> Int {
         let view = try source.openView()
         if case .int(let count)? = try trackedAggregate(.count, nil) { return Int(count) }
-        let stamp = Stamp(view)
+        let stamp = ViewStamp(view)
         if let kept, kept.stamp == stamp { return kept.keys.count }
         if let counted, counted.stamp == stamp { return counted.count }
         try checkQuery(view)
@@ -129,9 +138,12 @@ public final class Results {
     public func first() throws -> LiveObject? {
         let view = try source.openView()
         try noteRead(of: query.adding(.limit(1)))
-        if let kept, kept.stamp == Stamp(view) {
-            return kept.keys.count == 0
-                ? nil : LiveObject(source, try classSchema(), kept.keys[0])
+        let stamp = ViewStamp(view)
+        let known =
+            try kept.flatMap { $0.stamp == stamp ? $0.keys : nil }
+            ?? keysOfSection(at: stamp, in: view)
+        if let known {
+            return known.count == 0 ? nil : LiveObject(source, try classSchema(), known[0])
         }
         try checkQuery(view)
         let keys = try QueryEvaluator.keys(of: query.adding(.limit(1)), in: view)
