@@ -79,7 +79,8 @@ import Testing
 
     @Test func `Sorts with and without a limit do not depend on the number of threads`() throws {
         for order in [
-            ["small"], ["number"], ["real"], ["text"], ["small", "real"], ["text", "number"],
+            ["id"], ["small"], ["number"], ["real"], ["text"], ["small", "real"],
+            ["text", "number"],
         ] {
             for ascending in [true, false] {
                 let keys = order.map { ($0, ascending: ascending) }

@@ -109,6 +109,13 @@ package struct ResultKeys: Sendable {
         }
     }
 
+    /// Returns the last clusters that together have at least `count` keys; nil if the keys are a list.
+    func lastClusters(with count: Int) -> KeyClusters? {
+        guard case .bitmap(let clusters, let starts) = storage else { return nil }
+        let first = starts.lastIndex { self.count - $0 >= count } ?? 0
+        return KeyClusters(all: clusters, range: first..<clusters.count)
+    }
+
     /// Calls `body` with every cluster that has keys, and its bits; returns false if the keys are a list.
     func forEachCluster(_ body: (Int, ClusterBits) throws -> Void) rethrows -> Bool {
         guard case .bitmap(let clusters, _) = storage else { return false }

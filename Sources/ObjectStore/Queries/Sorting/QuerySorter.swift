@@ -43,9 +43,15 @@ struct QuerySorter {
         guard keys.count / 4 > limit, let source = values[0].ownColumn, isCoded(source) else {
             return try sorted(keys).prefix(limit)
         }
+        // The last objects are often the first in order, such as the newest ones. Without their bound, each cluster of
+        // a class in the opposite order would have better objects than all clusters before it.
+        let bound = try keys.lastClusters(with: limit).flatMap {
+            let found = try first(limit, of: source, in: $0, bound: nil)
+            return found.count == limit ? try code(source, found[limit - 1]) : nil
+        }
         let parts = try keys.scan(rows.id, in: view, isEven: true) { _, view in
             let sorter = try moved(to: view)
-            return { try sorter.first(limit, of: source, in: $0) }
+            return { try sorter.first(limit, of: source, in: $0, bound: bound) }
         }
         if let parts {
             let found = ResultKeys(parts.flatMap { $0 })
@@ -65,11 +71,13 @@ struct QuerySorter {
         }
     }
 
-    /// Returns the first keys of some clusters in order.
+    /// Returns the first keys of some clusters in order, without those that come after the bound, the code of a key that
+    /// `limit` keys do not come after.
     private func first(
-        _ limit: Int, of source: ColumnSource, in clusters: KeyClusters
+        _ limit: Int, of source: ColumnSource, in clusters: KeyClusters, bound: UInt64?
     ) throws -> [ObjectKey] {
         var best = best(limit, of: source)
+        best.bound = bound
         var column = CodedColumn()
         let interruption = Interruption.current
         for (cluster, bits) in clusters {
@@ -237,7 +245,8 @@ private struct BestKeys {
     private let capacity: Int
     /// Whether the limit is reached, so that `bound`, the code of the last key, excludes worse keys.
     private var isFull = false
-    private(set) var bound: UInt64?
+    /// The code that excludes worse keys of a cluster together; nil for none, or if it is that of nil.
+    var bound: UInt64?
 
     init(
         limit: Int, ascending: Bool, keepsTies: Bool,
