@@ -86,15 +86,16 @@ final class SortedIndex<Value: IndexedValue> {
     ) throws(StorageError) -> [ObjectKey] {
         var result = try stored.keys(equalTo: value, in: transaction)
         guard let delta, !delta.pointee.isEmpty else { return result }
-        var sums: [Int64: Int] = [:]
-        for key in result { sums[key.rawValue, default: 0] += 1 }
         let tail = delta.pointee.tail
         var index = delta.pointee.tailIndex(atOrAfter: value)
         while index < tail.count, tail[index].value.compare(value) == 0 {
-            sums[tail[index].key, default: 0] += 1
+            result.append(ObjectKey(tail[index].key))
             index += 1
         }
         var record = delta.pointee.newestRecord(of: value)
+        if record == 0 { return result }
+        var sums: [Int64: Int] = [:]
+        for key in result { sums[key.rawValue, default: 0] += 1 }
         while record != 0 {
             let change = delta.pointee.log[Int(record) - 1]
             sums[change.entry.key, default: 0] += Int(change.change)

@@ -171,26 +171,29 @@ extension NestedCollection {
     ///
     /// Throws the errors of ``count()``.
     package func value() throws -> Value {
-        var reader = try located()
-        return reader.value() ?? .null
+        try follow { trail in
+            guard var reader = trail.follow(path) else { throw removedError() }
+            return reader.value() ?? .null
+        }
     }
 
     /// Returns the element at an index of a list; nil past the end.
     ///
     /// Throws the errors of ``count()``.
-    package func item(at index: Int) throws -> Item? {
-        var reader = try reader()
-        guard kind == .list, reader.enter(index) else { return nil }
-        return reader.item(at: location, path + [.index(index)])
-    }
+    package func item(at index: Int) throws -> Item? { try item(.index(index), of: .list) }
 
     /// Returns the value of a key in a map; nil if the map does not have the key.
     ///
     /// Throws the errors of ``count()``.
-    package func item(forKey key: String) throws -> Item? {
-        var reader = try reader()
-        guard kind == .map, reader.enter(TextKey(key)) else { return nil }
-        return reader.item(at: location, path + [.key(TextKey(key))])
+    package func item(forKey key: String) throws -> Item? { try item(.key(TextKey(key)), of: .map) }
+
+    private func item(_ step: Step, of kind: Kind) throws -> Item? {
+        try follow { trail in
+            _ = try reader(trail.follow(path))
+            let path = path + [step]
+            guard self.kind == kind, var reader = trail.follow(path) else { return nil }
+            return reader.item(at: location, path)
+        }
     }
 
     /// Returns all elements of a list, or all entries of a map in the order of their keys.
@@ -230,26 +233,30 @@ extension NestedCollection {
     }
 
     /// Returns a reader that has already read the tag of the collection.
-    private func reader() throws -> MixedReader {
-        var reader = try located()
-        guard reader.tag() == (kind == .list ? .list : .map) else { throw removedError() }
+    private func reader() throws -> MixedReader { try follow { try reader($0.follow(path)) } }
+
+    private func reader(_ located: MixedReader?) throws -> MixedReader {
+        guard var reader = located, reader.tag() == (kind == .list ? .list : .map) else {
+            throw removedError()
+        }
         return reader
     }
 
-    /// Returns a reader at the beginning of the collection.
-    private func located() throws -> MixedReader {
+    /// Calls `body` with the trail from the outermost value, which the view keeps for the property that was read last.
+    private func follow<Result>(_ body: (inout MixedTrail) throws -> Result) throws -> Result {
         guard !isRemoved, let bytes = try Self.bytes(at: location) else { throw removedError() }
-        var reader = MixedReader(bytes)
-        for step in path {
-            let tag = reader.tag()
-            switch step {
-            case .index(let index):
-                guard tag == .list, reader.enter(index) else { throw removedError() }
-            case .key(let key):
-                guard tag == .map, reader.enter(key) else { throw removedError() }
-            }
+        guard case .property(let object, let property) = location else {
+            var trail = MixedTrail(bytes)
+            return try body(&trail)
         }
-        return reader
+        let view = object.source.view
+        if view.recentMixed?.isCurrent(object, property, in: view) != true {
+            view.recentMixed = RecentMixedValue(object, property, bytes, in: view)
+        }
+        guard var recent = view.recentMixed else { throw removedError() }
+        view.recentMixed = nil  // so that the trail is changed in place
+        defer { view.recentMixed = recent }
+        return try body(&recent.trail)
     }
 
     static func bytes(at location: Location) throws -> [UInt8]? {
@@ -257,6 +264,11 @@ extension NestedCollection {
         case .property(let object, let property):
             let rows = try object.source.openView().table(object.classSchema)
             object.source.noteRead(object.classSchema, object.key, property.column)
+            if let recent = object.source.view.recentMixed,
+                recent.isCurrent(object, property, in: object.source.view)
+            {
+                return recent.trail.bytes
+            }
             guard try rows.isPresent(object.key) else {
                 throw StoreError.deleted(object.classSchema.name)
             }
@@ -437,6 +449,26 @@ extension NestedCollection {
             throw StoreError.outside(
                 index, of: "the list of \(count) elements inside a mixed value")
         }
+    }
+}
+
+/// The value of the mixed property that was read last: a loop over its elements reads it once.
+struct RecentMixedValue {
+    private let owner: ObjectReference
+    private let column: ColumnID
+    private let stamp: ViewStamp
+    var trail: MixedTrail
+
+    init(_ object: LiveObject, _ property: Property, _ bytes: [UInt8], in view: StoreView) {
+        owner = object.reference
+        column = property.column
+        stamp = ViewStamp(view)
+        trail = MixedTrail(bytes)
+    }
+
+    /// Whether this is the value of a property in the current state of the view.
+    func isCurrent(_ object: LiveObject, _ property: Property, in view: StoreView) -> Bool {
+        owner == object.reference && column == property.column && stamp == ViewStamp(view)
     }
 }
 

@@ -25,6 +25,11 @@ package final class StoreView {
     package var generation: UInt64 { changeCount }
     private var changeCount: UInt64 = 0
 
+    /// The mixed value that was read last.
+    var recentMixed: RecentMixedValue?
+    /// The backlinks that were read last: a loop over the elements creates their results for each one.
+    var recentBacklinks: (base: Query.Base, stamp: ViewStamp, keys: ResultKeys)?
+
     /// The threads that read many objects of this view.
     var threads = ScanThreads.one
 

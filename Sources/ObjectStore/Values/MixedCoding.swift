@@ -105,6 +105,12 @@ struct MixedReader {
         self.bytes = bytes
     }
 
+    /// Creates a reader of the same bytes at another position.
+    fileprivate init(_ reader: MixedReader, at position: Int) {
+        bytes = reader.bytes
+        self.position = position
+    }
+
     /// Reads the next value; nil at the end and for damaged bytes.
     mutating func value(depth: Int = 0) -> Value? {
         guard depth <= MixedCoding.deepest, let tag = tag() else { return nil }
@@ -223,23 +229,105 @@ struct MixedReader {
     }
 }
 
+/// A path from a mixed value to one of its elements, which is followed with few reads if it resembles the last one.
+///
+/// A loop over a collection follows a path for each element. It continues at the element before, instead of skipping
+/// all elements from the first one on.
+struct MixedTrail {
+    /// The element after a step.
+    private struct Place {
+        let step: NestedCollection.Step
+        /// The number of elements before it.
+        let ordinal: Int
+        /// The number of elements of its collection.
+        let count: Int
+        /// The position of its value.
+        let position: Int
+    }
+
+    let bytes: [UInt8]
+    private var places: [Place] = []
+
+    init(_ bytes: [UInt8]) { self.bytes = bytes }
+
+    /// Returns a reader at the end of the path; nil if the value has no such element.
+    mutating func follow(_ path: [NestedCollection.Step]) -> MixedReader? {
+        var depth = 0
+        while depth < min(path.count, places.count), places[depth].step == path[depth] {
+            depth += 1
+        }
+        var reader = MixedReader(bytes)
+        if depth > 0 { reader = MixedReader(reader, at: places[depth - 1].position) }
+        var last = depth < min(path.count, places.count) ? places[depth] : nil
+        while depth < path.count {
+            places.removeSubrange(depth...)
+            guard let place = Self.enter(path[depth], after: last, &reader) else { return nil }
+            places.append(place)
+            last = nil
+            depth += 1
+        }
+        return reader
+    }
+
+    private static func enter(
+        _ step: NestedCollection.Step, after last: Place?, _ reader: inout MixedReader
+    ) -> Place? {
+        switch step {
+        case .index(let index):
+            var (ordinal, count) = (0, 0)
+            if let last, case .index = last.step, last.ordinal <= index {
+                reader = MixedReader(reader, at: last.position)
+                (ordinal, count) = (last.ordinal, last.count)
+            } else {
+                guard reader.tag() == .list, let head = reader.head() else { return nil }
+                count = head
+            }
+            guard (0..<count).contains(index), reader.skip(index - ordinal) else { return nil }
+            return Place(step: step, ordinal: index, count: count, position: reader.position)
+        case .key(let key):
+            var (ordinal, count) = (0, 0)
+            if let last, case .key(let known) = last.step, known.text.precedesInBytes(key.text) {
+                reader = MixedReader(reader, at: last.position)
+                guard reader.skip(1) else { return nil }
+                (ordinal, count) = (last.ordinal + 1, last.count)
+            } else {
+                guard reader.tag() == .map, let head = reader.head() else { return nil }
+                count = head
+            }
+            guard let others = reader.find(key, among: count - ordinal) else { return nil }
+            ordinal += others
+            return Place(step: step, ordinal: ordinal, count: count, position: reader.position)
+        }
+    }
+}
+
 extension MixedReader {
     /// Moves to an element of the list whose tag was read.
     mutating func enter(_ index: Int) -> Bool {
         guard let count = head(), (0..<count).contains(index) else { return false }
-        for _ in 0..<index where !skip() { return false }
-        return true
+        return skip(index)
     }
 
     /// Moves to the value of an entry of the map whose tag was read.
     mutating func enter(_ wanted: TextKey) -> Bool {
         guard let count = head() else { return false }
-        for _ in 0..<count {
-            guard let key = key() else { return false }
-            if wanted == TextKey(key) { return true }
-            guard skip() else { return false }
+        return find(wanted, among: count) != nil
+    }
+
+    /// Skips the next values.
+    fileprivate mutating func skip(_ count: Int) -> Bool {
+        for _ in 0..<count where !skip() { return false }
+        return true
+    }
+
+    /// Moves to the value of a key among the next entries of a map; returns the number of entries before it.
+    fileprivate mutating func find(_ wanted: TextKey, among count: Int) -> Int? {
+        for ordinal in 0..<count {
+            guard let key = key() else { return nil }
+            if wanted == TextKey(key) { return ordinal }
+            guard skip() else { return nil }
         }
-        return false
+        return nil
     }
 }
 

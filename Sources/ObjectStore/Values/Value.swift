@@ -234,7 +234,11 @@ extension Value {
 extension String {
     /// Returns whether the string precedes another one in the order of their UTF-8 bytes, which is that of map keys.
     package func precedesInBytes(_ other: String) -> Bool {
-        utf8.lexicographicallyPrecedes(other.utf8)
+        let (left, right) = (utf8Span.span, other.utf8Span.span)
+        for index in 0..<min(left.count, right.count) where left[index] != right[index] {
+            return left[index] < right[index]
+        }
+        return left.count < right.count
     }
 
     /// Returns whether two texts consist of the same bytes; Swift also considers other forms of "é" equal.

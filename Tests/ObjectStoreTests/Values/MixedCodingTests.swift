@@ -68,6 +68,40 @@ struct MixedMaker {
         for value in special { #expect(MixedCoding.decode(MixedCoding.encode(value)) == value) }
     }
 
+    @Test func `any sequence of paths leads to the elements of the value`() {
+        var maker = MixedMaker(seed: 4)
+        func element(_ value: Value?, at step: NestedCollection.Step) -> Value? {
+            switch (value, step) {
+            case (.list(let elements)?, .index(let index)):
+                elements.indices.contains(index) ? elements[index] : nil
+            case (.dictionary(let entries)?, .key(let key)): entries[key.text]
+            default: nil
+            }
+        }
+        for _ in 0..<300 {
+            let value = Value.list((0..<6).map { _ in maker.value(depth: 4) })
+            var trail = MixedTrail(MixedCoding.encode(value))
+            var path: [NestedCollection.Step] = []
+            for _ in 0..<60 {
+                // The next path often shares its beginning with the last one.
+                path.removeLast(.random(in: 0...path.count, using: &maker.random))
+                var found = path.reduce(value as Value?) { element($0, at: $1) }
+                while Int.random(in: 0..<5, using: &maker.random) > 0 {
+                    var step = NestedCollection.Step.index(
+                        .random(in: -1..<7, using: &maker.random))
+                    if case .dictionary(let entries)? = found {
+                        let key = entries.inByteOrder.randomElement(using: &maker.random)?.key
+                        step = .key(TextKey(key ?? "missing"))
+                    }
+                    path.append(step)
+                    found = element(found, at: step)
+                }
+                var reader = trail.follow(path)
+                #expect(reader?.value() == found, "\(value) at \(path)")
+            }
+        }
+    }
+
     @Test func `damaged bytes give a value or nil and are never read beyond their end`() {
         var maker = MixedMaker(seed: 2)
         for _ in 0..<3000 {
