@@ -16,6 +16,8 @@ package final class ReplicationStatus: @unchecked Sendable {
         package var hasStarted = false
         /// Whether the work has ended.
         package var hasEnded = false
+        /// Whether an error has ended the work; the last error describes it.
+        package var hasFailed = false
         /// Whether a server is connected.
         package var isConnected = false
         /// The sequence number of the last message that the server has stored or the follower has applied.
@@ -114,10 +116,10 @@ package final class ReplicationStatus: @unchecked Sendable {
 
     package func update(_ change: (inout Snapshot) -> Void) {
         let notified = monitor.withLock {
-            let wasWriter = current.isWriter
+            let before = (current.isWriter, current.hasFailed)
             change(&current)
             monitor.broadcast()
-            let isOther = wasWriter != current.isWriter
+            let isOther = before != (current.isWriter, current.hasFailed)
             return Array(observers.values) + (isOther ? roleObserver : [])
         }
         for observer in notified { observer() }
@@ -136,7 +138,7 @@ package final class ReplicationStatus: @unchecked Sendable {
         return try body()
     }
 
-    /// Calls a function on the working thread after each change of ``Snapshot/isWriter``.
+    /// Calls a function on the working thread after each change of ``Snapshot/isWriter`` or ``Snapshot/hasFailed``.
     package func observeRole(_ observer: @escaping @Sendable () -> Void) {
         monitor.withLock { roleObserver = [observer] }
     }

@@ -56,19 +56,22 @@ package final class ReplicationTask: Sendable {
         let status = status
         let code = DetachedThread.start {
             ThreadIdentity.nameCurrent("moonpool-nats")
+            var hasFailed = false
             do {
                 let work = try job.open(path, status) { _ in }
                 status.update { $0.hasStarted = true }
                 do { try work.run() } catch {
                     status.note(Self.message(of: error))
+                    hasFailed = true
                 }
                 work.close()
             } catch {
                 opening.error = error
             }
-            status.update {
+            status.update { [hasFailed] in
                 $0.hasStarted = true
                 $0.hasEnded = true
+                $0.hasFailed = hasFailed
                 $0.isConnected = false
             }
         }

@@ -60,6 +60,60 @@ struct ReplicationCommandTests {
         #expect(try export(folder.path + "/b.moonpool") == export(folder.path + "/a.moonpool"))
     }
 
+    @Test func `a script receives the error of its publisher, and no write is acknowledged`() throws
+    {
+        let server = try NatsServer()
+        let folder = try TemporaryFolder()
+        try addDogs(folder.path + "/a.moonpool", 1, 1)
+        try addDogs(folder.path + "/b.moonpool", 1, 1)
+        let publishing = [
+            "publish", folder.path + "/a.moonpool", server.address, "--stream", "zoo", "--once",
+        ]
+        try #require(try Tool.run(publishing).exitCode == 0)
+        let rows = try folder.write("id,name\n7,Rex\n", to: "rows.csv")
+        let outcome = try Tool.run(
+            script: """
+                local errors = {}
+                moonpool.on_error = function(err) errors[#errors + 1] = err.message end
+                local store = moonpool.open { path = arg[1], history = 10 }
+                local publication = store:publish { url = arg[2], stream = "zoo", acknowledged = true }
+                assert(moonpool.wait_until(function() return #errors > 0 end, 60))
+                print(#errors, errors[1]:match "contains the commits of another store", publication.is_running)
+                local recording = store:record(arg[1] .. "-changes.jsonl")
+                local function try(name, ...)
+                  local ok, err = pcall(store[name], store, ...)
+                  print(name, ok, err.code)
+                end
+                local function write() store:object("Dog", 1).name = "Bo" end
+                try("write", write)
+                recording:stop()
+                try("undo")
+                try("redo")
+                try("undo", store.version - 1)
+                try("define", { Cat = { name = "string" } })
+                try("import", arg[3], { class = "Dog" })
+                print("replay", select(2, pcall(moonpool.replay, recording.path, store)).code)
+                local code
+                store:write_async(write, function(err) code = err.code end)
+                assert(moonpool.wait_until(function() return code end, 60))
+                print("write_async", code)
+                """, arguments: [folder.path + "/b.moonpool", server.address, rows])
+        #expect(outcome.error == "")
+        #expect(
+            outcome.output == """
+                1\tcontains the commits of another store\tfalse
+                write\tfalse\tlimit_exceeded
+                undo\tfalse\tlimit_exceeded
+                redo\tfalse\tlimit_exceeded
+                undo\tfalse\tlimit_exceeded
+                define\tfalse\tlimit_exceeded
+                import\tfalse\tlimit_exceeded
+                replay\tlimit_exceeded
+                write_async\tlimit_exceeded
+
+                """)
+    }
+
     @Test func `observers of a follower receive commits of the publisher`() throws {
         let server = try NatsServer()
         let folder = try TemporaryFolder()

@@ -24,7 +24,7 @@ package final class ReplicationHandle {
         self.store = store
         self.isAcknowledged = isAcknowledged
         store.add(self)
-        if task.isMember { watchRole(store.store.scheduler) }
+        watchRole(store.store.scheduler)
     }
 
     // MARK: The role in a cluster
@@ -34,6 +34,8 @@ package final class ReplicationHandle {
     /// The number of the lease that the listeners know.
     private var lease: UInt64 = 0
     private var roleWakeup: (any Wakeup)?
+    /// Whether the script has received the error that has ended the work.
+    private var hasReported = false
     /// The functions of services that listen only at the writer.
     private var roleListeners: [Int: (_ isWriter: Bool) -> Void] = [:]
 
@@ -51,7 +53,7 @@ package final class ReplicationHandle {
 
     package func removeListener(_ number: Int) { roleListeners[number] = nil }
 
-    /// Calls ``noteRole()`` on the script's thread after each change of the role.
+    /// Calls ``noteRole()`` on the script's thread after each change of the role, and if an error ends the work.
     private func watchRole(_ scheduler: any Scheduler) {
         let wakeup = scheduler.makeWakeup { [weak self] in self?.noteRole() }
         roleWakeup = wakeup
@@ -62,6 +64,13 @@ package final class ReplicationHandle {
     private func noteRole() {
         guard let store, !store.store.isClosed else { return }
         let status = task.status.snapshot
+        if status.hasFailed, !hasReported {
+            hasReported = true
+            // because: a script that has ended receives no reports.
+            try? store.module.host?.report(
+                StoreError(.invalidArgument, status.lastError?.message ?? ""),
+                from: "the replication with '\(task.stream)', which has ended", token: .nil)
+        }
         let (now, number) = (status.isWriter, status.lease?.number ?? 0)
         // A member can have taken another lease since the last call.
         let isOther = now && number != lease

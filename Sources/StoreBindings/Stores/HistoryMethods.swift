@@ -26,16 +26,16 @@ extension StoreHandle {
         },
         LuaMethod("undo") { handle, call in
             try call.state.checkStopping()
-            guard !call.isNil(2) else {
-                return call.answer(.integer(Int64(clamping: try handle.store.undo())))
-            }
-            let version = try call.version(2)
-            try handle.store.restore(version)
+            let version = call.isNil(2) ? try handle.store.undo() : try call.version(2)
+            if !call.isNil(2) { try handle.store.restore(version) }
+            try handle.acknowledge()
             return call.answer(.integer(Int64(clamping: version)))
         },
         LuaMethod("redo") { handle, call in
             try call.state.checkStopping()
-            return call.answer(.integer(Int64(clamping: try handle.store.redo())))
+            let version = try handle.store.redo()
+            try handle.acknowledge()
+            return call.answer(.integer(Int64(clamping: version)))
         },
     ]
 

@@ -139,6 +139,7 @@ extension StoreHandle {
             handle.updateClasses()
             handle.noteDefinition(since: base, call[3].function)
             try handle.take(declared)
+            try handle.acknowledge()
             return .none
         },
         LuaMethod("migration_since") { handle, call in
@@ -288,14 +289,19 @@ extension StoreHandle {
             try handle.store.writeAsync({ [weak module] in
                 _ = try function.call([LuaValue]())
                 try module?.state.checkStopping()
-            }) { [weak module] error in
+            }) { [weak module, weak handle] error in
                 defer { hold?.release() }
-                guard let module, let error else { return }
+                guard let module else { return }
                 do {
-                    guard let failed else { throw error }
-                    try failed.call([module.state.value(of: error)])
-                } catch let second {
-                    module.report(second, nil)
+                    do {
+                        if let error { throw error }
+                        try handle?.acknowledge()
+                    } catch {
+                        guard let failed else { throw error }
+                        try failed.call([module.state.value(of: error)])
+                    }
+                } catch {
+                    module.report(error, nil)
                 }
             }
             return .none

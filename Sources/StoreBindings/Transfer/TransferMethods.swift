@@ -140,6 +140,7 @@ enum TransferMethods {
                 try TransferError.check(interrupt)
             }.read(path, as: format)
         }
+        try handle.acknowledge()
         return call.answer(.table(table(of: report, state)))
     }
 

@@ -377,6 +377,7 @@ enum RecordingMethods {
         try store.store.check()
         let replay = ChangeReplay(into: store.store)
         try TransferError.wrapping { try replay.run(path) }
+        try store.acknowledge()
         return call.answer(.integer(Int64(replay.steps)), .integer(Int64(replay.changes)))
     }
 }
