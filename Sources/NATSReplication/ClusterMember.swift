@@ -173,8 +173,10 @@ package final class ClusterMember: ReplicationWork {
         defer { follower.close() }
         try status.observing(with: { [lease, status] in
             let known = status.snapshot
+            // A store without a commit of the stream could not continue it.
             lease.setPosition(
-                known.isConnected ? WriterLease.Position(sequence: known.sequence) : nil)
+                known.isConnected && known.version > 0
+                    ? WriterLease.Position(sequence: known.sequence) : nil)
         }) { try follower.run() }
     }
 
@@ -227,7 +229,15 @@ package final class ClusterMember: ReplicationWork {
                     ? nil : WriterLease.Position(sequence: 0, version: store.version))
             return false
         }
-        guard let record else { return true }
+        guard let record else {
+            // The follower refuses data of its own, and they remain writable.
+            if try store.hasObjects, store.writeAccess != .everyStore {
+                try store.write {
+                    try store.setReplicationRecord([], .everyStore, changesRole: true)
+                }
+            }
+            return true
+        }
         guard let last = try state.flatMap({ try stream.lastOwnMessage($0) })?.message else {
             return false
         }
@@ -236,7 +246,9 @@ package final class ClusterMember: ReplicationWork {
                 "the stream '\(streamName)' contains the commits of another store; use another stream"
             )
         }
-        if try store.version(ofCommit: last.completeCommit) != nil {
+        // Without a commit, the first snapshot is incomplete, and the writer of a part continues.
+        let hasCommit = last.isComplete || !last.completeCommit.isEmpty
+        if try !hasCommit || store.version(ofCommit: last.completeCommit) != nil {
             lease.setPosition(WriterLease.Position(sequence: end, version: store.version))
             return false
         }

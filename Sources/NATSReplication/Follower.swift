@@ -65,12 +65,11 @@ package final class Follower: ReplicationWork {
             throw ReplicationError.fatal(
                 "'\(path)' publishes to the stream '\(record.stream)'; add --rebuild to replace it")
         }
-        if record == nil,
-            try store.view.schema.classes.contains(where: { try store.view.table($0).count > 0 })
-        {
+        if record == nil, try store.hasObjects {
             store.close()
             throw ReplicationError.fatal(
-                "'\(path)' has data and does not follow a stream; add --rebuild to replace it")
+                "'\(path)' has data and does not follow a stream; replace it with moonpool follow … --rebuild"
+            )
         }
     }
 

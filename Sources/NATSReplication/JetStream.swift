@@ -304,6 +304,9 @@ final class KeyValueBucket {
         return Entry(revision: message.sequence, value: try JSONAnswer(message.data))
     }
 
+    /// Returns the last revision of all keys, which also counts values that have ended.
+    func lastRevision() throws -> UInt64 { try stream.state()?.last ?? 0 }
+
     /// The keys with a prefix.
     func keys(_ prefix: String) throws -> [String] {
         let start = subject("")

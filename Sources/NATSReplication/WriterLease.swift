@@ -200,7 +200,8 @@ final class WriterLease: Sendable {
         let revision = entry?.revision ?? 0
         guard try isFurthest(position, at: revision, leases) else { return }
         let begin = MonotonicClock.nanosecondsWithSleep
-        let number = max(known.number, revision) + 1
+        // The value of an earlier lease can have ended with its time, or with the bucket.
+        let number = try max(known.number, leases.lastRevision(), status.snapshot.streamLease) + 1
         guard
             let taken = try leases.put(
                 Self.key, self.value(isReleased: false, number), expecting: revision)

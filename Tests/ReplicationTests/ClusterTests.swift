@@ -140,6 +140,81 @@ struct ClusterTests {
         for task in [second, returned] { task.stop() }
     }
 
+    @Test func `a writer that was killed in its first snapshot publishes it again`() throws {
+        let server = try NatsServer()
+        try make("a")
+        try add(1, "a")
+        let store = try world.open("a")
+        store.isReplicating = true
+        let record = try ReplicationRecord.publisher(
+            store, world.path("a"), "zoo", isClustered: true)
+        let stream = JetStream(try NatsConnection(NatsOptions(server.address)), "zoo")
+        try stream.create(replicas: 1)
+        try stream.connection.publish(
+            stream.snapshots,
+            headers: [
+                (MessageHeader.store, record.identity), (MessageHeader.part, "1"),
+                (MessageHeader.first, "1"), (MessageHeader.version, "\(store.version)"),
+                (MessageHeader.commit, try store.view.commitIdentity(of: store.version)),
+            ], Array("{\"$replica\":1,".utf8))
+        try stream.connection.flush()
+        store.close()
+        let second = try member("b", server)
+        let first = try member("a", server)
+        try wait(first) { $0.isWriter }
+        try wait(second) { $0.version > 0 && $0.lag == 0 }
+        #expect(try world.export("a") == world.export("b"))
+        for task in [second, first] { task.stop() }
+    }
+
+    @Test func `a new member has the commits of the stream before it becomes the writer`() throws {
+        let server = try NatsServer()
+        try make("a")
+        try add(1, "a")
+        try world.publish("a", server.address)
+        let task = try member("b", server)
+        try wait(task) { $0.isWriter || $0.hasFailed }
+        #expect(task.status.snapshot.isWriter)
+        task.stop()
+        #expect(try world.export("a") == world.export("b"))
+    }
+
+    @Test func `a store with other data is refused by a cluster, and can be written`() throws {
+        let server = try NatsServer()
+        try make("a")
+        try world.publish("a", server.address)
+        try make("b")
+        try add(1, "b")
+        let task = try member("b", server)
+        try wait(task) { $0.hasFailed }
+        #expect(
+            task.status.snapshot.lastError?.message.contains("moonpool follow … --rebuild") == true)
+        task.stop()
+        try add(2, "b")
+    }
+
+    @Test func `the number of a lease grows after the values of the bucket have ended`() throws {
+        let server = try NatsServer()
+        func take() throws -> UInt64 {
+            let status = ReplicationStatus()
+            let lease = WriterLease(
+                NatsOptions(server.address), stream: "zoo", name: "x", replicas: 1,
+                span: .seconds(12), store: world.path("x"), status: status)
+            lease.setPosition(WriterLease.Position(sequence: 1))
+            try lease.start()
+            defer { lease.stop() }
+            try #require(status.wait(atMost: .seconds(60)) { $0.lease?.isValid == true })
+            return try #require(status.snapshot.lease?.number)
+        }
+        let first = try take()
+        let bucket = JetStream(
+            try NatsConnection(NatsOptions(server.address)), "KV_moonpool-zoo")
+        let last = try #require(try bucket.state()?.last)
+        try bucket.purge(before: last + 1)
+        #expect(try bucket.state()?.messages == 0)
+        #expect(try take() > first)
+    }
+
     @Test func `the member that is furthest takes the lease, and then the next one`() throws {
         let server = try NatsServer()
         let positions: [(String, UInt64)] = [("x", 5), ("y", 9), ("z", 7)]

@@ -121,7 +121,8 @@ extension Store {
             throw StoreError(
                 .notWriter,
                 "the lease of \(title) has ended, because its member of the cluster is not running or does not reach the "
-                    + "servers; try again, or use store:remote_write")
+                    + "servers; try again, use store:remote_write, or end the membership with: moonpool follow STORE --detach"
+            )
         }
     }
 
@@ -165,6 +166,11 @@ extension Store {
     }
 
     // MARK: Objects
+
+    /// Whether any class has an object.
+    package var hasObjects: Bool {
+        get throws { try view.schema.classes.contains { try view.table($0).count > 0 } }
+    }
 
     /// Creates an object with a given key, and returns false if the key exists.
     ///

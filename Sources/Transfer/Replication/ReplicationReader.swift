@@ -93,9 +93,7 @@ package final class ReplicationReader {
             }
             hasHeader = true
             isSnapshot = members["snapshot"] != nil
-            wasEmpty = try store.view.schema.classes.allSatisfy {
-                try store.view.table($0).count == 0
-            }
+            wasEmpty = try !store.hasObjects
             try importer.links.takeOwnNumbers()
             return
         }
