@@ -26,16 +26,16 @@ package final class NatsRequest: ReceivedRequest, @unchecked Sendable {
 
     deinit { refuse(.stopped(subject)) }
 
-    package func answer(_ body: [UInt8]) {
+    package func checkReply(_ size: Int) throws {
         let limit = connection.messageLimit
-        guard body.count <= limit else {
-            return refuse(
-                RequestError(
-                    "limit_exceeded",
-                    "the reply has \(body.count) bytes, but the NATS server allows \(limit)"))
+        guard size <= limit else {
+            throw RequestError(
+                "limit_exceeded", "the reply has \(size) bytes, but the NATS server allows \(limit)"
+            )
         }
-        send(body)
     }
+
+    package func answer(_ body: [UInt8]) { send(body) }
 
     /// Sends an error instead of a reply, in the headers that services of other NATS clients use, and as JSON.
     package func refuse(_ error: RequestError) {

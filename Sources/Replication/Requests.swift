@@ -46,10 +46,11 @@ package protocol ReceivedRequest: AnyObject, Sendable {
     var subject: String { get }
     /// The body.
     var body: [UInt8] { get }
-    /// Sends the reply.
+    /// Throws `limit_exceeded` if a reply of this size exceeds the server's limit.
+    func checkReply(_ size: Int) throws
+    /// Sends the reply, whose size is checked.
     ///
-    /// A reply that exceeds the server's limit becomes the error `limit_exceeded`. A requester that is no longer
-    /// connected receives nothing.
+    /// A requester that is not connected receives nothing.
     func answer(_ body: [UInt8])
     /// Sends an error instead of a reply.
     func refuse(_ error: RequestError)

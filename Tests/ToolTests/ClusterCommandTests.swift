@@ -155,6 +155,48 @@ struct ClusterCommandTests {
         #expect(!b.output.contains("writer"))
     }
 
+    @Test func `a remote write that fails changes nothing`() throws {
+        let cluster = try Cluster()
+        let outcome = try Tool.run(
+            script: """
+                local store = moonpool.open { path = arg[1], schema = { Dog = { id = "int primary" } } }
+                local member = store:cluster { url = arg[2], stream = "zoo" }
+                local function serve(name, ending)
+                  moonpool.serve { store = store, name = name, handler = function(request)
+                    store:create("Dog", { id = request.body })
+                    return ending()
+                  end }
+                end
+                serve("add", function() return "added" end)
+                serve("commit", function() store:commit_write() end)
+                serve("cancel", function() store:cancel_write() end)
+                serve("long", function() return ("x"):rep(2000000) end)
+                serve("function", function() return print end)
+                local function try(name, id)
+                  local ok, result = pcall(store.remote_write, store, name, id, { timeout = 60 })
+                  print(name, ok, ok and result or result.code, store:objects("Dog"):count())
+                end
+                try("add", 1)
+                try("commit", 2)
+                try("cancel", 3)
+                try("long", 4)
+                try("function", 5)
+                try("add", 6)
+                moonpool.stop()
+                """, arguments: [cluster.path("a"), cluster.server.address])
+        #expect(outcome.error == "")
+        #expect(
+            outcome.output == """
+                add\ttrue\tadded\t1
+                commit\tfalse\talready_in_write\t1
+                cancel\tfalse\talready_in_write\t1
+                long\tfalse\tlimit_exceeded\t1
+                function\tfalse\tinvalid_argument\t1
+                add\ttrue\tadded\t2
+
+                """)
+    }
+
     @Test func `a killed writer is replaced, keeps its unpublished commits, and follows`() throws {
         let cluster = try Cluster()
         #expect(try cluster.add(1, to: "a") == nil)

@@ -125,6 +125,8 @@ final class Service {
             let run = { [self] () throws in
                 let reply = try context.results(of: handler, [.table(table)], in: source).first
                 let json = try context.storeModule.json(of: reply ?? .nil)
+                // Before the commit, because an error means that there is none.
+                try request.checkReply(json.count + (writing == nil ? 0 : Self.versionLine))
                 if let writing, request.subject != writing.membership.subject(subject) {
                     throw StoreError(
                         .notWriter, "the request is addressed to the writer of an earlier lease")
@@ -144,6 +146,9 @@ final class Service {
             }
         }
     }
+
+    /// The maximum size of the line with the version before the reply to a `remote_write`.
+    private static let versionLine = 21
 
     static let type = LuaClass<Service>(
         name: "service",

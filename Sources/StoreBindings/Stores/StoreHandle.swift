@@ -174,12 +174,13 @@ package final class StoreHandle {
         roleHandler = function.map { ($0, owner?.host?.hold()) }
     }
 
-    /// Runs `body` in a write transaction, whose commit gets an identity; returns the result, and the version afterward.
+    /// Runs `body` in a write transaction, which `body` cannot end and whose commit gets an identity; returns the
+    /// result, and the version afterward.
     package func write<Result>(
         as commit: String, _ body: () throws -> Result
     ) throws -> (Result, version: UInt64) {
         let result = try store.write {
-            let result = try body()
+            let result = try store.savepoint(body)
             try store.setCommitIdentity(commit)
             return result
         }
