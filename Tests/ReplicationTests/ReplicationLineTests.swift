@@ -103,6 +103,34 @@ import Transfer
                 == ReplicationWorld.export(source, world.folder + "/a"))
     }
 
+    @Test func `a new optional property has lines for the objects with a value`() throws {
+        let world = ReplicationWorld()
+        let source = try world.open(
+            "source", ReplicationWorld.schema(["Dog": ["id": "int primary"]]))
+        let copy = try world.open("copy")
+        try source.write {
+            for id in 0..<3 { try source.create("Dog", .dictionary(["id": .int(Int64(id))])) }
+        }
+        try apply(lines(source, since: nil, known: nil), to: copy)
+        let (version, known) = (source.version, source.schema)
+        try source.redefine(
+            ReplicationWorld.schema([
+                "Dog": ["id": "int primary", "age": "int?", "name": "string?"]
+            ])
+        ) { migration in
+            try migration.each("Dog") { old, new in
+                if try old.value("id") == .int(1) { try new.set("age", .int(7)) }
+            }
+        }
+        let parts = try lines(source, since: version, known: known)
+        let text = parts.map { String(decoding: $0, as: UTF8.self) }.joined()
+        #expect(!text.contains("\"object\":0") && !text.contains("\"object\":2"), "\(text)")
+        try apply(parts, to: copy)
+        #expect(
+            try ReplicationWorld.export(copy, world.folder + "/b")
+                == ReplicationWorld.export(source, world.folder + "/a"))
+    }
+
     @Test func `skipped and reused keys are the same in a copy`() throws {
         let world = ReplicationWorld()
         let source = try world.open("source", ReplicationWorld.schema(["Dog": ["n": "int"]]))

@@ -81,7 +81,8 @@ struct StreamContentTests {
     }
 
     @Test(arguments: [
-        (["Dog": ["id": "int primary", "name": "string", "age": "int?"]], ["Dog": 20]),
+        (["Dog": ["id": "int primary", "name": "string", "age": "int"]], ["Dog": 20]),
+        (["Dog": ["id": "int primary", "name": "string", "age": "int?"]], [:]),
         (["Cat": ["id": "int primary"]], [:]),
         (["Dog": ["id": "int primary", "name": "string indexed"]], [:]),
         (["Dog": ["id": "int primary", "name": "string?"]], [:]),

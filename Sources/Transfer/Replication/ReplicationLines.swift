@@ -119,7 +119,12 @@ package struct ReplicationLines {
             }
             guard !new.isEmpty else { continue }
             for object in try Self.objects(of: classSchema, view) {
-                try modified(object, new, in: classSchema, from: view)
+                // The value of an optional property that the reader adds is nil.
+                let set = try new.filter {
+                    try known == nil || !$0.isOptional || !$0.isSingle
+                        || view.value($0, of: object.key, in: classSchema) != .null
+                }
+                try modified(object, set, in: classSchema, from: view)
             }
         }
     }
