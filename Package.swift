@@ -274,7 +274,7 @@ let package = Package(
             path: "Tests/RealmFixtures",
             swiftSettings: unsafeZone),
         .testTarget(
-            name: "RealmFilesTests", dependencies: ["RealmFiles", "RealmFixtures"],
+            name: "RealmFilesTests", dependencies: ["RealmFiles", "RealmFixtures", "TestThreads"],
             swiftSettings: unsafeZone),
         .testTarget(
             name: "DataFormatsTests",

@@ -103,7 +103,7 @@ struct ModelRow: Equatable {
         }
     }
 
-    @Test(arguments: 1...4)
+    @Test(arguments: RandomSeeds.sample(2, of: 1...4))
     func `a table behaves like a dictionary of rows`(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
         let path = folder.file("model-\(seed)")
@@ -166,7 +166,7 @@ struct ModelRow: Equatable {
             }
             let left = try #require(try live.commit(keepingLeft: true))
             try check(live, model, "seed \(seed), round \(round), committed")
-            if durability == .full {
+            if durability == .full, round % RandomSeeds.count(3, of: 1) == 0 {
                 #expect(try RecoveredCopy.isSame(path), "seed \(seed), round \(round), recovered")
             }
             try check(left, before, "seed \(seed), round \(round), version before")

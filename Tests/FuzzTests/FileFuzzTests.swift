@@ -119,7 +119,7 @@ import Testing
         var random = SeededGenerator(seed: 7)
         // The changed bytes are chosen here, so that pages keep their form.
         var loop = FuzzLoop("files", inputs: [[1, 2, 3, 4, 5, 6, 7, 8]])
-        loop.run(count: 150) { input, _ in
+        loop.run(count: RandomSeeds.count(60, of: 150)) { input, _ in
             var seed: UInt64 = random.next()
             for byte in input { seed = seed &* 31 &+ UInt64(byte) }
             var choice = SeededGenerator(seed: seed)
@@ -136,8 +136,8 @@ import Testing
         let (data, log) = try files(commits: 90)
         try #require(!log.isEmpty, "no log was written")
         let copy = world.path("copy.moonpool")
-        var loop = FuzzLoop("logs", inputs: [log.dropLast(0).map { $0 }])
-        loop.run(count: 150) { input, _ in
+        var loop = FuzzLoop("logs", inputs: [log])
+        loop.run(count: RandomSeeds.count(40, of: 150)) { input, _ in
             removeCopy(copy)
             FuzzLoop.write(data, to: copy)
             FuzzLoop.write(input, to: copy + "-log")

@@ -378,7 +378,7 @@ import Testing
         var page = [UInt8](repeating: 0, count: 4096)
         var errors = 0
         var commits = 0
-        for round in 0..<50 {
+        for round in 0..<RandomSeeds.count(24, of: 50) {
             let number = round % 2 == 0 ? pages.suffix(60).randomElement()! : pages.randomElement()!
             _ = pread(file, &page, 4096, off_t(number * 4096))
             if areLeaves, page[10] != PageImage.Flags.leaf { continue }

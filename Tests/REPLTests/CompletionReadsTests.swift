@@ -47,7 +47,7 @@ import Testing
         ".explain dogs:where 'na", "print 'na", "string.f", "moonpool.", "nested.x", "tra",
     ]
 
-    @Test(arguments: [10, 10_000])
+    @Test(arguments: [10, 2000])
     func `completion reads no page of the store and runs no code of the script`(
         objects: Int
     ) throws {

@@ -1,5 +1,6 @@
 import RealmFiles
 import RealmFixtures
+import TestThreads
 import Testing
 
 /// Files of every layout, written by the tests.
@@ -67,7 +68,7 @@ struct FormatTests {
         var samples = RealmSamples(seed: UInt64(format))
         let whole = RealmWriter.file(
             format: format, samples.tables(format: format, rows: 30))
-        for _ in 0..<25 {
+        for _ in 0..<RandomSeeds.count(8, of: 25) {
             var bytes = whole
             for _ in 0...samples.below(4) {
                 bytes[samples.below(bytes.count)] = UInt8(truncatingIfNeeded: samples.next())

@@ -12,7 +12,8 @@ extension RealmWriter {
     private static func incoming(_ target: Int, _ tables: [Table]) -> [Incoming] {
         var found: [Incoming] = []
         for (origin, table) in tables.enumerated() {
-            for (index, property) in table.properties.enumerated() {
+            for (index, property) in table.properties.enumerated()
+            where property.target != nil || property.type == .mixed {
                 var origins: [Int64: [Int64]] = [:]
                 for row in table.rows {
                     row.values[index].forEachLink { link in

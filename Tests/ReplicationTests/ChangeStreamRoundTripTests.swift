@@ -1,4 +1,5 @@
 import ObjectStore
+import TestThreads
 import Testing
 import Transfer
 
@@ -16,7 +17,7 @@ import Transfer
         return options
     }
 
-    @Test(arguments: 0..<4)
+    @Test(arguments: RandomSeeds.sample(2, of: 0..<4))
     func `a replay of all commits creates a store with the same export`(seed: Int) throws {
         let world = ReplicationWorld()
         let source = try world.open(
@@ -35,7 +36,7 @@ import Transfer
         #expect(try copy.objects("Dog").count() > 10)
     }
 
-    @Test(arguments: 0..<4)
+    @Test(arguments: RandomSeeds.sample(2, of: 0..<4))
     func `a replay from a snapshot creates a store with the same export`(seed: Int) throws {
         let world = ReplicationWorld()
         let source = try world.open(

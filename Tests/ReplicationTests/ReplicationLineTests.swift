@@ -1,5 +1,6 @@
 import ObjectStore
 import Replication
+import TestThreads
 import Testing
 import Transfer
 
@@ -27,7 +28,7 @@ import Transfer
         }
     }
 
-    @Test(arguments: 0..<6)
+    @Test(arguments: RandomSeeds.sample(2, of: 0..<6))
     func `a copy that follows random commits has the same export`(seed: Int) throws {
         let world = ReplicationWorld()
         let source = try world.open("source", ReplicationWorld.schema(RandomCommits.schema))
@@ -36,7 +37,7 @@ import Transfer
         for _ in 0..<10 { try commits.commit(source) }
         try apply(lines(source, since: nil, known: nil), to: copy)
         var version = source.version
-        for round in 0..<60 {
+        for round in 0..<RandomSeeds.count(30, of: 60) {
             for _ in 0..<(round % 3 + 1) { try commits.commit(source) }
             let parts = try lines(source, since: version, known: source.schema)
             version = source.version

@@ -100,7 +100,9 @@ import Testing
         callback: String
     ) throws {
         let folder = try Folder()
-        let fixture = try run("\(Self.callbacks) log(matrix '\(callback)' > 0)", in: folder)
+        let fixture = try run(
+            "\(Self.callbacks) log(matrix('\(callback)', \(RandomSeeds.count(3, of: 1))) > 0)",
+            in: folder)
         #expect(fixture.log == ["true"])
         #expect(try faults(in: folder) == [])
     }

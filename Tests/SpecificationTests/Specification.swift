@@ -130,6 +130,7 @@ struct Specification: Sendable, CustomTestStringConvertible {
         let globals = context.state.globals
         globals["environment"] = .text(environment.rawValue)
         globals["folder"] = .text(folder)
+        globals["tests_all"] = .boolean(RandomSeeds.areAll)
         globals["store_name"] = .text(name)
         globals["reports"] = .function(
             context.state.makeFunction("reports") { call in

@@ -2,7 +2,8 @@
 --
 -- A specification is a chunk that declares scenarios. Each scenario runs in an engine of its own, with the global
 -- `store`, a new store in memory that has the last schema declared above the scenario. The runner sets `environment`
--- (engine, confined or typed), `folder` (an empty folder that the scenario may write to), `store_name`,
+-- (engine, confined or typed), `folder` (an empty folder that the scenario may write to), `store_name`, `tests_all`
+-- (whether sweeps test everything instead of a sample),
 -- `reports()` (the errors and hints since its last call: `source` and `message`) and
 -- `elsewhere(class, key, values)` (creates or changes an object in another store of the same file, or without values
 -- deletes it).

@@ -31,7 +31,11 @@ local function holds(a, op, b)
   elseif op == ">" then return a > b else return a >= b end
 end
 
+-- Usually checks every fourth condition.
+local checks = 0
 local function check(text, wanted, ...)
+  checks = checks + 1
+  if not tests_all and checks % 4 > 0 then return end
   local got = {}
   for object in store:objects("V"):where(text, ...):each() do got[object.id] = true end
   for _, row in ipairs(rows) do

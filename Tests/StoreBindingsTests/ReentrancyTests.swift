@@ -1,5 +1,6 @@
 import LuaHost
 import TestSupport
+import TestThreads
 import Testing
 
 /// Every kind of Lua code that a store operation runs, performing every kind of store operation.
@@ -40,7 +41,9 @@ import Testing
         callback: String
     ) throws {
         // Errors of observers are reported, not thrown; here they are expected.
-        let ran = try session.run("return matrix '\(callback)'").first?.integer
+        let ran = try session.run(
+            "return matrix('\(callback)', \(RandomSeeds.count(3, of: 1)))"
+        ).first?.integer
         // Metamethods of values are never called.
         #expect((ran ?? 0 > 0) == !callback.hasPrefix("values_"))
     }

@@ -2,7 +2,8 @@
 package enum CallbackMatrix {
     /// Defines `operations`, `callbacks` and `matrix(name)`.
     ///
-    /// `matrix` runs each operation in one callback, each time on a new store, and then verifies the store.
+    /// `matrix(callback, share)` runs each operation in one callback, each time on a new store, and then verifies the
+    /// store; or only each operation with a number of `share`, beginning at different ones for different callbacks.
     ///
     /// It needs the globals `options_of(n)`, which returns the options of the n-th store, `turn()`, which runs pending
     /// callbacks, and `faults()`, which returns the errors in the open stores as text.
@@ -113,12 +114,12 @@ package enum CallbackMatrix {
             end,
         }
 
-        function matrix(callback)
+        function matrix(callback, share)
             local names, ran = {}, 0
             for name in pairs(operations) do names[#names + 1] = name end
             table.sort(names)
-            for _, name in ipairs(names) do
-                local s = fresh()
+            for number = #callback % share + 1, #names, share do
+                local name, s = names[number], fresh()
                 local calls = 0
                 pcall(callbacks[callback], s, function()
                     calls, ran = calls + 1, ran + 1

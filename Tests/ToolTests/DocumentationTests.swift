@@ -38,8 +38,8 @@ import Testing
         defer { server.send(SIGKILL) }
         try server.wait(within: 60) { server.output.contains("port ") }
         let port = try #require(server.output.firstMatch(of: /port (\d+)/)).1
+        let browser = try Browser()
         for root in ["http://127.0.0.1:\(port)", "file://\(site)"] {
-            let browser = try Browser()
             try browser.open("\(root)/LuaAPI.html")
             try browser.expect(
                 "document.querySelectorAll('a[href*=\"#results-\"]').length > 20", "true")
@@ -56,7 +56,6 @@ import Testing
                 "")
             #expect(try browser.messages() == [], "\(root)")
         }
-        let browser = try Browser()
         try browser.open("http://127.0.0.1:\(port)/swift.html")
         try browser.run("one('link', 'Store').click()")
         try browser.expect("document.querySelector('h1')?.textContent.trim()", "Store")

@@ -15,7 +15,7 @@ struct InterruptedFileWorkTests {
 
     private static let works = Work.allCases.filter { !$0.needsServer || NatsServer.isInstalled }
     private static let testsAll = getenv("MOONPOOL_INTERRUPTIONS") != nil
-    private static let count = 5
+    private static let count = 3
 
     @Test(arguments: works) func `killed work leaves the state before or after it`(work: Work)
         throws

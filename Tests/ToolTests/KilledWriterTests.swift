@@ -51,7 +51,7 @@ import Testing
         """
 
     private static let rounds =
-        getenv("MOONPOOL_KILLS").flatMap { Int(String(cString: $0)) } ?? 12
+        getenv("MOONPOOL_KILLS").flatMap { Int(String(cString: $0)) } ?? 4
 
     @Test func `every acknowledged commit survives a kill of the writer`() throws {
         let folder = try TemporaryFolder()

@@ -48,7 +48,7 @@ import Testing
         """
 
     private static let rounds =
-        (getenv("MOONPOOL_KILLS").flatMap { Int(String(cString: $0)) } ?? 12) / 3
+        (getenv("MOONPOOL_KILLS").flatMap { Int(String(cString: $0)) } ?? 6) / 3
 
     private func numbers(_ output: String) -> [Int] {
         output.split(whereSeparator: \.isWhitespace).compactMap { Int($0) }

@@ -75,7 +75,13 @@ import Testing
     private static let numbers =
         objects
         + "store:write(function() for i = 1, 50000 do store:create('Number', { n = i }) end end)\n"
+    private static let named =
+        objects + "local x = ('x'):rep(400) store:write(function() "
+        + "for i = 1, 3000 do store:create('Named', { id = i, name = x .. i }) end end)\n"
     private static let keeping = "local kept = {} "
+    /// Leaves half of the memory, for ways that allocate slowly.
+    private static let half =
+        "local kept, text = {}, ('x'):rep(1 << 20) for i = 1, 32 do kept[i] = text .. i end "
     private static func file(_ name: String, _ first: String, _ piece: String) -> String {
         "local f <close> = io.open('\(name)', 'w') f:write('\(first)') "
             + "for i = 1, 40 do f:write(('\(piece)'):rep(1 << 19)) end f:close() "
@@ -108,8 +114,8 @@ import Testing
         ),
         Attack(
             "objects of a store in memory",
-            objects + "store:begin_write() local i = 0 "
-                + "while true do i = i + 1 store:create('Named', { id = i, name = 'n' .. i }) end"),
+            objects + "store:begin_write() local i, x = 0, ('x'):rep(1000) "
+                + "while true do i = i + 1 store:create('Named', { id = i, name = x .. i }) end"),
         Attack(
             "large values of a store in memory",
             objects + "local x, i = ('x'):rep(1 << 16), 0 "
@@ -155,11 +161,11 @@ import Testing
         ),
         Attack(
             "encoded JSON that is kept",
-            "local t = {} for i = 1, 200000 do t[i] = 'abcdefghijklmnop' end " + keeping
+            "local x, t = ('x'):rep(1000), {} for i = 1, 3000 do t[i] = x end " + keeping
                 + "while true do kept[#kept + 1] = moonpool.json.encode(t) .. #kept end"),
         Attack(
             "printed tables",
-            "local t = {} for i = 1, 50000 do t['key ' .. i] = 'abcdefgh' end " + keeping
+            "local t = {} for i = 1, 5000 do t['key ' .. i] = 'abcdefgh' end " + keeping
                 + "while true do kept[#kept + 1] = ('x'):rep(8 << 20) .. #kept "
                 + "moonpool.inspect(t, { items = 1000000 }) end"
         ),
@@ -183,17 +189,17 @@ import Testing
         Attack("timers", "while true do moonpool.after(1000, function() end) end"),
         Attack(
             "rows of results",
-            numbers + keeping + "while true do "
+            numbers + half + "while true do "
                 + "local rows = store:objects('Number'):where('n > ' .. #kept):sorted('n') "
                 + "local first = rows[1] kept[#kept + 1] = rows end"),
         Attack(
             "tables of results",
-            numbers + keeping
-                + "while true do kept[#kept + 1] = store:objects('Number'):to_table(2) end"),
+            named + keeping
+                + "while true do kept[#kept + 1] = store:objects('Named'):to_table(2) end"),
         Attack(
             "tables of projections",
-            numbers + keeping + "while true do kept[#kept + 1] = "
-                + "store:objects('Number'):project { a = 'n', b = 'n' }:to_table() end"),
+            named + keeping + "while true do kept[#kept + 1] = "
+                + "store:objects('Named'):project { a = 'name', b = 'name' }:to_table() end"),
         Attack(
             "queries",
             objects + keeping + "while true do kept[#kept + 1] = "
@@ -207,10 +213,10 @@ import Testing
                 + "local count = #groups kept[#kept + 1] = groups end"),
         Attack(
             "observers of sections",
-            objects + keeping
-                + "store:write(function() for i = 1, 2000 do store:create('Number', { n = i }) end end) "
+            objects + half + "text = text:sub(1, 30000) "
+                + "store:write(function() for i = 1, 100 do store:create('Named', { id = i, name = i .. text }) end end) "
                 + "while true do kept[#kept + 1] = "
-                + "store:objects('Number'):group_by('n'):observe(function() end) store:refresh() end"
+                + "store:objects('Named'):group_by('name'):observe(function() end) store:refresh() end"
         ),
         Attack(
             "a long predicate",
@@ -218,8 +224,8 @@ import Testing
                 + "return #store:objects('Number'):where(table.concat(t, ' || '))"),
         Attack(
             "queued writes",
-            objects + "local x, n = ('x'):rep(1000), 0 "
-                + "while true do n = n + 1 store:write_async(function() return x .. n end) end"),
+            objects + "local x, n = ('x'):rep(4000), 0 while true do n = n + 1 local text = x .. n "
+                + "store:write_async(function() return text end) end"),
         Attack(
             "errors",
             keeping + "while true do local _, e = pcall(moonpool.open, {}) kept[#kept + 1] = e end"),
@@ -246,7 +252,7 @@ import Testing
             file("a.csv", "s\\n", "xx") + "for row in moonpool.csv.rows('a.csv') do end"),
         Attack(
             "fields of a CSV file",
-            file("a.csv", "s", ",a") + "for row in moonpool.csv.rows('a.csv') do end"),
+            half + file("a.csv", "s", ",a") + "for row in moonpool.csv.rows('a.csv') do end"),
         Attack(
             "a string in a JSON file",
             file("a.jsonl", "\"", "xx") + "for row in moonpool.json.rows('a.jsonl') do end"),
@@ -310,7 +316,7 @@ import Testing
         ),
         Attack(
             "plots",
-            numbers + keeping
+            numbers + half
                 + "while true do kept[#kept + 1] = store:objects('Number'):plot('n', 'n') end"),
         Attack(
             "sort keys",
@@ -364,10 +370,10 @@ import Testing
                 + ":observe_aggregate('sum', 'n', function() end) store:refresh() end"),
         Attack(
             "the differences between two versions",
-            "store = moonpool.open { path = 'a.moonpool', schema = { Number = { n = 'int' } } } "
-                + "for k = 1, 4 do store:write(function() "
-                + "for i = 1, 50000 do store:create('Number', { n = i }) end end) end "
-                + "store:write(function() store:objects('Number'):update { n = 0 } end) "
+            "store = moonpool.open { path = 'a.moonpool', schema = { Text = { s = 'string' } } } "
+                + "local x = ('x'):rep(1000) for k = 1, 4 do store:write(function() "
+                + "for i = 1, 1000 do store:create('Text', { s = x .. i }) end end) end "
+                + "store:write(function() store:objects('Text'):update { s = x } end) "
                 + keeping
                 + "while true do kept[#kept + 1] = store:diff(store.version - 1, store.version) end"
         ),

@@ -14,9 +14,6 @@ extension LogTests {
     @Suite struct PowerCutTests {
         let folder = "/tmp/moonpool-power-\(getpid())-\(UInt64.random(in: 0 ... .max))"
 
-        private static let rounds =
-            getenv("MOONPOOL_CUTS").flatMap { Int(String(cString: $0)) } ?? 3
-
         /// Opens a possible content of the device and compares it.
         private func check(_ world: PowerCutWorld, _ random: inout SeededGenerator) throws {
             let path = "\(folder)/cut"
@@ -117,7 +114,7 @@ extension LogTests {
             }
         }
 
-        @Test(arguments: 1...Self.rounds)
+        @Test(arguments: 1...RandomSeeds.count(1, of: 10))
         func `the file has the state of a commit for every content of the device`(
             round: Int
         ) throws {

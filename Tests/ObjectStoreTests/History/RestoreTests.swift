@@ -1,4 +1,5 @@
 import ColumnStorage
+import TestThreads
 import Testing
 
 @testable import ObjectStore
@@ -37,7 +38,7 @@ import Testing
         #expect(world.errors.errors.isEmpty)
     }
 
-    @Test(arguments: 1...15)
+    @Test(arguments: RandomSeeds.sample(4, of: 1...15))
     func `A restoration that deletes and restores objects on its way is exact`(seed: UInt64) throws
     {
         var random = SplitMix(seed: seed)

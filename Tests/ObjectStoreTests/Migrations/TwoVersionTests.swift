@@ -1,4 +1,5 @@
 import ObjectStore
+import TestThreads
 import Testing
 
 /// A file with two schema versions, of which each store uses one.

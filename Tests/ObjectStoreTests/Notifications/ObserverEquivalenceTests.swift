@@ -1,5 +1,6 @@
 import ColumnStorage
 import Glibc
+import TestThreads
 import Testing
 
 @testable import ObjectStore
@@ -9,7 +10,7 @@ import Testing
 ///
 /// `MOONPOOL_CHANGES=1000000` adds a long run with this number of changes.
 @Suite struct ObserverEquivalenceTests {
-    @Test(arguments: 1...40)
+    @Test(arguments: RandomSeeds.sample(10, of: 1...40))
     func `incremental changes equal a full comparison`(seed: UInt64) throws {
         _ = try run(seed, rounds: 15, changes: 0...6)
     }

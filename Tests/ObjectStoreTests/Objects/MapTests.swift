@@ -1,4 +1,5 @@
 import ObjectStore
+import TestThreads
 import Testing
 
 @Suite struct MapTests {
@@ -6,7 +7,7 @@ import Testing
         try store.create("Owner", .dictionary(["id": .int(1)]))
     }
 
-    @Test(arguments: 1...12 as ClosedRange<UInt64>)
+    @Test(arguments: RandomSeeds.sample(4, of: 1...12 as ClosedRange<UInt64>))
     func `maps behave like dictionaries through writes, commits, aborts and reopening`(seed: UInt64)
         throws
     {

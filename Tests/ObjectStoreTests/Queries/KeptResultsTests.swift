@@ -1,4 +1,5 @@
 import ColumnStorage
+import TestThreads
 import Testing
 
 @testable import ObjectStore

@@ -1,4 +1,5 @@
 import ObjectStore
+import TestThreads
 import Testing
 
 /// Random predicates on random classes agree with a simple evaluation of every object.
@@ -91,6 +92,6 @@ import Testing
         var generator = SplitMix(seed: 77)
         let world = try RandomWorld(&generator, count: 8200)
         var query = RandomQuery(world, seed: 78)
-        try check(&query, count: 25, depth: 2)
+        try check(&query, count: RandomSeeds.count(10, of: 25), depth: 2)
     }
 }

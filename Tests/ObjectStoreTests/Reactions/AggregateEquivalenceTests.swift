@@ -1,4 +1,5 @@
 import ColumnStorage
+import TestThreads
 import Testing
 
 @testable import ObjectStore
@@ -166,7 +167,7 @@ import Testing
         }
     }
 
-    @Test(arguments: 1...40)
+    @Test(arguments: RandomSeeds.sample(10, of: 1...40))
     func `incremental aggregates equal recomputed ones`(seed: UInt64) throws {
         var random = SplitMix(seed: seed)
         let world = try ObservedWorld(objects: Int.random(in: 0...30, using: &random))

@@ -1,4 +1,5 @@
 import Glibc
+import TestThreads
 import Testing
 
 @testable import LMDBStorage
@@ -219,7 +220,7 @@ import Testing
         let places = try Places(base)
         var random = SplitMix(seed: 8)
         var changes: [(offset: Int, mask: UInt8)] = []
-        for _ in 0..<(Self.chosenCount ?? 20) {
+        for _ in 0..<(Self.chosenCount ?? RandomSeeds.count(8, of: 20)) {
             let mask = UInt8(Int.random(in: 1...255, using: &random))
             changes.append((places.random(using: &random), mask))
         }

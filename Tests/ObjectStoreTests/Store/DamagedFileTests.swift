@@ -1,4 +1,5 @@
 import Glibc
+import TestThreads
 import Testing
 
 @testable import ObjectStore
@@ -155,7 +156,7 @@ import Testing
         var random = SplitMix(seed: 5)
         let copy = folder.file("copy")
         let start = DamagedStore.number("MOONPOOL_DAMAGES_FROM") ?? 0
-        for round in 0..<(Self.chosenCount ?? 60) {
+        for round in 0..<(Self.chosenCount ?? RandomSeeds.count(24, of: 60)) {
             var changed = base
             let offset = Int.random(in: 0..<base.count, using: &random)
             let bit = UInt8(Int.random(in: 1...255, using: &random))
@@ -181,7 +182,7 @@ import Testing
         let base = bytes(path)
         var random = SplitMix(seed: 6)
         let copy = folder.file("copy")
-        for _ in 0..<(Self.chosenCount ?? 30) {
+        for _ in 0..<(Self.chosenCount ?? RandomSeeds.count(12, of: 30)) {
             var changed = base
             for _ in 0..<Int.random(in: 1...3, using: &random) {
                 changed[Int.random(in: 0..<base.count, using: &random)] =

@@ -1,3 +1,4 @@
+import TestThreads
 import Testing
 
 @testable import ObjectStore
@@ -21,7 +22,7 @@ import Testing
                 ]), scheduler: ManualScheduler())
     }
 
-    @Test(arguments: UInt64(0)..<3)
+    @Test(arguments: RandomSeeds.sample(1, of: UInt64(0)..<3))
     func `random commits after reopening have the effects of a model, and the file is sound`(
         seed: UInt64
     ) throws {

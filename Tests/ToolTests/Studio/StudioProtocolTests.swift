@@ -1,4 +1,5 @@
 import Foundation
+import TestThreads
 import Testing
 
 /// The messages between the page and `moonpool studio`.
@@ -409,6 +410,13 @@ import Testing
             [Any](), [1], [[Any]()], [String: Any](), ["link": "Dog"], ["link": 1], ["typed": 5],
             ["created": "x"], [NSNull()],
         ]
+        // Another third for each field.
+        var turn = 0
+        func some() -> [Any] {
+            turn += 1
+            return wrong.enumerated().filter { RandomSeeds.areAll || ($0.offset + turn) % 3 == 0 }
+                .map(\.element)
+        }
         func check(_ request: [String: Any]) throws {
             let reply = try page.request(request)
             guard let error = reply["error"] as? [String: Any] else {
@@ -435,7 +443,7 @@ import Testing
         ] {
             try check(["do": action])
             for field in fields.split(separator: " ").map(String.init) {
-                for value in wrong {
+                for value in some() {
                     var request = valid
                     if action != "complete" || field != "entry" { request["entry"] = nil }
                     request[field] = value
@@ -446,7 +454,7 @@ import Testing
         }
         for operation in ["create", "set", "append", "remove", "delete", "x"] {
             for property in ["value", "data", "float", "list", "set", "map"] {
-                for value in wrong {
+                for value in some() {
                     for (field, other) in [
                         ("value", 1), ("key", 0), ("was", 1), ("ref", 0), ("values", 0),
                         ("key", "k"),
