@@ -17,37 +17,20 @@ import Transfer
         return options
     }
 
-    @Test(arguments: RandomSeeds.sample(2, of: 0..<4))
-    func `a replay of all commits creates a store with the same export`(seed: Int) throws {
+    @Test(arguments: RandomSeeds.sample(2, of: 0..<4), [false, true])
+    func `a replay of all commits, or from a snapshot, creates a store with the same export`(
+        seed: Int, hasSnapshot: Bool
+    ) throws {
         let world = ReplicationWorld()
         let source = try world.open(
             "source", ReplicationWorld.schema(RandomCommits.schema), scheduler: TestThread())
-        let path = world.folder + "/changes.jsonl"
-        let recording = try ChangeRecording(of: source, to: path, options: options(seed))
         var commits = RandomCommits(seed: UInt64(seed))
-        for round in 0..<80 {
-            try commits.commit(source)
-            if round % 20 == 19 { _ = try source.undo() }
-        }
-        recording.stop()
-        let copy = try world.open("copy")
-        try ChangeReplay(into: copy).run(path)
-        #expect(try rows(copy, world, "b") == rows(source, world, "a"))
-        #expect(try copy.objects("Dog").count() > 10)
-    }
-
-    @Test(arguments: RandomSeeds.sample(2, of: 0..<4))
-    func `a replay from a snapshot creates a store with the same export`(seed: Int) throws {
-        let world = ReplicationWorld()
-        let source = try world.open(
-            "source", ReplicationWorld.schema(RandomCommits.schema), scheduler: TestThread())
-        var commits = RandomCommits(seed: UInt64(100 + seed))
-        for _ in 0..<40 { try commits.commit(source) }
+        for _ in 0..<(hasSnapshot ? 40 : 0) { try commits.commit(source) }
         let path = world.folder + "/changes.jsonl"
         var options = options(seed)
-        options.beginsWithSnapshot = true
+        options.beginsWithSnapshot = hasSnapshot
         let recording = try ChangeRecording(of: source, to: path, options: options)
-        for round in 0..<40 {
+        for round in 0..<(hasSnapshot ? 40 : 80) {
             try commits.commit(source)
             if round % 10 == 9 { _ = try source.undo() }
         }

@@ -26,30 +26,11 @@ import Transfer
         return found.reversed()
     }
 
-    private func apply(_ parts: [[UInt8]], to store: Store) throws {
-        try store.write {
-            let reader = ReplicationReader(store)
-            for part in parts { try reader.take(part) }
-            try reader.finish()
-        }
-    }
-
     private func snapshot(_ store: Store, to copy: Store) throws {
         var parts: [[UInt8]] = []
         var lines = ReplicationLines { parts.append($0) }
         parts.append(try lines.snapshot(store.frozenView(), catalog: store.schemaCatalog()))
-        try apply(parts, to: copy)
-    }
-
-    private func bytes(_ path: String) throws -> [UInt8] {
-        let file = try #require(fopen(path, "r"))
-        defer { fclose(file) }
-        var bytes: [UInt8] = []
-        var buffer = [UInt8](repeating: 0, count: 1 << 16)
-        while case let count = fread(&buffer, 1, buffer.count, file), count > 0 {
-            bytes += buffer[..<count]
-        }
-        return bytes
+        try ReplicationWorld.apply(parts, to: copy)
     }
 
     @Test(arguments: RandomSeeds.sample(1, of: 0..<4), [false, true])
@@ -78,16 +59,16 @@ import Transfer
             // The log may be copied to the file in the meantime, but not each time.
             var isChanged = true
             for _ in 0..<5 where isChanged {
-                let before = try bytes(world.path("source"))
+                let before = try ReplicationWorld.bytes(world.path("source"))
                 commits = try self.commits(source, reader, after: start)
-                isChanged = try bytes(world.path("source")) != before
+                isChanged = try ReplicationWorld.bytes(world.path("source")) != before
             }
             #expect(!isChanged)
             #expect(commits.map(\.since) == [start] + commits.dropLast().map(\.version))
             #expect(commits.last?.version == source.version)
             #expect(commits.count == Int(source.version - start))
             for commit in commits {
-                try apply(commit.parts, to: copy)
+                try ReplicationWorld.apply(commit.parts, to: copy)
                 #expect(
                     try ReplicationWorld.export(copy, world.folder + "/b")
                         == exports[commit.version])
@@ -182,12 +163,10 @@ import Transfer
             for commit in found.reversed() {
                 #expect(commit.since == position)
                 position = commit.version
-                try apply(commit.parts, to: copy)
+                try ReplicationWorld.apply(commit.parts, to: copy)
             }
         }
         writer.wait()
-        #expect(
-            try ReplicationWorld.export(copy, world.folder + "/b")
-                == ReplicationWorld.export(source, world.folder + "/a"))
+        try world.expectEqual(copy, source)
     }
 }

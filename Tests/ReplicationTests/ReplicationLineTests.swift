@@ -20,14 +20,6 @@ import Transfer
         return parts
     }
 
-    private func apply(_ parts: [[UInt8]], to store: Store) throws {
-        try store.write {
-            let reader = ReplicationReader(store)
-            for part in parts { try reader.take(part) }
-            try reader.finish()
-        }
-    }
-
     @Test(arguments: RandomSeeds.sample(2, of: 0..<6))
     func `a copy that follows random commits has the same export`(seed: Int) throws {
         let world = ReplicationWorld()
@@ -35,29 +27,23 @@ import Transfer
         let copy = try world.open("copy")
         var commits = RandomCommits(seed: UInt64(seed))
         for _ in 0..<10 { try commits.commit(source) }
-        try apply(lines(source, since: nil, known: nil), to: copy)
+        try ReplicationWorld.apply(lines(source, since: nil, known: nil), to: copy)
         var version = source.version
         for round in 0..<RandomSeeds.count(30, of: 60) {
             for _ in 0..<(round % 3 + 1) { try commits.commit(source) }
             let parts = try lines(source, since: version, known: source.schema)
             version = source.version
-            try apply(parts, to: copy)
+            try ReplicationWorld.apply(parts, to: copy)
             guard round % 10 == 9 else { continue }
-            #expect(
-                try ReplicationWorld.export(copy, world.folder + "/b")
-                    == ReplicationWorld.export(source, world.folder + "/a"))
+            try world.expectEqual(copy, source)
         }
         // A later snapshot does not change a current copy, and updates an older one.
         for _ in 0..<10 { try commits.commit(source) }
-        try apply(lines(source, since: nil, known: nil), to: copy)
-        #expect(
-            try ReplicationWorld.export(copy, world.folder + "/b")
-                == ReplicationWorld.export(source, world.folder + "/a"))
+        try ReplicationWorld.apply(lines(source, since: nil, known: nil), to: copy)
+        try world.expectEqual(copy, source)
         let empty = try world.open("empty")
-        try apply(lines(source, since: nil, known: nil), to: empty)
-        #expect(
-            try ReplicationWorld.export(empty, world.folder + "/b")
-                == ReplicationWorld.export(source, world.folder + "/a"))
+        try ReplicationWorld.apply(lines(source, since: nil, known: nil), to: empty)
+        try world.expectEqual(empty, source)
     }
 
     @Test func `renamed, new and removed properties and classes are replicated`() throws {
@@ -77,7 +63,7 @@ import Transfer
             }
             try source.create("Cat", .dictionary(["name": .string("c")]))
         }
-        try apply(lines(source, since: nil, known: nil), to: copy)
+        try ReplicationWorld.apply(lines(source, since: nil, known: nil), to: copy)
         var version = source.version
         let known = source.schema
         try source.redefine(
@@ -88,20 +74,16 @@ import Transfer
             try migration.renameProperty("Dog", from: "name", to: "title")
             try migration.each("Dog") { old, new in try new.set("weight", .double(2.5)) }
         }
-        try apply(lines(source, since: version, known: known), to: copy)
-        #expect(
-            try ReplicationWorld.export(copy, world.folder + "/b")
-                == ReplicationWorld.export(source, world.folder + "/a"))
+        try ReplicationWorld.apply(lines(source, since: version, known: known), to: copy)
+        try world.expectEqual(copy, source)
         version = source.version
         try source.write {
             try source.deleteAll("Cat")
             try source.create(
                 "Dog", .dictionary(["id": .int(1000), "title": .string("t"), "weight": .double(1)]))
         }
-        try apply(lines(source, since: version, known: source.schema), to: copy)
-        #expect(
-            try ReplicationWorld.export(copy, world.folder + "/b")
-                == ReplicationWorld.export(source, world.folder + "/a"))
+        try ReplicationWorld.apply(lines(source, since: version, known: source.schema), to: copy)
+        try world.expectEqual(copy, source)
     }
 
     @Test func `a new optional property has lines for the objects with a value`() throws {
@@ -143,22 +125,18 @@ import Transfer
             let all = try source.objects("Dog").keys().array
             try source.delete(Array(all[10..<2995]), of: source.schema.require("Dog"))
         }
-        try apply(lines(source, since: nil, known: nil), to: copy)
+        try ReplicationWorld.apply(lines(source, since: nil, known: nil), to: copy)
         let version = source.version
         try source.write { try source.create("Dog", .dictionary(["n": .int(-1)])) }
-        try apply(lines(source, since: version, known: source.schema), to: copy)
-        #expect(
-            try ReplicationWorld.export(copy, world.folder + "/b")
-                == ReplicationWorld.export(source, world.folder + "/a"))
+        try ReplicationWorld.apply(lines(source, since: version, known: source.schema), to: copy)
+        try world.expectEqual(copy, source)
         let before = source.version
         try source.write { try source.deleteAll("Dog") }
-        try apply(lines(source, since: before, known: source.schema), to: copy)
+        try ReplicationWorld.apply(lines(source, since: before, known: source.schema), to: copy)
         let emptied = source.version
         _ = try source.undo()
-        try apply(lines(source, since: emptied, known: source.schema), to: copy)
-        #expect(
-            try ReplicationWorld.export(copy, world.folder + "/b")
-                == ReplicationWorld.export(source, world.folder + "/a"))
+        try ReplicationWorld.apply(lines(source, since: emptied, known: source.schema), to: copy)
+        try world.expectEqual(copy, source)
         #expect(try copy.objects("Dog").count() == 16)
     }
 }

@@ -415,7 +415,7 @@ struct ReplicationTests {
         let world = ReplicationWorld()
         let store = try world.open("a", ReplicationWorld.schema(RandomCommits.schema))
         var commits = RandomCommits(seed: 42)
-        for round in 0..<12 {
+        for round in 0..<RandomSeeds.count(8, of: 12) {
             for _ in 0..<(round * 3 + 1) { try commits.commit(store) }
             try world.publish("a", server.address) {
                 $0.snapshotInterval = round % 4 == 3 ? 0 : 1000

@@ -47,16 +47,35 @@ final class ReplicationWorld {
 
     static func export(_ store: Store, _ file: String) throws -> String {
         _ = try Exporter(.store(store), as: .jsonLines).write(to: file)
-        guard let input = fopen(file, "r") else { return "" }
-        defer { fclose(input) }
+        return String(decoding: try bytes(file), as: UTF8.self)
+    }
+
+    static func bytes(_ path: String) throws -> [UInt8] {
+        let file = try #require(fopen(path, "r"))
+        defer { fclose(file) }
         var bytes: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 1 << 16)
-        while true {
-            let count = fread(&buffer, 1, buffer.count, input)
-            guard count > 0 else { break }
+        while case let count = fread(&buffer, 1, buffer.count, file), count > 0 {
             bytes += buffer[..<count]
         }
-        return String(decoding: bytes, as: UTF8.self)
+        return bytes
+    }
+
+    func expectEqual(
+        _ copy: Store, _ source: Store, at location: SourceLocation = #_sourceLocation
+    ) throws {
+        #expect(
+            try Self.export(copy, folder + "/b") == Self.export(source, folder + "/a"),
+            sourceLocation: location)
+    }
+
+    /// Makes a commit of the lines of another store.
+    static func apply(_ parts: [[UInt8]], to store: Store) throws {
+        try store.write {
+            let reader = ReplicationReader(store)
+            for part in parts { try reader.take(part) }
+            try reader.finish()
+        }
     }
 
     /// Writes a text to a file.

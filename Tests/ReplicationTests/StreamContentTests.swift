@@ -132,7 +132,7 @@ struct StreamContentTests {
         try world.follow("b", server.address)
         for id in 100..<104 {
             try write { store in
-                let text = String(repeating: "é\n\"", count: 500_000 + id)
+                let text = String(repeating: "é\n\"", count: 300_000 + id)
                 try create("Dog", id, ["name": .string(text)], store)
                 try create("Log", id, ["text": .string("small")], store)
             }

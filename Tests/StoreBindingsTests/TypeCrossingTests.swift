@@ -1,6 +1,7 @@
 import Glibc
 import LuaHost
 import Reference
+import TestThreads
 import Testing
 import Transfer
 
@@ -266,6 +267,13 @@ struct TypeCrossing {
 
     private var constants: [Value] { values.filter { !$0.isCollection } + [.null] }
 
+    /// Usually, of many constants, another third for each path.
+    private func constants(forPath number: Int) -> [Value] {
+        let isSample = !RandomSeeds.areAll && constants.count > 12
+        return constants.enumerated().filter { !isSample || ($0.offset + number) % 3 == 0 }
+            .map(\.element)
+    }
+
     private func operators(_ constant: Value) -> [String] {
         let hasOrder = type != .bool && constant.type != .bool && constant != .null
         return ["==", "!="] + (hasOrder ? ["<", "<=", ">", ">="] : [])
@@ -275,8 +283,8 @@ struct TypeCrossing {
         let paths = ["single", "perhaps", "known", "extra"].filter { path in
             forms.contains { $0.name == path }
         }
-        for path in paths {
-            for constant in constants {
+        for (number, path) in paths.enumerated() {
+            for constant in constants(forPath: number) {
                 for operation in operators(constant) {
                     try expectFound("\(path) \(operation) $1", [constant]) {
                         Self.holds($0[path]!, operation, constant)
@@ -337,8 +345,8 @@ struct TypeCrossing {
     }
 
     private func checkCollections() throws {
-        for path in ["items", "members", "entries"] {
-            for constant in constants {
+        for (number, path) in ["items", "members", "entries"].enumerated() {
+            for constant in constants(forPath: number) {
                 for operation in ["==", "!="] {
                     func found(_ row: ValueMap) -> Int {
                         elements(row[path]!).count { Self.holds($0, operation, constant) }

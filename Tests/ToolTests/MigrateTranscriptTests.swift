@@ -1,10 +1,12 @@
 import Glibc
+import TestThreads
 import Testing
 
 /// What every command of `moonpool migrate` prints and does in thirteen folders.
 ///
 /// `Transcripts/KIND.sh` makes a folder, and `Transcripts/KIND.txt` is the transcript of all commands, each of which runs
-/// in a copy of the folder. With `MOONPOOL_WRITE_TRANSCRIPTS=1`, the tests write the transcripts.
+/// in a copy of the folder. Usually, half of the commands run in each folder. With `MOONPOOL_WRITE_TRANSCRIPTS=1`, the
+/// tests write the transcripts.
 @Suite struct MigrateTranscriptTests {
     private static let place = Tool.root + "/Tests/ToolTests/Transcripts"
     static let kinds = TemporaryFolder.names(in: place).filter {
@@ -25,7 +27,12 @@ import Testing
     @Test(arguments: kinds)
     func `every command does and prints the same`(_ kind: String) throws {
         let folder = try TemporaryFolder()
-        let copies = Self.commands.indices.map { "\(folder.path)/\($0)" }
+        let isWriting = getenv("MOONPOOL_WRITE_TRANSCRIPTS") != nil
+        let first = Self.kinds.firstIndex(of: kind) ?? 0
+        let commands = Self.commands.enumerated().filter {
+            isWriting || RandomSeeds.areAll || ($0.offset + first) % 2 == 0
+        }.map(\.element)
+        let copies = commands.indices.map { "\(folder.path)/\($0)" }
         let script = """
             mkdir "$1" && cd "$1" && sh "$2" && cd .. && for copy in \(copies.joined(separator: " ")); do
               cp -R "$1" $copy
@@ -39,7 +46,7 @@ import Testing
         #expect(made.exitCode == 0, "\(made.error)")
         let before = try Self.content("\(folder.path)/start")
         var lines: [String] = []
-        for (command, copy) in zip(Self.commands, copies) {
+        for (command, copy) in zip(commands, copies) {
             let outcome = try Tool.run(
                 ["migrate"] + command.split(separator: " ").map(String.init), in: copy)
             lines.append("$ moonpool migrate \(command)")
@@ -57,13 +64,19 @@ import Testing
         }
         let path = "\(Self.place)/\(kind).txt"
         let transcript = lines.joined(separator: "\n") + "\n"
-        guard getenv("MOONPOOL_WRITE_TRANSCRIPTS") == nil else {
+        guard !isWriting else {
             let file = try #require(fopen(path, "w"))
             fputs(transcript, file)
             fclose(file)
             return
         }
-        let known = try contents(of: path).split(separator: "\n").map(String.init)
+        var isChosen = false
+        let known = try contents(of: path).split(separator: "\n").map(String.init).filter { line in
+            if let command = line.wholeMatch(of: /\$ moonpool migrate (.*)/) {
+                isChosen = commands.contains(String(command.1))
+            }
+            return isChosen
+        }
         let changes = lines.difference(from: known).map { change in
             switch change {
             case .remove(let offset, let line, _): "\(offset + 1) - \(line)"

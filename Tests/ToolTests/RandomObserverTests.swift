@@ -12,7 +12,7 @@ import Testing
         let store = folder.path + "/random.moonpool"
         let writer = try folder.write(RandomObserverScripts.writer, to: "writer.lua")
         let observer = try folder.write(RandomObserverScripts.observer, to: "observer.lua")
-        let total = Self.wanted ?? 3000
+        let total = Self.wanted ?? 1500
         let seconds = max(240, Double(total) / 50)
         func variables(_ seed: Int) -> [String: String] {
             [

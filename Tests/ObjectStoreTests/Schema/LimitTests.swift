@@ -185,7 +185,7 @@ import Testing
                     Property("set", .string, collection: .set), Property("mixed", .mixed),
                 ])
         ])
-        let long = String(repeating: "k", count: 1 << 20)
+        let long = String(repeating: "k", count: 1 << 18)
         try store.write {
             try store.create(
                 "A",

@@ -175,7 +175,7 @@ struct PowerLossTests {
         ["full"], ["async"], ["full", "full"], ["full", "async"], ["async", "async"],
     ])
     func `acknowledged commits of writers are on the device`(_ durabilities: [String]) throws {
-        let experiment = try write(durabilities, commits: durabilities.count == 1 ? 200 : 100)
+        let experiment = try write(durabilities, commits: durabilities.count == 1 ? 120 : 60)
         let waiting = durabilities.indices.filter { durabilities[$0] == "full" }.map { $0 + 1 }
         try verify(experiment, experiment.trace(), seed: 1, waiting: Set(waiting))
     }

@@ -39,12 +39,16 @@ enum StudioPageTests {
             """)
     }
 
+    typealias Page = (studio: StudioProgram, browser: Browser)
+
+    /// Opens the page of a new program, in the browser of an earlier page if there is one.
     static func open(
         _ arguments: [String], in folder: TemporaryFolder, width: Int = 1280, height: Int = 800,
-        needsRows: Bool = true
-    ) throws -> (StudioProgram, Browser) {
+        needsRows: Bool = true, after earlier: Page? = nil
+    ) throws -> Page {
         let studio = try StudioProgram(arguments, in: folder.path)
-        let browser = try Browser(width: width, height: height)
+        let browser = try earlier?.browser ?? Browser(width: width, height: height)
+        try browser.resize(width, height)
         try browser.open(studio.address)
         try browser.expect("text('status', 'Connection')", "connected")
         if needsRows { try browser.expect("rows().length > 0", "true") }

@@ -13,10 +13,12 @@ extension StudioPageTests {
                 folder,
                 "store:delete(store:object('Dog', 3)) store:object('Dog', 5).weight = 22.5 store:object('Dog', 7).age = 13"
             )
+            var page: Page?
             for (name, width, height) in [("studio", 1280, 800), ("studio-narrow", 390, 844)] {
                 let (studio, browser) = try open(
                     ["zoo.moonpool", "--open-to", "Dog where age > 3"], in: folder, width: width,
-                    height: height)
+                    height: height, after: page)
+                page = (studio, browser)
                 attempt(studio, browser) {
                     try browser.expect("text('complementary', 'Object').startsWith('Dog ')", "true")
                     try keep(browser, name, in: folder)
@@ -49,12 +51,14 @@ extension StudioPageTests {
             let folder = try TemporaryFolder()
             let script = try Observers.run(Observers.shop, in: folder)
             defer { script.send(SIGKILL) }
+            var page: Page?
             for (name, width, height) in [
                 ("studio-observers", 1280, 800), ("studio-observers-narrow", 390, 844),
             ] {
                 let (studio, browser) = try open(
                     ["\(folder.path)/shop.sock", "--open-to", "observers"], in: folder,
-                    width: width, height: height, needsRows: false)
+                    width: width, height: height, needsRows: false, after: page)
+                page = (studio, browser)
                 attempt(studio, browser) {
                     try Observers.change(folder, "store:object('Order', 3).due = \(width)")
                     try Observers.change(folder, "store:object('Order', 17).status = 'paid'")
@@ -103,10 +107,11 @@ extension StudioPageTests {
             }
             let made = try Tool.run(["-e", code], in: folder.path)
             #expect(made.exitCode == 0, "\(made.error)")
+            var page: Page?
             for (ending, width, height) in [("", 1280, 800), ("-narrow", 390, 844)] {
                 let (schema, first) = try open(
                     ["zoo.moonpool", "--open-to", "schema"], in: folder, width: width,
-                    height: height, needsRows: false)
+                    height: height, needsRows: false, after: page)
                 attempt(schema, first) {
                     try first.expect("one('textbox', 'Schema')?.value.includes('weight')", "true")
                     try first.run(
@@ -117,7 +122,8 @@ extension StudioPageTests {
                 }
                 let (shop, second) = try open(
                     ["shop.moonpool", "--open-to", "migrations"], in: folder, width: width,
-                    height: height, needsRows: false)
+                    height: height, needsRows: false, after: (schema, first))
+                page = (shop, second)
                 attempt(shop, second) {
                     try second.run("one('textbox', 'Folder').focus()")
                     try second.type("migrations" + Browser.enter)
