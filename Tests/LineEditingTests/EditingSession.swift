@@ -54,12 +54,17 @@ final class EditingSession {
 
     /// Types keys, waits for the expected number of lines, and returns the last one.
     func answer(_ keys: String, number: Int) throws -> LineInput? {
-        try waitForPrompt()
-        terminal.type(keys)
+        try type(keys)
         try terminal.wait(for: "answer \(number)") { _ in
             record.answers.withLock { $0.count } >= number
         }
         return record.answers.withLock { $0[number - 1] }
+    }
+
+    /// Types keys when the editor reads.
+    func type(_ keys: String) throws {
+        try waitForPrompt()
+        terminal.type(keys)
     }
 
     /// Waits until the next keys reach the editor; between lines, the terminal itself would process them.
@@ -80,8 +85,7 @@ final class EditingSession {
         try terminal.wait(for: "the interrupt") { _ in
             record.answers.withLock { $0.dropFirst(count).contains(.interrupted) }
         }
-        try waitForPrompt()
-        terminal.type(PseudoTerminal.Key.end)
+        try type(PseudoTerminal.Key.end)
         try terminal.wait(for: "the end") { _ in
             record.answers.withLock { $0.last == .endOfInput }
         }

@@ -11,13 +11,13 @@ private typealias Key = PseudoTerminal.Key
 
     @Test func `Ctrl-_ restores the text before each change, a typed word at a time`() throws {
         let session = try EditingSession()
-        session.terminal.type("one two" + Self.deleteWord)
+        try session.type("one two" + Self.deleteWord)
         try session.terminal.wait(for: "the deletion") { $0.lines.last == "> one" }
-        session.terminal.type(Self.undo)
+        try session.type(Self.undo)
         try session.terminal.wait(for: "the deleted word") { $0.lines.last == "> one two" }
-        session.terminal.type(Self.undo)
+        try session.type(Self.undo)
         try session.terminal.wait(for: "the first word") { $0.lines.last == "> one" }
-        session.terminal.type(Self.undo + Self.undo + Self.undo)
+        try session.type(Self.undo + Self.undo + Self.undo)
         try session.terminal.wait(for: "the empty line") { $0.lines.last == ">" }
         #expect(try session.answer("new\r", number: 1) == .line("new"))
         // Undo in the next line does not affect this one.
@@ -34,7 +34,7 @@ private typealias Key = PseudoTerminal.Key
                 "ab" + Key.left + Key.paste("x\ny") + Self.undo + "-" + Key.enter, number: 1)
                 == .line("a-b"))
         #expect(try session.answer("com\t" + Self.undo + "\r", number: 2) == .line("com"))
-        session.terminal.type("draft" + Key.pageUp)
+        try session.type("draft" + Key.pageUp)
         try session.terminal.wait(for: "the last entry") { $0.lines.last == "> com" }
         #expect(try session.answer(Self.undo + "\r", number: 3) == .line("draft"))
         try session.end()
@@ -87,18 +87,17 @@ private typealias Key = PseudoTerminal.Key
             ("be" + Key.up + Key.pageUp, "alpha"), (Key.pageDown, ""),
         ]
         for (keys, expected) in cases {
-            session.terminal.type(keys + "!")
+            try session.type(keys + "!")
             try session.terminal.wait(for: "\(keys.debugDescription)") {
                 $0.lines.last == "> \(expected)!"
             }
             // The entry is discarded, so that the history stays.
-            session.terminal.type("\u{15}")
+            try session.type("\u{15}")
             try session.terminal.wait(for: "the empty line") { $0.lines.last == ">" }
-            session.terminal.type(Key.interrupt)
+            try session.type(Key.interrupt)
             try session.terminal.wait(for: "the next prompt") { screen in
                 screen.lines.suffix(2) == ["> ^C", ">"]
             }
-            try session.waitForPrompt()
         }
         try session.end()
     }
@@ -107,11 +106,11 @@ private typealias Key = PseudoTerminal.Key
         let session = try EditingSession()
         _ = try session.answer("alpha\r", number: 1)
         _ = try session.answer("beta\r", number: 2)
-        session.terminal.type(Key.search + "a" + Key.search)
+        try session.type(Key.search + "a" + Key.search)
         try session.terminal.wait(for: "the older entry") {
             $0.lines.suffix(2) == ["> alpha", "bck:a"]
         }
-        session.terminal.type("\u{13}")
+        try session.type("\u{13}")
         try session.terminal.wait(for: "the newer entry") { $0.lines.contains("fwd:a") }
         #expect(try session.answer(Key.interrupt, number: 3) == .interrupted)
         try session.end()
@@ -136,9 +135,9 @@ private typealias Key = PseudoTerminal.Key
         #expect(
             try session.answer("one two" + escape + "0dwui<\r", number: 3) == .line("<one two"))
         #expect(try session.answer(Key.up + "2\r", number: 4) == .line("<one two2"))
-        session.terminal.type(escape + "k")
+        try session.type(escape + "k")
         try session.terminal.wait(for: "the last entry") { $0.lines.last == "> <one two2" }
-        session.terminal.type("k")
+        try session.type("k")
         try session.terminal.wait(for: "the entry before") { $0.lines.last == "> <one two" }
         #expect(
             try session.answer("A" + Key.paste("\n3") + "\r", number: 5) == .line("<one two\n3"))

@@ -22,11 +22,11 @@ private typealias Key = PseudoTerminal.Key
         throws
     {
         let session = try EditingSession(painter: Self.painter)
-        session.terminal.type("a 12 b")
+        try session.type("a 12 b")
         try session.terminal.wait(for: "the number") { $0.colors(of: 0, "36") == "12" }
-        session.terminal.type(" 'x" + Key.left + Key.left + Key.left)
+        try session.type(" 'x" + Key.left + Key.left + Key.left)
         try session.terminal.wait(for: "the text") { $0.colors(of: 0, "32") == "'x" }
-        session.terminal.type(Key.lineStart + "'")
+        try session.type(Key.lineStart + "'")
         try session.terminal.wait(for: "all quoted up to the second quote") {
             $0.colors(of: 0, "32") == "'a 12 b '" && $0.colors(of: 0, "36") == ""
                 && $0.column == 3
@@ -43,7 +43,7 @@ private typealias Key = PseudoTerminal.Key
         let session = try EditingSession(columns: 20, painter: Self.painter)
         // The wide character would begin in the last column.
         let text = "'abcdefghijklmnop日本' 12345678901234567890 'é"
-        session.terminal.type(text)
+        try session.type(text)
         try session.terminal.wait(for: "the line") { screen in
             screen.lines == ["> 'abcdefghijklmnop", "日本' 12345678901234", "567890 'é"]
                 && screen.colors(of: 2, "36") == "567890"
@@ -55,12 +55,12 @@ private typealias Key = PseudoTerminal.Key
                 && screen.colors(of: 3, "32") == "'é"
         }
         #expect(try session.answer(Key.enter, number: 1) == .line(text))
-        session.terminal.type(Key.paste("do 1\n  '2\nend") + Key.up)
+        try session.type(Key.paste("do 1\n  '2\nend") + Key.up)
         try session.terminal.wait(for: "the entry") { screen in
             screen.lines.suffix(3) == ["> do 1", "  '2", "end"]
                 && screen.colors(of: screen.lines.count - 1, "32") == "end"
         }
-        session.terminal.type(Key.interrupt)
+        try session.type(Key.interrupt)
         #expect(try session.answer("1\r", number: 3) == .line("1"))
         try session.end()
         #expect(session.terminal.screen.unknown == [])
@@ -68,29 +68,29 @@ private typealias Key = PseudoTerminal.Key
 
     @Test func `combining characters have the color of their base character`() throws {
         let session = try EditingSession(columns: 20, painter: Self.painter)
-        session.terminal.type("12 'e\u{301}o\u{308}' 3")
+        try session.type("12 'e\u{301}o\u{308}' 3")
         try session.terminal.wait(for: "the accents") { screen in
             screen.lines == ["> 12 'e\u{301}o\u{308}' 3"]
                 && screen.colors(of: 0, "32") == "'e\u{301}o\u{308}'"
                 && screen.colors(of: 0, "36") == "123" && screen.column == 11
         }
         // Adding and removing an accent inside the line does not move the following text.
-        session.terminal.type(Key.lineStart + "a\u{301}b")
+        try session.type(Key.lineStart + "a\u{301}b")
         try session.terminal.wait(for: "one more") { screen in
             screen.lines == ["> a\u{301}b12 'e\u{301}o\u{308}' 3"] && screen.column == 4
         }
-        session.terminal.type(Key.left + Key.backspace)
+        try session.type(Key.left + Key.backspace)
         try session.terminal.wait(for: "one less") { screen in
             screen.lines == ["> ab12 'e\u{301}o\u{308}' 3"] && screen.column == 3
         }
         #expect(try session.answer(Key.enter, number: 1) == .line("ab12 'e\u{301}o\u{308}' 3"))
         // The base letter is in the last column.
-        session.terminal.type("abcdefghijklmnopqe\u{301}'x'")
+        try session.type("abcdefghijklmnopqe\u{301}'x'")
         try session.terminal.wait(for: "the wrapped line") { screen in
             screen.lines.suffix(2) == ["> abcdefghijklmnopqe\u{301}", "'x'"]
                 && screen.colors(of: screen.row, "32") == "'x'"
         }
-        session.terminal.type(Key.interrupt)
+        try session.type(Key.interrupt)
         #expect(try session.answer("1\r", number: 3) == .line("1"))
         try session.end()
         #expect(session.terminal.screen.unknown == [])
@@ -108,7 +108,7 @@ private typealias Key = PseudoTerminal.Key
             var answers = 0
             for text in Self.joined {
                 let line = "1 '" + String(repeating: text, count: 4) + "' end"
-                session.terminal.type(line + Key.left + Key.left + Key.left)
+                try session.type(line + Key.left + Key.left + Key.left)
                 let wanted = "> " + line
                 func typed(_ screen: TerminalScreen) -> String {
                     let first = screen.lines.lastIndex { $0.hasPrefix(">") } ?? 0
@@ -140,7 +140,7 @@ private typealias Key = PseudoTerminal.Key
     @Test func `the visible part of a line that is higher than the window has colors`() throws {
         let session = try EditingSession(columns: 20, rows: 4, painter: Self.painter)
         let lines = (1...7).map { "\($0) 'row'" }
-        session.terminal.type(Key.paste(lines.joined(separator: "\n")))
+        try session.type(Key.paste(lines.joined(separator: "\n")))
         try session.terminal.wait(for: "the last rows") { screen in
             screen.lines == lines.suffix(4)
                 && (0..<4).allSatisfy {
@@ -148,13 +148,13 @@ private typealias Key = PseudoTerminal.Key
                         && screen.colors(of: $0, "36") == "\($0 + 4)"
                 }
         }
-        session.terminal.type("8")
+        try session.type("8")
         try session.terminal.wait(for: "one more") { $0.colors(of: 3, "36") == "78" }
-        session.terminal.type(Key.up + Key.up + Key.up + Key.up + Key.up)
+        try session.type(Key.up + Key.up + Key.up + Key.up + Key.up)
         try session.terminal.wait(for: "the rows around the cursor") { screen in
             screen.lines == ["> 1 'row'"] + lines[1...3] && screen.row == 1
         }
-        session.terminal.type(Key.down + Key.down + Key.down + Key.down + Key.down)
+        try session.type(Key.down + Key.down + Key.down + Key.down + Key.down)
         try session.terminal.wait(for: "the last rows again") { $0.lines[0] == lines[3] }
         #expect(
             try session.answer(Key.enter, number: 1) == .line(lines.joined(separator: "\n") + "8"))
@@ -186,7 +186,7 @@ private typealias Key = PseudoTerminal.Key
 
     @Test func `inserting before a wide character keeps the cursor on it`() throws {
         let session = try EditingSession(painter: Self.painter)
-        session.terminal.type("日abc" + Key.lineStart + "1")
+        try session.type("日abc" + Key.lineStart + "1")
         try session.terminal.wait(for: "the cursor behind what was inserted") { screen in
             screen.lines == ["> 1日abc"] && screen.column == 3
                 && screen.colors(of: screen.row, "36") == "1"
@@ -290,7 +290,7 @@ private typealias Key = PseudoTerminal.Key
                 typed += key == "\u{4}" ? "z\u{2}\u{4}" : key
             }
             for session in [plain, colored] {
-                session.terminal.type(typed)
+                try session.type(typed)
                 if round % 5 == 0 { session.output.write("news \(round)\n") }
             }
             if round % 6 == 0 {

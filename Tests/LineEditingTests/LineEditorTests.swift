@@ -24,7 +24,7 @@ private typealias Key = PseudoTerminal.Key
 
     @Test func `the editor ends at Ctrl-D on an empty line only`() throws {
         let session = try EditingSession()
-        session.terminal.type("ab" + Key.lineStart + Key.end)
+        try session.type("ab" + Key.lineStart + Key.end)
         try session.terminal.wait(for: "the deletion") { $0.text.hasSuffix("> b") }
         #expect(try session.answer(Key.enter, number: 1) == .line("b"))
         #expect(try session.answer(Key.end, number: 2) == .endOfInput)
@@ -32,7 +32,7 @@ private typealias Key = PseudoTerminal.Key
 
     @Test func `the editor discards the line at Ctrl-C and continues`() throws {
         let session = try EditingSession()
-        session.terminal.type("half a li")
+        try session.type("half a li")
         try session.terminal.wait(forText: "half a li")
         #expect(try session.answer(Key.interrupt, number: 1) == .interrupted)
         try session.terminal.wait(for: "a new prompt") { $0.lines == ["> half a li^C", ">"] }
@@ -48,7 +48,7 @@ private typealias Key = PseudoTerminal.Key
 
     @Test func `the editor prints above the typed line`() throws {
         let session = try EditingSession()
-        session.terminal.type("half" + Key.left + Key.left)
+        try session.type("half" + Key.left + Key.left)
         try session.terminal.wait(forText: "> half")
         session.output.write("one\ntwo\n")
         try session.terminal.wait(for: "both lines above") {
@@ -67,14 +67,14 @@ private typealias Key = PseudoTerminal.Key
     {
         let session = try EditingSession(columns: 20)
         let text = "日本語のとても長い行 and its end"
-        session.terminal.type(text)
+        try session.type(text)
         try session.terminal.wait(for: "the wrapped line") { $0.text.contains("end") }
         let before = session.terminal.screen.lines
         #expect(before.count == 2)
         session.output.write("news\n")
         try session.terminal.wait(for: "news above it") { $0.lines == ["news"] + before }
         for step in 1...text.unicodeScalars.count {
-            session.terminal.type(Key.left)
+            try session.type(Key.left)
             session.output.write("\(step)\n")
             try session.terminal.wait(for: "step \(step)") {
                 $0.lines.suffix(3) == ["\(step)"] + before
@@ -92,7 +92,7 @@ private typealias Key = PseudoTerminal.Key
     {
         let session = try EditingSession(columns: 20)
         let text = String(String(repeating: "abcdefghij", count: 3).prefix(length))
-        session.terminal.type(text)
+        try session.type(text)
         try session.terminal.wait(for: "the line") {
             $0.lines.joined() == ("> " + text)
         }
@@ -106,7 +106,7 @@ private typealias Key = PseudoTerminal.Key
 
     @Test func `the editor draws the line again when the window is resized`() throws {
         let session = try EditingSession(columns: 40)
-        session.terminal.type("a line of some thirty letters")
+        try session.type("a line of some thirty letters")
         try session.terminal.wait(forText: "letters")
         session.terminal.resize(columns: 20, rows: 10)
         session.output.pipe.wake()
@@ -130,7 +130,7 @@ private typealias Key = PseudoTerminal.Key
     @Test func `a pasted script becomes one entry`() throws {
         let session = try EditingSession()
         try session.terminal.wait(for: "bracketed paste") { $0.isBracketingPastes }
-        session.terminal.type(Key.paste("for i = 1, 2 do\r\tprint(i)\rend\r"))
+        try session.type(Key.paste("for i = 1, 2 do\r\tprint(i)\rend\r"))
         try session.terminal.wait(forText: "end")
         #expect(
             try session.answer(Key.enter, number: 1) == .line("for i = 1, 2 do\n    print(i)\nend"))
@@ -142,7 +142,7 @@ private typealias Key = PseudoTerminal.Key
 
     @Test func `the editor prints above an entry of several lines`() throws {
         let session = try EditingSession()
-        session.terminal.type(Key.paste("do\n  x()\nend"))
+        try session.type(Key.paste("do\n  x()\nend"))
         try session.terminal.wait(forText: "end")
         session.output.write("news\n")
         try session.terminal.wait(for: "news above the entry") {
@@ -160,13 +160,13 @@ private typealias Key = PseudoTerminal.Key
         _ = try first.answer("second\r", number: 2)
         try first.end()
         let next = try EditingSession(history: file)
-        next.terminal.type(Key.up)
+        try next.type(Key.up)
         try next.terminal.wait(forText: "> second")
         #expect(
             try next.answer(Key.up + Key.enter, number: 1) == .line("do\n  x('\\n')\nend"))
         // Between entries, the terminal itself processes control characters.
         try next.terminal.wait(for: "the prompt") { $0.lines.last == ">" }
-        next.terminal.type(Key.search + "secon")
+        try next.type(Key.search + "secon")
         try next.terminal.wait(for: "the search") { $0.text.contains("second") }
         #expect(try next.answer("\r", number: 2) == .line("second"))
         try next.end()
@@ -178,9 +178,9 @@ private typealias Key = PseudoTerminal.Key
             let found = ["store", "store_all", "string"].filter { $0.hasPrefix(word) }
             return Completion(replacing: word.count, candidates: found, suffix: "!")
         }
-        session.terminal.type("x s\t")
+        try session.type("x s\t")
         try session.terminal.wait(for: "the common part") { $0.lines.last == "> x st" }
-        session.terminal.type("\t")
+        try session.type("\t")
         try session.terminal.wait(for: "the list") {
             $0.lines.count == 2 && $0.lines[0].contains("store_all") && $0.lines[1] == "> x st"
         }
@@ -191,7 +191,7 @@ private typealias Key = PseudoTerminal.Key
     @Test func `the editor does not count colors as columns`() throws {
         let prompt = "\u{1}\u{1B}[32m\u{1}green\u{1}\u{1B}[0m\u{1}> "
         let session = try EditingSession(columns: 20, prompt: prompt)
-        session.terminal.type("0123456789abcdefgh")
+        try session.type("0123456789abcdefgh")
         try session.terminal.wait(for: "the line") {
             $0.lines == ["green> 0123456789abc", "defgh"]
         }
@@ -204,7 +204,7 @@ private typealias Key = PseudoTerminal.Key
 
     @Test func `the editor shortens a flood of output to its first and last lines`() throws {
         let session = try EditingSession(columns: 40, rows: 10)
-        session.terminal.type("half")
+        try session.type("half")
         try session.terminal.wait(forText: "> half")
         var flood = "first\n"
         for number in 1...100_000 { flood += "line \(number)\n" }
@@ -224,19 +224,19 @@ private typealias Key = PseudoTerminal.Key
         let session = try EditingSession()
         _ = try session.answer("first\r", number: 1)
         _ = try session.answer(Key.paste("do\n  long line\nend") + Key.enter, number: 2)
-        session.terminal.type(Key.up)
+        try session.type(Key.up)
         try session.terminal.wait(forText: "> do\n  long line\nend")
         // From the end of `end` up to the position after `  l`, and from there to the end of `do`.
-        session.terminal.type(Key.up + "-" + Key.up + "+" + Key.down + Key.down + "!")
+        try session.type(Key.up + "-" + Key.up + "+" + Key.down + Key.down + "!")
         #expect(
             try session.answer(Key.enter, number: 3) == .line("do+\n  l-ong line\nend!"))
-        session.terminal.type(Key.up + Key.up + Key.up)
+        try session.type(Key.up + Key.up + Key.up)
         try session.terminal.wait(for: "the first line's cursor") { $0.column == 5 }
-        session.terminal.type(Key.up + Key.up + Key.up + Key.up)
+        try session.type(Key.up + Key.up + Key.up + Key.up)
         try session.terminal.wait(for: "the oldest entry") { $0.lines.last == "> first" }
-        session.terminal.type(Key.down)
+        try session.type(Key.down)
         try session.terminal.wait(for: "the one after it") { $0.lines.last == "end" }
-        session.terminal.type(Key.interrupt)
+        try session.type(Key.interrupt)
         #expect(try session.answer("a\u{1B}\rb" + Key.enter, number: 5) == .line("a\nb"))
         try session.end()
     }
