@@ -172,6 +172,11 @@ extension WatchGraph {
         return touched
     }
 
+    /// Returns whether changes of a column can matter.
+    func contains(_ column: ColumnID, of table: TableID) -> Bool {
+        nodes.contains { $0.table == table && $0.columns?.contains(column) ?? true }
+    }
+
     /// The columns of the root whose changes matter; nil for all columns.
     var ownColumns: Set<ColumnID>? { nodes[0].columns }
 

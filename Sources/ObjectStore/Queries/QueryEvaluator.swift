@@ -67,12 +67,13 @@ package enum QueryEvaluator {
             return try ResultKeys(view.table(table).linkedKeys(column, owner))
         case .backlinks(let table, let column, let target):
             guard view.schema.find(table: table) != nil else { return ResultKeys([]) }
-            let stamp = ViewStamp(view)
-            if let recent = view.recentBacklinks, recent.stamp == stamp, recent.base == query.base {
+            if let recent = view.recentBacklinks, recent.base == query.base,
+                view.isCurrent(recent.stamp, reading: WatchGraph(nothingOf: table))
+            {
                 return recent.keys
             }
             let keys = try ResultKeys(view.table(table).sources(of: target, through: column))
-            view.recentBacklinks = (query.base, stamp, keys)
+            view.recentBacklinks = (query.base, ViewStamp(view), keys)
             return keys
         case .table(let table):
             let rows = try view.table(table)

@@ -169,11 +169,31 @@ extension Store {
     /// `what` names the changed object or property in errors. Throws `not_in_write`, `closed`, `wrong_thread`, and the
     /// error that made the write fail.
     package func writer(changing what: @autoclosure () -> String) throws -> ObjectWriter {
+        let session = try requireWorkingWrite(what())
+        view.noteChange()
+        return ObjectWriter(self, session)
+    }
+
+    /// Returns a writer for setting a property of one object; results that do not read a plain value stay current.
+    ///
+    /// Throws the same errors.
+    package func writer(
+        setting property: Property, in classSchema: ClassSchema
+    ) throws -> ObjectWriter {
+        let session = try requireWorkingWrite("property '\(property.name)'")
+        if property.isSingle, property.type != .object, property.type != .mixed {
+            view.noteChange(of: property.column, in: classSchema.table)
+        } else {
+            view.noteChange()
+        }
+        return ObjectWriter(self, session)
+    }
+
+    private func requireWorkingWrite(_ what: @autoclosure () -> String) throws -> WriteSession {
         let session = try requireWrite(what())
         // A failed write is rolled back, so further changes would only take memory.
         if session.hasFailed { try throwFailure(of: session) }
-        view.noteChange()
-        return ObjectWriter(self, session)
+        return session
     }
 
     @inline(never)  // keeps the code of each change short

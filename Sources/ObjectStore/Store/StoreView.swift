@@ -24,6 +24,10 @@ package final class StoreView {
     /// The number of changes inside write transactions; 0 for a frozen view.
     package var generation: UInt64 { changeCount }
     private var changeCount: UInt64 = 0
+    /// The number of the last change that was not only of one property's value.
+    private var lastOtherChange: UInt64 = 0
+    /// The properties whose values have changed since then, with the number of the last change of each.
+    private var valueChanges: [(column: ColumnID, table: TableID, last: UInt64)] = []
 
     /// The mixed value that was read last.
     var recentMixed: RecentMixedValue?
@@ -52,7 +56,38 @@ package final class StoreView {
     }
 
     /// Records a change, or the rollback of changes, inside a write transaction.
-    func noteChange() { changeCount &+= 1 }
+    func noteChange() {
+        changeCount &+= 1
+        lastOtherChange = changeCount
+        if !valueChanges.isEmpty { valueChanges.removeAll(keepingCapacity: true) }
+    }
+
+    /// Records a change of one object's value of a property, which is not a link or a collection.
+    func noteChange(of column: ColumnID, in table: TableID) {
+        changeCount &+= 1
+        let known = valueChanges.firstIndex { $0.column == column && $0.table == table }
+        if let known {
+            valueChanges[known].last = changeCount
+        } else if valueChanges.count < Self.mostValueChanges {
+            valueChanges.append((column, table, changeCount))
+        } else {
+            noteChange()
+        }
+    }
+
+    /// The list is searched at each change.
+    private static let mostValueChanges = 8
+
+    /// Returns whether nothing that a graph contains has changed since a stamp.
+    func isCurrent(_ stamp: ViewStamp, reading graph: @autoclosure () -> WatchGraph) -> Bool {
+        guard stamp.version == version else { return false }
+        if stamp.generation == changeCount { return true }
+        guard stamp.generation >= lastOtherChange else { return false }
+        let graph = graph()
+        return valueChanges.allSatisfy {
+            $0.last <= stamp.generation || !graph.contains($0.column, of: $0.table)
+        }
+    }
 
     /// Releases a frozen version now, instead of with the last reference to its objects.
     ///
@@ -243,8 +278,8 @@ package final class StoreView {
 
 /// The version of a view and the number of its changes: a value computed from a view is current while its stamp is.
 package struct ViewStamp: Equatable {
-    private let version: UInt64
-    private let generation: UInt64
+    fileprivate let version: UInt64
+    fileprivate let generation: UInt64
 
     package init(_ view: StoreView) {
         version = view.version

@@ -230,7 +230,7 @@ final class ObjectClass: LuaLiveClass {
         guard source.view.schema.find(table: table) === classSchema else {
             return try object(key).set(property.name, converted)
         }
-        try source.writableStore().writer(changing: "property '\(property.name)'")
+        try source.writableStore().writer(setting: property, in: classSchema)
             .set(property, of: ObjectKey(rawValue: key), in: classSchema, to: converted)
     }
 

@@ -47,9 +47,17 @@ import Testing
                 for _ in 0..<Int.random(in: 1...6, using: &random) {
                     try RandomChange.make(in: store, using: &random)
                 }
-                if Bool.random(using: &random) {
+                for _ in 0..<Int.random(in: 0...3, using: &random) {
                     try check(kept, "in a write, seed \(seed)")
                     try RandomChange.make(in: store, using: &random)
+                    if Bool.random(using: &random) {
+                        struct Reverted: Error {}
+                        try? store.savepoint {
+                            try RandomChange.make(in: store, using: &random)
+                            try check(kept, "in a savepoint, seed \(seed)")
+                            throw Reverted()
+                        }
+                    }
                 }
                 if Bool.random(using: &random) {
                     try store.commitWrite()

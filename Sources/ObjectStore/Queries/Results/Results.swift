@@ -3,8 +3,8 @@ import ColumnStorage
 /// The objects of a query, lazy and live.
 ///
 /// Results are computed on first use, and kept until the store's version changes or its open write transaction changes
-/// data. Counting does not list the keys. Results of a frozen view work in the same way and never change. Results are
-/// confined to the store's thread.
+/// data that the query reads. Counting does not list the keys. Results of a frozen view work in the same way and never
+/// change. Results are confined to the store's thread.
 ///
 /// Every member that reads throws `closed` and `wrong_thread`.
 public final class Results {
@@ -17,6 +17,8 @@ public final class Results {
     private var checkedSchema: Schema?
     private var kept: (stamp: ViewStamp, keys: ResultKeys)?
     private var counted: (stamp: ViewStamp, count: Int)?
+    /// The properties that the query reads, once they are needed.
+    private var reads: WatchGraph?
     /// The section whose objects these are, if its size is known.
     private var section: SectionKeys.Section?
 
@@ -40,28 +42,43 @@ public final class Results {
     package func keys() throws -> ResultKeys {
         let view = try source.openView()
         try noteRead(of: query)
-        let stamp = ViewStamp(view)
-        if let kept, kept.stamp == stamp { return kept.keys }
+        if let known = try knownKeys(in: view) { return known }
         try checkQuery(view)
-        let keys =
-            try keysOfSection(at: stamp, in: view) ?? QueryEvaluator.keys(of: query, in: view)
+        let keys = try QueryEvaluator.keys(of: query, in: view)
         try view.requireUnchanged()
-        kept = (stamp, keys)
+        kept = (ViewStamp(view), keys)
         return keys
     }
 
-    /// Returns the keys of a section if they are found with those of other sections.
-    private func keysOfSection(at stamp: ViewStamp, in view: StoreView) throws -> ResultKeys? {
+    /// Returns the keys if they are current, or are found with those of other sections.
+    private func knownKeys(in view: StoreView) throws -> ResultKeys? {
+        if let kept, isCurrent(kept.stamp, in: view) { return kept.keys }
         guard let section else { return nil }
-        if section.stamp == stamp { return try section.keys(in: view) }
+        if section.stamp == ViewStamp(view) {
+            let keys = try section.keys(in: view)
+            if let keys { kept = (section.stamp, keys) }
+            return keys
+        }
         self.section = nil
         return nil
+    }
+
+    private func isCurrent(_ stamp: ViewStamp, in view: StoreView) -> Bool {
+        view.isCurrent(stamp, reading: readGraph())
+    }
+
+    private func readGraph() -> WatchGraph {
+        if let reads { return reads }
+        let graph = WatchGraph(query.dependencies, of: query.table)
+        reads = graph
+        return graph
     }
 
     /// Throws if the query reads a class or property that the schema does not contain.
     private func checkQuery(_ view: StoreView) throws {
         guard checkedSchema !== view.schema else { return }
         query = try query.followed(to: view.schema)
+        reads = nil
         checkedSchema = view.schema
     }
 
@@ -69,13 +86,12 @@ public final class Results {
     public func count() throws -> Int {
         let view = try source.openView()
         if case .int(let count)? = try trackedAggregate(.count, nil) { return Int(count) }
-        let stamp = ViewStamp(view)
-        if let kept, kept.stamp == stamp { return kept.keys.count }
-        if let counted, counted.stamp == stamp { return counted.count }
+        if let kept, isCurrent(kept.stamp, in: view) { return kept.keys.count }
+        if let counted, isCurrent(counted.stamp, in: view) { return counted.count }
         try checkQuery(view)
         let count = try QueryEvaluator.count(of: query, in: view)
         try view.requireUnchanged()
-        counted = (stamp, count)
+        counted = (ViewStamp(view), count)
         return count
     }
 
@@ -138,11 +154,7 @@ public final class Results {
     public func first() throws -> LiveObject? {
         let view = try source.openView()
         try noteRead(of: query.adding(.limit(1)))
-        let stamp = ViewStamp(view)
-        let known =
-            try kept.flatMap { $0.stamp == stamp ? $0.keys : nil }
-            ?? keysOfSection(at: stamp, in: view)
-        if let known {
+        if let known = try knownKeys(in: view) {
             return known.count == 0 ? nil : LiveObject(source, try classSchema(), known[0])
         }
         try checkQuery(view)
