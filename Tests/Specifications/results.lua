@@ -176,3 +176,50 @@ scenario("the equality shorthand takes values by name", function()
   equal(ids(all:where { name = "Rex", age = 3 }), "0")
   fails("unknown_property", all.where, all, { nmae = "Rex" })
 end)
+
+scenario("a loop over results sees each change of its write that their query reads, and no other", function()
+  ages(4, 3, 2, 1)
+  local young = all:where("age < 4"):sorted "age"
+  store:write(function()
+    local first = all[1]
+    for _, person in ipairs(young) do
+      person.height, person.buddy, person.born = 2, first, moonpool.date(0)
+      person.items:append { price = person.age }
+    end
+    equal(ids(young), "3 2 1")
+    assert(#young == 3 and young:sum "height" == 6 and #all:where "buddy.age == 4" == 3)
+    equal(ids(all:where("items.@sum.price > 1"):sorted "age"), "2 1")
+    local befriended, rich = all:where "buddy.age == 4", all:where "any items.price > 2"
+    assert(#befriended == 3 and ids(rich) == "1")
+    first.age = 5
+    assert(#befriended == 0 and ids(young) == "3 2 1")
+    all[2].buddy = nil
+    all[4].items[1].price = 9
+    assert(ids(rich) == "1 3" and ids(all:where "buddy.age == 5") == "2 3")
+    all[4].age = 2.0
+    equal(ids(young), "2 3 1")
+    store:delete(all[3])
+    equal(ids(young), "3 1")
+  end)
+end)
+
+scenario("results that a default function reads are those of the moment", function()
+  local made
+  store:define {
+    Leaf = { name = "string?", number = { type = "int", default = function() return #made end } },
+    Tree = { leaf = "Leaf", leaves = "Leaf[]" },
+  }
+  made = store:objects "Leaf"
+  store:write(function()
+    local tree = store:create("Tree", { leaf = { name = "a" } })
+    equal(#made, 1)
+    tree.leaf = {}
+    equal(#made, 2)
+    tree.leaves:append {}
+    tree.leaves = { {}, {} }
+    equal(#made, 5)
+  end)
+  local numbers = {}
+  for i, leaf in ipairs(made) do numbers[i] = leaf.number end
+  equal(numbers, { 0, 1, 2, 3, 4 })
+end)

@@ -174,7 +174,10 @@ extension WatchGraph {
 
     /// Returns whether changes of a column can matter.
     func contains(_ column: ColumnID, of table: TableID) -> Bool {
-        nodes.contains { $0.table == table && $0.columns?.contains(column) ?? true }
+        nodes.contains {
+            $0.table == table && $0.columns?.contains(column) ?? true
+                || $0.backlinks.contains(Backlinks(table: table, column: column))
+        }
     }
 
     /// The columns of the root whose changes matter; nil for all columns.

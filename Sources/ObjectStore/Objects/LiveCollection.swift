@@ -76,8 +76,7 @@ extension LiveCollection {
     /// Throws `frozen`, `not_in_write`, `closed`, `wrong_thread`, `read_only`, and `invalid_object` if the
     /// owner was deleted.
     func objectWriter() throws -> ObjectWriter {
-        let kind = property.collection?.name ?? "property"
-        let writer = try source.writableStore().writer(changing: "\(kind) '\(property.name)'")
+        let writer = try source.writableStore().writer(changing: property, in: classSchema)
         let rows = try source.view.table(classSchema)
         guard try rows.isPresent(owner) else { throw StoreError.deleted(classSchema.name) }
         guard rows.kind(of: property.column) == .list else { throw removed }

@@ -422,7 +422,7 @@ extension NestedCollection {
     }
 
     private func checkWritable() throws {
-        _ = try source.writableStore().writer(changing: kind == .list ? "a list" : "a map")
+        try source.writableStore().requireWrite(kind == .list ? "a list" : "a map")
     }
 
     private func descend(
@@ -468,7 +468,8 @@ struct RecentMixedValue {
 
     /// Whether this is the value of a property in the current state of the view.
     func isCurrent(_ object: LiveObject, _ property: Property, in view: StoreView) -> Bool {
-        owner == object.reference && column == property.column && stamp == ViewStamp(view)
+        owner == object.reference && column == property.column
+            && view.isCurrent(stamp) { $0 == column && $1 == owner.table }
     }
 }
 

@@ -39,6 +39,7 @@ struct ObjectCreation {
     /// Sets the given values of an existing object.
     func update(_ key: ObjectKey, _ classSchema: ClassSchema, with values: Value) throws {
         try checkDepth()
+        defer { writer.store.view.noteChange() }
         try update(key, classSchema, given(values, classSchema))
     }
 
@@ -85,6 +86,7 @@ struct ObjectCreation {
         if writer.usesStoreSchema, mode == .error || classSchema.primaryKeyPosition != nil,
             let key = try writer.inserter(of: classSchema).create(given)
         {
+            writer.store.view.noteChange()
             writer.store.operation?.didCreate(
                 ObjectReference(table: classSchema.table, key: key))
             return key
@@ -94,7 +96,9 @@ struct ObjectCreation {
 
     /// Creates or updates an object whose values the inserter cannot store directly.
     func createSlowly(_ classSchema: ClassSchema, _ given: [Value?]) throws -> ObjectKey {
-        try writer.atomically { try createWithLinks(classSchema, given) }
+        // A default function may have read results in the meantime.
+        defer { writer.store.view.noteChange() }
+        return try writer.atomically { try createWithLinks(classSchema, given) }
     }
 
     private func createWithLinks(_ classSchema: ClassSchema, _ given: [Value?]) throws -> ObjectKey

@@ -29,6 +29,7 @@ struct TreeDeletion {
 
     /// Deletes the roots that exist, and the objects that they own.
     mutating func delete(_ roots: [ObjectReference]) throws {
+        defer { view.noteChange() }
         for root in roots { try add(root) }
         let rootCount = found.count
         try findTrees()

@@ -27,6 +27,15 @@ package struct Query: Sendable {
         /// The rows of a table that link to an object through a column, in the order of their creation; a row occurs
         /// once for each of its links.
         case backlinks(TableID, ColumnID, ObjectKey)
+
+        /// Returns whether the objects depend on a property.
+        func reads(_ column: ColumnID, of table: TableID) -> Bool {
+            switch self {
+            case .table: false
+            case .list(table, column, _), .backlinks(table, column, _): true
+            case .list, .backlinks: false
+            }
+        }
     }
 
     /// One step applied to the collection.

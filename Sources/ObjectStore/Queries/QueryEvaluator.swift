@@ -68,7 +68,7 @@ package enum QueryEvaluator {
         case .backlinks(let table, let column, let target):
             guard view.schema.find(table: table) != nil else { return ResultKeys([]) }
             if let recent = view.recentBacklinks, recent.base == query.base,
-                view.isCurrent(recent.stamp, reading: WatchGraph(nothingOf: table))
+                view.isCurrent(recent.stamp, reading: query.base.reads)
             {
                 return recent.keys
             }

@@ -174,18 +174,15 @@ extension Store {
         return ObjectWriter(self, session)
     }
 
-    /// Returns a writer for setting a property of one object; results that do not read a plain value stay current.
+    /// Returns a writer for changing a property of one object; results that do not read the property stay current.
     ///
-    /// Throws the same errors.
+    /// Objects that the change creates or deletes are recorded where that happens. Throws the same errors.
     package func writer(
-        setting property: Property, in classSchema: ClassSchema
+        changing property: Property, in classSchema: ClassSchema
     ) throws -> ObjectWriter {
-        let session = try requireWorkingWrite("property '\(property.name)'")
-        if property.isSingle, property.type != .object, property.type != .mixed {
-            view.noteChange(of: property.column, in: classSchema.table)
-        } else {
-            view.noteChange()
-        }
+        let kind = property.collection?.name ?? "property"
+        let session = try requireWorkingWrite("\(kind) '\(property.name)'")
+        view.noteChange(of: property.column, in: classSchema.table)
         return ObjectWriter(self, session)
     }
 

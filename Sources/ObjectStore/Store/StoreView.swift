@@ -24,10 +24,10 @@ package final class StoreView {
     /// The number of changes inside write transactions; 0 for a frozen view.
     package var generation: UInt64 { changeCount }
     private var changeCount: UInt64 = 0
-    /// The number of the last change that was not only of one property's value.
+    /// The number of the last change that was not only of one property.
     private var lastOtherChange: UInt64 = 0
-    /// The properties whose values have changed since then, with the number of the last change of each.
-    private var valueChanges: [(column: ColumnID, table: TableID, last: UInt64)] = []
+    /// The properties that have changed since then, with the number of the last change of each.
+    private var propertyChanges: [(column: ColumnID, table: TableID, last: UInt64)] = []
 
     /// The mixed value that was read last.
     var recentMixed: RecentMixedValue?
@@ -59,33 +59,33 @@ package final class StoreView {
     func noteChange() {
         changeCount &+= 1
         lastOtherChange = changeCount
-        if !valueChanges.isEmpty { valueChanges.removeAll(keepingCapacity: true) }
+        if !propertyChanges.isEmpty { propertyChanges.removeAll(keepingCapacity: true) }
     }
 
-    /// Records a change of one object's value of a property, which is not a link or a collection.
+    /// Records a change of one object's property inside a write transaction, which creates and deletes no object.
     func noteChange(of column: ColumnID, in table: TableID) {
         changeCount &+= 1
-        let known = valueChanges.firstIndex { $0.column == column && $0.table == table }
+        let known = propertyChanges.firstIndex { $0.column == column && $0.table == table }
         if let known {
-            valueChanges[known].last = changeCount
-        } else if valueChanges.count < Self.mostValueChanges {
-            valueChanges.append((column, table, changeCount))
+            propertyChanges[known].last = changeCount
+        } else if propertyChanges.count < Self.mostPropertyChanges {
+            propertyChanges.append((column, table, changeCount))
         } else {
             noteChange()
         }
     }
 
     /// The list is searched at each change.
-    private static let mostValueChanges = 8
+    private static let mostPropertyChanges = 8
 
-    /// Returns whether nothing that a graph contains has changed since a stamp.
-    func isCurrent(_ stamp: ViewStamp, reading graph: @autoclosure () -> WatchGraph) -> Bool {
+    /// Returns whether what was read at a stamp is the same now, if it depends on the objects that exist and on some
+    /// properties.
+    func isCurrent(_ stamp: ViewStamp, reading reads: (ColumnID, TableID) -> Bool) -> Bool {
         guard stamp.version == version else { return false }
         if stamp.generation == changeCount { return true }
         guard stamp.generation >= lastOtherChange else { return false }
-        let graph = graph()
-        return valueChanges.allSatisfy {
-            $0.last <= stamp.generation || !graph.contains($0.column, of: $0.table)
+        return propertyChanges.allSatisfy {
+            $0.last <= stamp.generation || !reads($0.column, $0.table)
         }
     }
 

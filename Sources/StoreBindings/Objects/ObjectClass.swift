@@ -221,7 +221,7 @@ final class ObjectClass: LuaLiveClass {
             }
             // Assigning a collection to itself changes nothing.
             if value.kind == .box, isOwn(value, property, of: key) {
-                return try source.writableStore().writer(changing: "property '\(property.name)'")
+                return try source.writableStore().writer(changing: property, in: classSchema)
                     .checkSettable(property, of: ObjectKey(rawValue: key), in: classSchema)
             }
         }
@@ -230,7 +230,7 @@ final class ObjectClass: LuaLiveClass {
         guard source.view.schema.find(table: table) === classSchema else {
             return try object(key).set(property.name, converted)
         }
-        try source.writableStore().writer(setting: property, in: classSchema)
+        try source.writableStore().writer(changing: property, in: classSchema)
             .set(property, of: ObjectKey(rawValue: key), in: classSchema, to: converted)
     }
 

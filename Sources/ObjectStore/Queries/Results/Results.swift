@@ -64,7 +64,9 @@ public final class Results {
     }
 
     private func isCurrent(_ stamp: ViewStamp, in view: StoreView) -> Bool {
-        view.isCurrent(stamp, reading: readGraph())
+        view.isCurrent(stamp) { column, table in
+            query.base.reads(column, of: table) || readGraph().contains(column, of: table)
+        }
     }
 
     private func readGraph() -> WatchGraph {
