@@ -76,12 +76,19 @@ struct MoonpoolCommand: ParsableCommand {
 
     /// Returns whether the first argument selects a command instead of the syntax of `lua`.
     static func takes(_ word: String) -> Bool {
-        let general: Set = [
-            "-h", "--help", "help", "--version", "--generate-completion-script",
-            "--experimental-dump-help",
-        ]
-        return general.contains(word)
-            || configuration.subcommands.contains { $0.configuration.commandName == word }
+        // A script or an option of `lua` is recognized without the help texts, which take longer than the start of Lua.
+        guard word.utf8.allSatisfy({ UInt8(ascii: "a")...UInt8(ascii: "z") ~= $0 }) else {
+            assert(!isSubcommand(word), "the names of commands have lowercase letters only")
+            return [
+                "-h", "--help", "--version", "--generate-completion-script",
+                "--experimental-dump-help",
+            ].contains(word)
+        }
+        return word == "help" || isSubcommand(word)
+    }
+
+    private static func isSubcommand(_ word: String) -> Bool {
+        configuration.subcommands.contains { $0.configuration.commandName == word }
     }
 }
 
