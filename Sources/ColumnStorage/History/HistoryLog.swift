@@ -7,20 +7,23 @@ import Synchronization
 /// Every commit appends its own entry in its own write transaction, even without changes, so a missing entry always
 /// means that older versions were trimmed. An entry is a bit for each shard of leaves that the commit has written to,
 /// the ``CommitIdentity`` if the highest bit of these is set, the change set, and optionally a ``HistoryTrailer`` with the
-/// replaced values.
+/// replaced values. The second highest bit is set if the commit has changed metadata that stores read again.
 ///
 /// The functions use the given transaction and keep no state.
 package enum HistoryLog {
     private static let identityBit: UInt32 = 1 << 31
+    private static let metadataBit: UInt32 = 1 << 30
     private static let shardBytes = 4
     /// The offset of the change set in a new entry.
     static let headSize = shardBytes + CommitIdentity.size
 
     /// Begins the entry of a commit.
     static func begin(
-        _ entry: inout ByteWriter, _ shards: UInt32, after previous: CommitIdentity?
+        _ entry: inout ByteWriter, _ shards: UInt32, reloadsMetadata: Bool = false,
+        after previous: CommitIdentity?
     ) {
-        entry.word(UInt64(shards | identityBit), bytes: shardBytes)
+        let bits = identityBit | (reloadsMetadata ? metadataBit : 0)
+        entry.word(UInt64(shards | bits), bytes: shardBytes)
         CommitIdentity.append(previous, to: &entry)
     }
 
@@ -63,9 +66,10 @@ package enum HistoryLog {
     struct Traces {
         /// The shards of leaves that were written to, one bit for each.
         var shards: UInt32
-        var schemaChanged: Bool
+        /// Whether the schema, or other metadata that stores keep, was changed.
+        var metadataChanged: Bool
 
-        static let all = Traces(shards: .max, schemaChanged: true)
+        static let all = Traces(shards: .max, metadataChanged: true)
     }
 
     /// Returns the changes of the versions after `from`, up to and including `to`.
@@ -76,7 +80,7 @@ package enum HistoryLog {
         _ transaction: TransactionHandle
     ) throws(StorageError) -> Traces {
         guard from <= to, to - from <= 64 else { return .all }
-        var traces = Traces(shards: 0, schemaChanged: false)
+        var traces = Traces(shards: 0, metadataChanged: false)
         var version = from
         while version < to {
             version += 1
@@ -84,8 +88,9 @@ package enum HistoryLog {
                 let changes = changeSet(entry)
             else { return .all }
             traces.shards |= entry.loadUnaligned(as: UInt32.self)
-            if ChangeSet.isSchemaChanged(changes[0]) { traces.schemaChanged = true }
+            if ChangeSet.isSchemaChanged(changes[0]) { traces.metadataChanged = true }
         }
+        if traces.shards & metadataBit != 0 { traces.metadataChanged = true }
         return traces
     }
 

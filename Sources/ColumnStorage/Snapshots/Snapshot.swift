@@ -14,10 +14,10 @@ package final class Snapshot {
     @exclusivity(unchecked) private var recent: TableReader?
     /// The pool of table readers for versions that a live snapshot leaves.
     private let spares: SpareReaders?
-    /// Whether a move to a newer version may have skipped a change of the schema.
+    /// Whether a move to a newer version may have skipped a change of the schema, or of other metadata that stores keep.
     ///
-    /// It remains true until ``didReadSchema()``.
-    package private(set) var mayHaveNewSchema = false
+    /// It remains true until ``didReadMetadata()``.
+    package private(set) var mayHaveNewMetadata = false
     /// The upper bounds of the keys in writes that were rolled back.
     @exclusivity(unchecked) private var discardedKeys: [TableID: ObjectKey] = [:]
 
@@ -115,8 +115,8 @@ package final class Snapshot {
         return try Metadata.read("user." + name, in: source.openReader().handle, file.tables.meta)
     }
 
-    /// Records that the schema of this version has been read.
-    package func didReadSchema() { mayHaveNewSchema = false }
+    /// Records that the schema and the metadata of this version have been read.
+    package func didReadMetadata() { mayHaveNewMetadata = false }
 
     // MARK: Versions
 
@@ -149,7 +149,7 @@ package final class Snapshot {
         source.move(to: next)
         source.watch()
         let traces = source.traces(since: version)
-        if traces.schemaChanged { mayHaveNewSchema = true }
+        if traces.metadataChanged { mayHaveNewMetadata = true }
         for reader in tables.values
         where traces.shards >> UInt32(FileTables.shard(of: reader.id)) & 1 != 0 {
             reader.refresh()

@@ -32,6 +32,8 @@ package final class WriteSession {
     /// The greatest keys of the shards that were read.
     @exclusivity(unchecked) private var greatestKeys: SortedMap<Int, UInt64?> = SortedMap()
     @exclusivity(unchecked) var isSchemaChanged = false
+    /// Whether metadata was changed that stores read again, although the schema is the same.
+    @exclusivity(unchecked) private var reloadsMetadata = false
     /// The history's record of this write if it restores an earlier version's data.
     @exclusivity(unchecked) package var restoration: Restoration?
     /// The number of versions in the history that do not count against its limit.
@@ -153,13 +155,15 @@ package final class WriteSession {
     }
 
     /// Stores a small named blob.
-    ///
-    /// The schema counts as changed, unless `changesSchema` is false.
     package func setMetadata(
-        _ name: String, _ value: [UInt8], changesSchema: Bool = true
+        _ name: String, _ value: [UInt8], effect: MetadataEffect = .schema
     ) throws(StorageError) {
         try Metadata.write("user." + name, value, in: transaction.handle, file.tables.meta)
-        if changesSchema { isSchemaChanged = true }
+        switch effect {
+        case .schema: isSchemaChanged = true
+        case .reload: reloadsMetadata = true
+        case .none: break
+        }
     }
 
     /// Makes this and all later writes keep the identities of the commits that leave the history.
@@ -345,7 +349,7 @@ package final class WriteSession {
         defer { workspace.keep(&entry) }
         let previous = try snapshot.identity(of: snapshot.version)
         if previous == nil { try FileFormat.raise(handle, file, to: FileFormat.usual) }
-        HistoryLog.begin(&entry, shards, after: previous)
+        HistoryLog.begin(&entry, shards, reloadsMetadata: reloadsMetadata, after: previous)
         changes.encode(into: &entry)
         let options = file.options
         if options.historyLimit > 0, options.keepsHistory { appendTrailer(to: &entry, changes) }
@@ -412,7 +416,7 @@ package final class WriteSession {
         return Savepoint(
             log: transaction.handle.mark(), tables: tables,
             definitions: snapshot.source.definitions, isSchemaChanged: isSchemaChanged,
-            deltaBuffer: deltaBuffer.mark())
+            reloadsMetadata: reloadsMetadata, deltaBuffer: deltaBuffer.mark())
     }
 
     /// Rolls back all changes after the newest savepoint, which remains valid.
@@ -434,6 +438,7 @@ package final class WriteSession {
         incomingColumns = [:]
         knownMixedColumns = nil
         isSchemaChanged = savepoint.isSchemaChanged
+        reloadsMetadata = savepoint.reloadsMetadata
         deltaBuffer.restore(savepoint.deltaBuffer)
         try transaction.handle.rollBack(to: savepoint.log)
         snapshot.source.restore(savepoint.definitions)
@@ -505,4 +510,14 @@ package final class WriteSession {
         copies?.removeAll()
         arena.reset()
     }
+}
+
+/// The effect of a change of metadata on the stores of a file.
+package enum MetadataEffect {
+    /// The schema counts as changed: the version before the commit cannot be restored.
+    case schema
+    /// Stores read their metadata again; the commit changes no data.
+    case reload
+    /// None.
+    case none
 }

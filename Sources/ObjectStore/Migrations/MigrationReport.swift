@@ -260,7 +260,7 @@ struct MigrationProgress {
     static func remove(_ session: WriteSession) throws { try store([], session) }
 
     private static func store(_ bytes: [UInt8], _ session: WriteSession) throws {
-        try StoreError.wrapping(session.setMetadata(blob, bytes, changesSchema: false))
+        try StoreError.wrapping(session.setMetadata(blob, bytes, effect: .none))
     }
 }
 

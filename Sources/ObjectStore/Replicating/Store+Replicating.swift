@@ -57,12 +57,12 @@ extension Store {
         try requireNoTransition()
         let session = try writer(changing: "the replication record").session
         try StoreError.wrapping { () throws(StorageError) in
-            try session.setMetadata(Self.recordName, bytes, changesSchema: changesRole)
+            try session.setMetadata(Self.recordName, bytes, effect: .none)
             if access == .everyStore || access == .leaseHolder { try session.keepIdentities() }
             if changesRole {
                 try session.setMetadata(
                     Self.followerName, access == .everyStore ? [] : [access.rawValue],
-                    changesSchema: true)
+                    effect: .reload)
             }
         }
         if changesRole { writeAccess = access }

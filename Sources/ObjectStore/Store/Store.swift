@@ -418,7 +418,7 @@ extension Store {
 
     /// Loads the schema of the current version if another process has changed it.
     func reloadSchema(after version: UInt64) throws {
-        guard view.snapshot.mayHaveNewSchema else { return }
+        guard view.snapshot.mayHaveNewMetadata else { return }
         if let bytes = try SchemaCatalog.bytes(view.snapshot), bytes != catalog {
             var (schema, known, since) = (view.schema, fileSchema, version)
             let changes = try pastSchemas().changes(after: version, present: bytes)
@@ -437,7 +437,7 @@ extension Store {
         }
         try markSchema()
         try readRole()
-        view.snapshot.didReadSchema()
+        view.snapshot.didReadMetadata()
     }
 
     /// Records a committed change of the schema for observers.

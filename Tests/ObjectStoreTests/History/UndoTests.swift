@@ -57,6 +57,27 @@ import Testing
         #expect(faults.isEmpty, "\(faults)")
     }
 
+    @Test func `undo passes over a change of the role, which other stores notice`() throws {
+        let world = try HistoryWorld()
+        let (store, other) = (world.store, world.stores.other)
+        try store.write {
+            _ = try store.create("Thing", .dictionary(PastVersionTests.values(1)))
+        }
+        let version = store.version
+        store.isReplicating = true
+        try store.write {
+            try store.setReplicationRecord([1], .follower, changesRole: true)
+        }
+        world.stores.settle()
+        #expect(!other.isWriter)
+        #expect(try store.versions().last?.changesSchema == false)
+        #expect(try store.undo() == version)
+        #expect(try store.objects("Thing").count() == 0)
+        #expect(try store.redo() == store.version - 1)
+        #expect(try store.objects("Thing").count() == 1)
+        #expect(try store.at(version - 1).version == version - 1)
+    }
+
     @Test(arguments: 1...6)
     func `scattered edits in long collections are undone and redone exactly`(seed: UInt64)
         throws
