@@ -235,6 +235,50 @@ struct ReplicationCommandTests {
         try addDogs(paths[2], 50, 50)
     }
 
+    @Test func `undo works after the first publication, and migrate undo names the stream`() throws
+    {
+        let server = try NatsServer()
+        let folder = try TemporaryFolder()
+        let store = folder.path + "/a.moonpool"
+        let migrations = folder.file("migrations")
+        try folder.make("migrations")
+        try folder.write(
+            #"return { schema = { Dog = { id = "int primary", name = "string" } } }"#,
+            to: "migrations/0001_dogs.lua")
+        try folder.write(
+            #"return { schema = { Dog = { id = "int primary", name = "string", age = "int?" } } }"#,
+            to: "migrations/0002_age.lua")
+        let migrate = { (command: [String]) in
+            try Tool.run(["migrate"] + command + ["--dir", migrations, store])
+        }
+        #expect(try migrate(["up", "--to", "1"]).exitCode == 0)
+        let add =
+            "for id = 1, 2 do store:write(function() store:create('Dog', { id = id, name = 'x' }) end) end"
+        #expect(try Tool.run([store, "-e", add]).exitCode == 0)
+        let publish = [
+            "publish", store, server.address, "--stream", "zoo", "--once", "--fail-fast",
+        ]
+        #expect(try Tool.run(publish).exitCode == 0)
+        let undone = try Tool.run(
+            script: """
+                local store = moonpool.open { path = arg[1] }
+                store:undo()
+                print(#store:objects "Dog")
+                store:redo()
+                print(#store:objects "Dog")
+                """, arguments: [store])
+        #expect(undone.output == "1\n2\n", "\(undone.error)")
+        #expect(try Tool.run(publish).exitCode == 0)
+        #expect(try migrate(["up", "--backup"]).exitCode == 0)
+        #expect(try Tool.run(publish).exitCode == 0)
+        let outcome = try migrate(["undo"])
+        #expect(
+            outcome.output.contains("the stream 'zoo' has commits that the store lacks now"),
+            "\(outcome.output)\(outcome.error)")
+        #expect(try Tool.run(publish).exitCode == 1)
+        #expect(try Tool.run(publish + ["--adopt"]).exitCode == 0)
+    }
+
     @Test func `a second publisher stops with an error`() throws {
         let server = try NatsServer()
         let folder = try TemporaryFolder()

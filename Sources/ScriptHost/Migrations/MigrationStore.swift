@@ -1,6 +1,7 @@
 import EventLoops
 import LuaHost
 import ObjectStore
+import Replication
 import StoreBindings
 import SystemCalls
 
@@ -228,6 +229,13 @@ final class MigrationStore {
             LuaProperty("schema") { store, result in
                 let schema = store.store.schema
                 result.set(SchemaBox(schema.classes, stored: schema), SchemaBox.type)
+            },
+            // The stream that receives the commits of the store; nil if it publishes none, or is a member of a cluster.
+            LuaProperty("published_stream") { store, result in
+                let record = try ReplicationRecord.read(store.store)
+                let isAlone = store.store.writeAccess == .everyStore
+                result.set(
+                    record?.role == .publisher && isAlone ? .optional(record?.stream) : .nil)
             },
             LuaProperty("has_file") { $1.set($0.store.path != nil) },
             // The other processes that have the file open: { process, command, versions, converts }.

@@ -115,7 +115,7 @@ local function prepare(run, candidate, is_discarding)
   end
   local base = unfinished and unfinished.version or instead and log.version_of_down or last and last.version or 0
   local plan = {
-    backup = backup, undone = undone, version = store.version, between = 0,
+    backup = backup, undone = undone, version = store.version, between = 0, stream = store.published_stream,
     number = unfinished and unfinished.number or last and last.number or 0,
   }
   plan.writes = not is_discarding and store:apply_writes(base, candidate) or nil
