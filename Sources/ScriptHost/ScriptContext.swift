@@ -54,8 +54,9 @@ package final class ScriptContext {
     /// The number of waits of the running code since ``isEnding`` became true.
     private var waitsWhileEnding = 0
     private static let mostWaitsWhileEnding = 100
-    /// Whether an observer or a timer has raised an error that `moonpool.on_error` did not handle.
-    private(set) var hasFailed = false
+    /// The exit code because of errors that observers, timers or workers have raised and `moonpool.on_error` did not
+    /// handle; 0 without any.
+    private var failureStatus: Int32 = 0
     private var isShuttingDown = false
     private var entries = 0
     private var openWritesBefore: [Store] = []
@@ -188,7 +189,7 @@ package final class ScriptContext {
                 status = 1
             }
             if !isExiting { runLoop(afterMain: status) }
-            status = exitStatus ?? (status == 0 && hasFailed ? 1 : status)
+            status = exitStatus ?? max(status, failureStatus)
         }
         configuration.logger.debug(
             "script has ended", metadata: ["script": "\(name)", "status": "\(status)"])
@@ -485,8 +486,7 @@ package final class ScriptContext {
         }
         let policy = module["on_error"]
         guard let handler = policy.function else {
-            hasFailed = true
-            reportUnhandled(error, in: source)
+            reportFailure(error, in: source)
             guard policy != .nil else { return }
             return reportUnhandled(
                 StoreError(
@@ -500,10 +500,17 @@ package final class ScriptContext {
             failed(second, in: source, token: token)
         } catch let second {
             if isExiting { return }
-            hasFailed = true
-            reportUnhandled(error, in: source)
+            reportFailure(error, in: source)
             reportUnhandled(second, in: "moonpool.on_error")
         }
+    }
+
+    /// Reports an unhandled error, which determines the exit code if the main part does not.
+    private func reportFailure(_ error: any Error, in source: String) {
+        // The limit of a worker, because the script's own limit ends the script.
+        let isLimit = (error as? LuaError)?.limit != nil
+        failureStatus = max(failureStatus, isLimit ? Self.limitStatus : 1)
+        reportUnhandled(error, in: source)
     }
 
     /// Reports an unhandled error: of a worker to its parent, of any other script to its user.

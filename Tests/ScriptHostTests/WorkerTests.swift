@@ -472,4 +472,27 @@ import Testing
             """, limits: ScriptLimits(time: .milliseconds(300)))
         #expect(script.finish() == 124 || script.log.first?.contains("time limit") == true)
     }
+
+    @Test func `a limit that only a worker reaches ends its parent with code 124`() throws {
+        let script = try ScriptFixture(
+            "moonpool.worker('w', function() while true do \(work) end end)",
+            limits: ScriptLimits(time: .milliseconds(50)))
+        #expect(script.finish() == 124)
+        #expect(script.reports.count == 1)
+    }
+
+    @Test func `a worker runs commands, and receives their ends`() throws {
+        let script = try ScriptFixture(
+            """
+            moonpool.on_message(log)
+            moonpool.worker("w", function()
+                moonpool.post_to_parent(os.execute())
+                for _, command in ipairs { "true", "exit 3", "kill -9 $$" } do
+                    moonpool.post_to_parent(table.concat({ tostring((os.execute(command))), select(2, os.execute(command)) }, " "))
+                end
+            end)
+            """)
+        #expect(script.finish() == 0)
+        #expect(script.log == ["true", "true exit 0", "nil exit 3", "nil signal 9"])
+    }
 }

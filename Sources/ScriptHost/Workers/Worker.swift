@@ -126,6 +126,8 @@ struct WorkerFailure: Sendable {
     private let code: String
     private let message: String
     private let traceback: String?
+    /// The limit that has stopped the worker.
+    private let limit: LuaLimitExceeded?
     /// The raised value, if it can be sent to another thread.
     private let value: Parcel?
 
@@ -136,6 +138,7 @@ struct WorkerFailure: Sendable {
         code = script?.scriptCode ?? "error"
         message = lua?.message ?? script?.scriptMessage ?? "\(error)"
         traceback = lua?.traceback
+        limit = lua?.limit
         var value: Parcel?
         if let raised = lua?.value, script == nil, raised.userdata == nil {
             value = try? Parcel([raised], of: context.storeModule) { _ in "error" }
@@ -146,7 +149,8 @@ struct WorkerFailure: Sendable {
     /// Returns the error in the parent's state, for `moonpool.on_error`.
     func error(in context: ScriptContext) -> LuaError {
         let raised = (try? value?.open(in: context.storeModule))?.first
-        let shown = RaisedElsewhere(scriptCode: code, scriptMessage: message)
+        let shown: any ScriptError =
+            limit ?? RaisedElsewhere(scriptCode: code, scriptMessage: message)
         return LuaError(
             kind: .runtime, message: message, traceback: traceback, underlying: shown,
             value: raised ?? context.state.value(of: shown))
