@@ -69,25 +69,10 @@ package enum ForegroundProgram {
             // These interrupts were intended for the program.
             _ = TerminalSignals.takeInterrupts()
         }
-        var attributes = posix_spawnattr_t()
-        posix_spawnattr_init(&attributes)
-        defer { posix_spawnattr_destroy(&attributes) }
-        var none = sigset_t()
-        sigemptyset(&none)
-        posix_spawnattr_setsigmask(&attributes, &none)
-        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
-        let words: [String] = ["sh", "-c", command, file.path]
-        var arguments: [UnsafeMutablePointer<CChar>?] = words.map { strdup($0) } + [nil]
-        defer { for argument in arguments { free(argument) } }
-        var process: pid_t = 0
-        guard posix_spawn(&process, "/bin/sh", nil, &attributes, &arguments, environ) == 0 else {
-            return 127
+        switch ShellCommand.run(command, [file.path]) {
+        case .exit(let code): return code
+        case .signal(let number): return 128 + number
         }
-        var status: Int32 = 0
-        while waitpid(process, &status, 0) < 0 {
-            if errno != EINTR { return 127 }
-        }
-        return status & 0x7F == 0 ? (status >> 8) & 0xFF : 128 + (status & 0x7F)
     }
 }
 

@@ -8,7 +8,8 @@ extension ScriptContext {
     /// * `os.exit` ends the script instead of the process, so that its tokens and writes end in order. With `true` as
     ///   its second argument it closes the state while code is running, as in `lua`, if the process belongs to the
     ///   script.
-    /// * Programs that a script starts can be interrupted, although SIGINT is blocked on its thread.
+    /// * Programs that a script starts can be interrupted, although SIGINT is blocked on its thread. While `os.execute`
+    ///   waits, Ctrl-C still ends a process with other scripts.
     func installProcessFunctions() {
         if let os = state.globals["os"].table {
             replace("exit", in: os) { context, call, _ in
@@ -19,7 +20,22 @@ extension ScriptContext {
                 context.exit(status: status)
                 return .none
             }
-            replace("execute", in: os, with: Self.callAllowingInterrupts)
+            replace("execute", in: os) { context, call, original in
+                let configuration = context.configuration
+                guard !configuration.endsProcess, !configuration.isInteractive,
+                    let command = call[1].text
+                else { return try Self.callAllowingInterrupts(context, call, original) }
+                let end = ShellCommand.run(command)
+                let (kind, number) =
+                    switch end {
+                    case .exit(let code): ("exit", code)
+                    case .signal(let number): ("signal", number)
+                    }
+                return try call.answer([
+                    end == .exit(0) ? .boolean(true) : .nil, .text(kind),
+                    .integer(Int64(number)),
+                ])
+            }
         }
         if let io = state.globals["io"].table {
             replace("popen", in: io, with: Self.callAllowingInterrupts)

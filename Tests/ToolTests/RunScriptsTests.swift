@@ -221,6 +221,22 @@ import Testing
         #expect(outcome.error == "")
     }
 
+    @Test func `Ctrl-C ends a script whose worker runs a command`() throws {
+        let folder = try TemporaryFolder()
+        let process = try Subprocess(
+            Tool.path,
+            [
+                "-e",
+                """
+                local w = moonpool.worker("busy", function() os.execute "echo started; exec sleep 30 > /dev/null 2> /dev/null" end)
+                moonpool.sleep(60)
+                """,
+            ], in: folder.path)
+        try process.wait { process.output.contains("started") }
+        process.send(SIGINT)
+        #expect(try process.finish().exitCode == 130)
+    }
+
     /// The test's threads block all signals, like those of a program with a thread pool, and child processes inherit
     /// this.
     @Test(arguments: [SIGTERM, SIGHUP])
