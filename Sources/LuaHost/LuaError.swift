@@ -250,7 +250,8 @@ extension LuaState {
                 return message.description
             }
         }
-        if convertible, shim_tostring(L) == SHIM_OK {
+        // The conversion is a call, which fails after an overflow of the C stack.
+        if type == SHIM_TSTRING || convertible && shim_tostring(L) == SHIM_OK {
             return popText(L)
         }
         shim_settop(L, shim_top(L) - 1)

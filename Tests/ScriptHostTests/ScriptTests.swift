@@ -176,6 +176,13 @@ import Testing
         #expect(script.reports.last?.source == "moonpool.on_error")
     }
 
+    @Test func `a script reports the message of a full C stack in its timers`() throws {
+        let script = try ScriptFixture(
+            "local function again() moonpool.after(0, again) moonpool.sleep(0.001) end again()")
+        #expect(script.finish() == 1)
+        #expect(script.reports.first?.message == "C stack overflow")
+    }
+
     @Test func `a script reports both errors when moonpool.on_error fails itself`() throws {
         let script = try ScriptFixture(
             """
