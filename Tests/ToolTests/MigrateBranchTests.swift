@@ -127,7 +127,18 @@ import Testing
         let merge = try Tool.run(
             ["migrate", "merge", "0002_number.lua", "--dir", "migrations"], in: shop.folder.path)
         #expect(merge.exitCode == 1)
-        #expect(merge.error.contains("'P.phone' was added with different types"), "\(merge.error)")
+        let expected =
+            "'migrations/0002_number.lua' cannot be merged with '0002_phone.lua': 'P.phone' was added with different "
+            + "types; edit one of the two"
+        #expect(merge.error.contains(expected), "\(merge.error)")
+        // The same, if the files were renumbered by hand.
+        try rename("0002_phone.lua", "0003_phone.lua", shop)
+        for command in ["status", "check", "up"] {
+            let outcome = try shop.migrate(command)
+            #expect(
+                outcome.error.contains(
+                    expected.replacing("0002_phone", with: "0003_phone")), "\(outcome.error)")
+        }
     }
 
     @Test func `the later branch's schema without the other's property is refused`() throws {

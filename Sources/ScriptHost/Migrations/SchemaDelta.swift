@@ -26,13 +26,16 @@ struct SchemaDelta {
             case (.classAdded, nil, let added?): result.append(added)
             case (.classAdded, let index?, let added?):
                 guard Self.isSame(added, result[index]) else {
-                    throw conflict("class '\(name)' was added")
+                    throw StoreError(
+                        .invalidSchema, "class '\(name)' was added with different properties")
                 }
             case (.classRemoved, _, _): result.removeAll { $0.name == name }
             case (_, let index?, let wanted?):
                 result[index] = try changed(result[index], by: difference, to: wanted)
             default:
-                throw conflict("class '\(name)' was removed on one side and changed on the other")
+                throw StoreError(
+                    .invalidSchema,
+                    "class '\(name)' was removed on one side and changed on the other")
             }
         }
         return try result.map(withProperties).sorted { $0.name < $1.name }
@@ -81,16 +84,10 @@ struct SchemaDelta {
                 ? "added with different types"
                 : present == nil || wanted == nil
                     ? "removed on one side and changed on the other" : "changed in different ways"
-            throw conflict("'\(className).\(name)' was \(how)")
+            throw StoreError(.invalidSchema, "'\(className).\(name)' was \(how)")
         }
         if let index { properties.remove(at: index) }
         if let wanted { properties.insert(wanted.unplaced, at: index ?? properties.count) }
-    }
-
-    private func conflict(_ what: String) -> StoreError {
-        StoreError(
-            .invalidSchema,
-            "the branches cannot be merged: \(what); edit one of the two migrations")
     }
 
     private static func schema(

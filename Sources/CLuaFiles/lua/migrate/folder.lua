@@ -485,10 +485,19 @@ function folder.schema_after(self, file)
   return folder.script(self, file).schema
 end
 
--- Returns a schema with the changes of a migration.
-function folder.changed(self, file, schema)
+-- Returns a schema, of a store or of the folder `others`, with the changes of a migration.
+function folder.changed(self, file, schema, others)
   local _, previous = folder.before(self, file.number)
-  return host.rebase(folder.schema_after(self, previous), folder.schema_after(self, file), schema)
+  local before, after = folder.schema_after(self, previous), folder.schema_after(self, file)
+  local is_done, result = text.try(host.rebase, before, after, schema)
+  if is_done then return result end
+  local conflicting = text.find(others.files, function(other)
+    return (other.number > file.number or not text.contains(self.files, other))
+      and not text.try(host.rebase, before, after, folder.schema_after(others, other))
+  end)
+  fail("invalid_schema", "'" .. file.path .. "' cannot be merged with "
+    .. (conflicting and "'" .. conflicting.file_name .. "'" or "the schema of the store") .. ": "
+    .. host.describe(result).message, "edit one of the two")
 end
 
 -- Returns the code of the functions for one object, which run without access to anything else; nil without any.

@@ -181,7 +181,7 @@ local function drift(run, store, compared)
   if #skipped > 0 then
     -- No file has the schema of the store, which has the last one's after the skipped files are applied.
     local schema = store.schema
-    for _, file in ipairs(skipped) do schema = folder.changed(dir, file, schema) end
+    for _, file in ipairs(skipped) do schema = folder.changed(dir, file, schema, dir) end
     local differences = host.differences(schema:unplaced(), folder.schema_after(dir, last))
     if #differences == 0 then return {} end
     local found = problem(last,

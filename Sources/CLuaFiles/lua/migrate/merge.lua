@@ -150,11 +150,12 @@ function merge.edit(dir, files)
         .. "branch")
   end
   local branch = folder.subset(dir, text.append(base, files))
-  local latest = folder.schema_after(folder.subset(dir, others), last)
+  local onto = folder.subset(dir, others)
+  local latest = folder.schema_after(onto, last)
   local edit = { folder = dir.path, steps = {}, difference = {}, writes = {}, removals = {} }
   local present = text.copy(others)
   for index, file in ipairs(files) do
-    latest = folder.changed(branch, file, latest)
+    latest = folder.changed(branch, file, latest, onto)
     local new = rewritten(dir, file, last.number + index, latest, present)
     present[#present + 1] = new
     local moved = move(dir, file, new)

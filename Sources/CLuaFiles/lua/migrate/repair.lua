@@ -22,7 +22,8 @@ local function adoption(run, present, last, pending)
       fail("invalid_argument", "'" .. run.store .. "' has classes of '" .. dir.path
         .. "', and no record of migrations", "record those that it has with moonpool migrate baseline")
     elseif not is_done then
-      error(rebased, 0)
+      fail("invalid_schema", "the schema of '" .. run.store .. "' cannot be merged with '" .. pending[1].file_name
+        .. "' and the later migrations: " .. host.describe(rebased).message, "edit them")
     end
     adopted = rebased
   end

@@ -32,7 +32,7 @@ end
 -- the store instead, and keeps the number of the last migration as the version.
 local function target_of(run, script, store, last)
   if not last or last.number <= script.file.number then return script.schema, script.file.number end
-  return folder.changed(run.dir, script.file, store.schema), last.number
+  return folder.changed(run.dir, script.file, store.schema, run.dir), last.number
 end
 
 -- Applies one migration; returns nil if another process has applied it in the meantime.
