@@ -124,7 +124,7 @@ final class FieldTable {
                 for: wanted, among: classSchema.properties.map(\.name))
             throw StoreError(
                 .unknownProperty,
-                "'\(classSchema.name)' has no property '\(wanted)'\(hint)\(hint.isEmpty ? "; add" : " Add") "
+                "'\(classSchema.name)' has no property '\(wanted)'\(hint)\(hint.hasSuffix("?") ? " Add" : "; add") "
                     + "--map \(quote)\(field)=PROPERTY\(quote), or --map \(quote)\(field)=\(quote) to leave the field out (in Lua, map = …)"
             )
         }

@@ -77,6 +77,10 @@ for number, case in ipairs {
     store:export(folder .. "/file", { format = "jsonl" })
     moonpool.open(folder .. "/file")
   end },
+  { "invalid_argument", { "'Empty'", "columns of a CSV file", "JSON Lines" }, function()
+    local empty <close> = open { schema = { Empty = {} } }
+    empty:objects("Empty"):export(folder .. "/empty.csv")
+  end },
   { "invalid_argument", { "missing/folder" }, function() moonpool.open { path = folder .. "/missing/folder/x", schema = {} } end },
 } do
   scenario(("an error has its code and a complete message: %d, %s"):format(number, case[1]), function()

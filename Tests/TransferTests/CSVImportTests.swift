@@ -4,6 +4,15 @@ import Transfer
 
 /// The values in a store that the fields of a CSV file become.
 @Suite struct CSVImportTests {
+    @Test func `the error for an unknown field lists the properties and the remedy`() throws {
+        let world = try TransferWorld(["T": ["id": "int primary"]])
+        var options = ImportOptions()
+        options.className = "T"
+        #expect(
+            message { try world.take("id,color\n1,red\n", as: "a.csv", options) }.contains(
+                "'T' has no property 'color'; it has 'id'; add --map color=PROPERTY"))
+    }
+
     @Test func `an empty field is nil in every type, and clears on upsert`() throws {
         let types = [
             "bool?", "int?", "float?", "double?", "string?", "data?", "date?", "uuid?",

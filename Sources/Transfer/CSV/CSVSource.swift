@@ -227,6 +227,12 @@ struct CSVRows {
         self.view = view
         self.classSchema = classSchema
         reader = try PlainReader(view, classSchema)
+        guard !reader.columns.isEmpty else {
+            throw StoreError(
+                .invalidArgument,
+                "'\(classSchema.name)' has no properties for the columns of a CSV file; export it to JSON Lines, JSON, "
+                    + "SQLite or Lua source")
+        }
     }
 
     /// Passes the record of the header, and then one record at a time.

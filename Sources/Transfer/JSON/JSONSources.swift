@@ -137,7 +137,9 @@ struct JSONRows {
     /// The Lua function that receives a row.
     private var callee: String {
         let name = classSchema.name
-        if LuaWords.isName(name), !["schema", "data", "part"].contains(name) { return name + " " }
+        if LuaWords.isName(name), !["schema", "data", "part", "_ENV"].contains(name) {
+            return name + " "
+        }
         var text = JSONWriter(.lua)
         text.string(name)
         return "_ENV[\(text.text)] "
