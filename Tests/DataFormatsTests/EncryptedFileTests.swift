@@ -90,6 +90,22 @@ import Testing
         }
     }
 
+    @Test func `a file that was cut off is not reported as a wrong key`() throws {
+        let sealed = try encrypt(Self.content(150_000), to: "sealed")
+        let begin = ChunkCipher.headerSize
+        for (size, message) in [
+            (20, "the file was cut off after 0 bytes of content"),
+            (begin + 10, "the key is not that of the file, or the file was changed or cut off"),
+            (begin + Self.chunk, "the file was cut off after 65536 bytes of content"),
+            (begin + 2 * Self.chunk, "the file was cut off after 131072 bytes of content"),
+            (sealed.count - 1, "the file was changed or cut off after 131072 bytes of content"),
+        ] {
+            try write(Array(sealed[..<size]), to: "cut")
+            let error = #expect(throws: FormatError.self) { try decrypt("cut") }
+            #expect(error?.description.hasSuffix(message) == true, "\(String(describing: error))")
+        }
+    }
+
     @Test func `another key, and a file without a key, are refused without their content`() throws {
         _ = try encrypt([1, 2, 3], to: "sealed")
         try write(Array(repeating: 7, count: 32), to: "raw")

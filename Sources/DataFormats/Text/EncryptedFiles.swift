@@ -73,9 +73,10 @@ final class ChunkCipher {
 
     /// Prepares reading a file that begins with these bytes; throws a `FormatError` if it is not encrypted.
     init(_ key: CopyKey, header: [UInt8]) throws {
-        guard header.count == Self.headerSize, header.starts(with: Self.mark) else {
+        guard header.starts(with: Self.mark) else {
             throw FormatError("the file is not an encrypted copy")
         }
+        guard header.count == Self.headerSize else { throw Self.cut(after: 0) }
         var fileKey = [UInt8](repeating: 0, count: 32)
         var length: UInt32 = 0
         guard
@@ -115,6 +116,26 @@ final class ChunkCipher {
     ///
     /// Throws a `FormatError` for a chunk that does not match its tag.
     func open(_ chunk: some Collection<UInt8>, isLast: Bool) throws -> [UInt8] {
+        if let plain = decrypt(chunk, isLast: isLast) {
+            number += 1
+            return plain
+        }
+        let start = number * UInt64(Self.chunkSize)
+        if isLast, let plain = decrypt(chunk, isLast: false) {
+            throw Self.cut(after: start + UInt64(plain.count))
+        }
+        throw FormatError(
+            number == 0
+                ? "the key is not that of the file, or the file was changed or cut off"
+                : "the file was changed or cut off after \(start) bytes of content")
+    }
+
+    private static func cut(after count: UInt64) -> FormatError {
+        FormatError("the file was cut off after \(count) bytes of content")
+    }
+
+    /// Returns the content of the next chunk; nil for a chunk that does not match its tag.
+    private func decrypt(_ chunk: some Collection<UInt8>, isLast: Bool) -> [UInt8]? {
         let sealed = Array(chunk.dropLast(Self.tagSize))
         var tag = Array(chunk.suffix(Self.tagSize))
         var plain = [UInt8](repeating: 0, count: sealed.count)
@@ -124,14 +145,7 @@ final class ChunkCipher {
             EVP_DecryptUpdate(context, &plain, &length, sealed, Int32(sealed.count)) == 1,
             EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_SET_TAG, Int32(tag.count), &tag) == 1,
             EVP_DecryptFinal_ex(context, nil, &length) == 1
-        else {
-            throw FormatError(
-                number == 0
-                    ? "the key is not that of the file, or its beginning was changed"
-                    : "the file was changed or cut off after \(number * UInt64(Self.chunkSize)) bytes of content"
-            )
-        }
-        number += 1
+        else { return nil }
         return plain
     }
 }
