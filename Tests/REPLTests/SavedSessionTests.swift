@@ -62,6 +62,11 @@ import Testing
         }
         let file = folder.appending(path: "saved.lua").path
         #expect(try session.run(".save \(file)").contains("run it with: moonpool \(file)"))
+        let named = folder.appending(path: "it's one.lua").path
+        let quoted = named.replacingOccurrences(of: "'", with: "'\\''")
+        for path in [named, "\"\(named)\""] {
+            #expect(try session.run(".save \(path)").hasSuffix("run it with: moonpool '\(quoted)'"))
+        }
         let text = try String(contentsOfFile: file, encoding: .utf8)
         #expect(text.contains("store:begin_write()  -- .begin\n"))
         #expect(text.contains("-- failed: nothing.x\n"))

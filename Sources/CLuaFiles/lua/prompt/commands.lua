@@ -253,6 +253,9 @@ local function run(entry)
   if argument ~= "" and command.usage == "" then
     error("." .. name .. " takes no arguments, got '" .. argument .. "'", 0)
   end
+  if command.complete == "file" then
+    argument = string.match(argument, '^"(.*)"$') or string.match(argument, "^'(.*)'$") or argument
+  end
   if command.paged then session.begin_page() end
   local arguments = { text = argument }
   for word in string.gmatch(argument, "%S+") do arguments[#arguments + 1] = word end

@@ -170,7 +170,8 @@ local function save(args)
   if args.text == "" then error("expected a file name: .save FILE", 0) end
   local code, count = script()
   session.write_file(args.text, code)
-  prompt.write(text.count(count, "entry", "entries"), " in ", args.text, "; run it with: moonpool ", args.text, "\n")
+  prompt.write(text.count(count, "entry", "entries"), " in ", args.text, "; run it with: moonpool ",
+    text.shell_word(args.text), "\n")
 end
 
 return { save = save, script = script, forcing = forcing }

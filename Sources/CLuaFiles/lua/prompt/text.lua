@@ -9,6 +9,12 @@ function text.count(number, noun, plural)
   return digits .. " " .. (number == 1 and noun or plural or noun .. "s")
 end
 
+-- Returns a path as an argument of a shell command.
+function text.shell_word(path)
+  if string.find(path, "^[%w_+,./:=@%-\x80-\xff]+$") then return path end
+  return "'" .. string.gsub(path, "'", "'\\''") .. "'"
+end
+
 function text.size(bytes)
   if bytes < 10 << 10 then return text.count(bytes) .. " bytes" end
   if bytes < 10 << 20 then return text.count(bytes >> 10) .. " KiB" end
