@@ -40,7 +40,7 @@ class StudioGrid extends HTMLElement {
   #editor = null // the field that replaces a cell's text
   #canWrite = false
   #pending = null // the index of a row that is selected as soon as it is loaded
-  #isLost = false // the selected object is at an unknown index
+  #isLost = false // the server must find the selected objects: their indexes are unknown, or some were deleted
   #held = [] // the keys that wait for this index
   #wanted = false
   #isLoading = false
@@ -175,6 +175,7 @@ class StudioGrid extends HTMLElement {
       this.#anchor = Math.max(0, Math.min(shift(this.#anchor), this.#total - 1))
       this.#resize()
       if (wasRemoved && this.#selected !== null) this.#findSelected()
+      this.#findChosen()
       this.#leaveRemoved(before)
       this.#scrollTo(this.#top)
     } else {
@@ -200,11 +201,24 @@ class StudioGrid extends HTMLElement {
     if (canRequest) this.#request()
   }
 
-  /** Notes the index of the selected object. If it is not in the rows, the one in its place is selected. */
-  #foundSelected(index) {
+  /** Several selected objects can have left the rows; one that is not loaded can also be elsewhere. */
+  #findChosen() {
+    const loaded = new Set([...this.#rows.values()].map(({ ref }) => ref))
+    if (this.#chosen.size < 2 || this.chosen.every((ref) => loaded.has(ref))) return
+    this.#isLost = true
+    this.#request()
+  }
+
+  /**
+   * Notes the index of the selected object, and which objects of the selection are in the rows. If the selected object is
+   * not, the one in its place is selected. A selection that the user has changed meanwhile remains.
+   */
+  #foundSelected({ index, chosen }, isCurrent) {
     this.#isLost = false
-    if (index >= 0) this.#active.row = this.#anchor = index
-    else this.#select(Math.max(0, Math.min(this.#active.row, this.#total - 1)), null)
+    if (isCurrent && index >= 0) {
+      if (index !== this.#active.row) this.#active.row = this.#anchor = index
+      if (chosen.length < this.#chosen.size) this.#choose(chosen)
+    } else if (isCurrent) this.#select(Math.max(0, Math.min(this.#active.row, this.#total - 1)), null)
     for (const event of this.#held.splice(0)) this.#key(event)
   }
 
@@ -282,14 +296,15 @@ class StudioGrid extends HTMLElement {
       const load = this.load
       try {
         const lost = this.#isLost ? this.#selected : null
-        const window = await load(first, Math.min(this.#visible + 2 * margin, 200), lost)
+        const chosen = this.#chosen
+        const window = await load(first, Math.min(this.#visible + 2 * margin, 200), lost, lost === null ? undefined : [...chosen])
         if (load !== this.load) continue
         if (window.stale) continue
         this.#rows.clear()
         this.#store(window.first, window.rows)
         this.#total = window.total
         this.#resize()
-        if (lost !== null && lost === this.#selected) this.#foundSelected(window.index)
+        if (lost !== null) this.#foundSelected(window, chosen === this.#chosen)
         if (this.#pending !== null && this.#rows.has(this.#pending)) this.#select(this.#pending, null)
         else this.#render()
       } catch {

@@ -333,7 +333,7 @@ class StudioApp extends HTMLElement {
       this.#markLinks()
       this.change.textContent = ""
       this.#showCount(answer.total, answer.all)
-      const load = (first, count, reveal) => this.connection.request("window", { on: request.id, first, count, reveal: reveal ?? undefined })
+      const load = (first, count, reveal, chosen) => this.connection.request("window", { on: request.id, first, count, reveal: reveal ?? undefined, chosen })
       const list = (first, count) => this.#list(place, first, count)
       this.addition.disabled = !this.#canWrite || this.#classes.get(name)?.embedded
       this.grid.show({ ...answer, place, classes: this.#classes, load, list, canWrite: this.#canWrite })

@@ -264,6 +264,16 @@ extension StudioPageTests {
                 try browser.expect("text('status', 'Rows')", "6 objects")
                 try browser.expect("text('status', 'Notice')?.endsWith(' undone')", "true")
                 #expect(try value(folder, "#store:object('Person', 'Ann').dogs") == "5\n")
+                // A selected object that another process deletes leaves the selection.
+                try browser.run("one('row', 'Person Ann').children[0].click(); one('grid').focus()")
+                for _ in 0..<3 { try browser.type(Browser.down, holding: Browser.shift) }
+                let selected = "all('row').filter((r) => r.ariaSelected === 'true').length"
+                try browser.expect(selected, "4")
+                try change(folder, "store:delete(store:object('Person', 'Ben'))")
+                try browser.expect("text('status', 'Rows')", "5 objects")
+                try browser.expect(selected, "3")
+                try browser.run("one('button', 'Delete objects').click()")
+                try browser.expect("all('dialog').map(nameOf)", "Delete 3 objects")
             }
         }
     }

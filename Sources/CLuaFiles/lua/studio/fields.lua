@@ -6,7 +6,7 @@ local requests = {
   hello = "protocol:number",
   schema = "", schema_text = "", versions = "", observers = "", panels = "", redo = "", interrupt = "", save = "",
   rows = "class:text where:text? sort:sort? linked:link? reveal:number? first:number? count:number? at:number?",
-  window = "on:name reveal:number? first:number? count:number?",
+  window = "on:name reveal:number? chosen:numbers? first:number? count:number?",
   ["end"] = "on:name", cancel = "on:name",
   object = "class:text ref:number at:number?",
   value = "class:text ref:number property:text at:number?",

@@ -112,11 +112,17 @@ local function set_window(subscription, request)
   subscription.first, subscription.count = request.first or 0, math.min(request.count or 60, studio.most_rows)
 end
 
--- `reveal` is the number of an object whose index is part of the window; -1 without the object.
-local function window_of(subscription, reveal)
-  local object = reveal and studio.object_of(subscription.class.name, reveal, subscription.space)
+-- `reveal` is the number of an object whose index is part of the window; -1 without the object. The window also has
+-- those of the numbers `chosen` whose objects are in the rows.
+local function window_of(subscription, reveal, chosen)
+  local function index_of(ref)
+    local object = studio.object_of(subscription.class.name, ref, subscription.space)
+    return object and subscription.results:index_of(object)
+  end
+  local present = {}
+  for _, ref in ipairs(chosen or {}) do present[#present + 1] = index_of(ref) and ref or nil end
   return {
-    index = reveal and (object and subscription.results:index_of(object) or 0) - 1,
+    index = reveal and (index_of(reveal) or 0) - 1, chosen = chosen and present,
     total = #subscription.results, all = #subscription.space:objects(subscription.class.name),
     version = subscription.space.version,
     first = subscription.first,
@@ -258,7 +264,7 @@ function requests.window(page, id, request)
     if not subscription.unseen then send_change(page, subscription) end
     return studio.reply(page, id, { stale = true })
   end
-  studio.reply(page, id, window_of(subscription, request.reveal))
+  studio.reply(page, id, window_of(subscription, request.reveal, request.chosen))
 end
 
 -- The page has seen the event of a subscription, which can send the next one.
