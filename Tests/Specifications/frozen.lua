@@ -189,3 +189,12 @@ scenario("frozen values keep the lists of linked objects, also beside collected 
   collectgarbage()
   assert(frozen.owner.name == "Ann" and #frozen.owner.dogs == 0 and #rex.owner.dogs == 1)
 end)
+
+scenario("pins name the change of the schema that holds the data before it", function()
+  dog { id = 1 }
+  store:define { Cat = { name = "string" } }
+  store:write(function() store:create("Cat", { name = "Tom" }) end)
+  local holders = {}
+  for _, pin in ipairs(store:pins()) do holders[pin.kind] = pin.held_by end
+  equal(holders.definition, "the data before store:define at frozen.lua:195, for .migration")
+end)

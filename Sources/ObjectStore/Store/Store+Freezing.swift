@@ -85,15 +85,18 @@ extension Store {
 extension Store {
     /// Returns a separate view of the current version, which any thread may read, one at a time.
     ///
-    /// Inside a write transaction it shows the version before the write. Throws `closed`, `wrong_thread`.
-    package func separateView(for holder: VersionHolder = VersionHolder()) throws -> StoreView {
+    /// Inside a write transaction it shows the version before the write. ``pins()`` names the kind and the holder. Throws
+    /// `closed`, `wrong_thread`.
+    package func separateView(
+        as kind: VersionPin.Kind = .frozen, for holder: VersionHolder = VersionHolder()
+    ) throws -> StoreView {
         try check()
         let snapshot = try StoreError.wrapping(
             view.snapshot.frozen().shared().snapshot(of: view.snapshot.file))
         guard let snapshot else {
             throw StoreError(.closed, "the store was closed; open it again to use it")
         }
-        let pin = coordinator.pins.add(.frozen, holder, version: snapshot.version)
+        let pin = coordinator.pins.add(kind, holder, version: snapshot.version)
         return StoreView(schema: committedSchema, snapshot: snapshot, isFrozen: true, pin: pin)
     }
 
@@ -232,6 +235,8 @@ package struct VersionPin: Hashable, Sendable {
         case store
         /// A frozen version that this process still references.
         case frozen
+        /// The data before a change of the schema by `store:define`, for a migration that repeats the change.
+        case definition
         /// A reference to results that was not resolved yet.
         case reference
         /// Observers of this process that have not received newer versions yet, or results passed to them.
@@ -261,9 +266,11 @@ extension VersionPin {
     package var summary: String {
         let location = holder.location.isEmpty ? holder.script : holder.location
         let end = location.isEmpty ? "" : " of \(location)"
+        let place = location.isEmpty ? "" : " at \(location)"
         return switch kind {
         case .store: "the store\(end)"
         case .frozen: "a frozen version\(end)"
+        case .definition: "the data before store:define\(place), for .migration"
         case .reference: "a reference\(end)"
         case .observers: "observers with pending calls"
         case .process: "process \(process)"

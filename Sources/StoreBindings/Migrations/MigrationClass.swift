@@ -291,7 +291,8 @@ extension StoreHandle {
         let keepsData = !isEmpty && store.configuration.maximumLiveVersions == nil
         return DefinitionBase(
             version: store.version, schema: schema,
-            view: keepsData ? try store.frozenView(for: module.holder) : nil)
+            view: keepsData
+                ? try store.separateView(as: .definition, for: module.holder) : nil)
     }
 
     /// Records a change by `store:define`.
