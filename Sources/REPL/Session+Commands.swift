@@ -182,8 +182,8 @@ extension Session {
             }
             let rows = loss.rows.map { row in
                 [
-                    "  " + row.object, shortened(row.old.summary),
-                    row.new.map { shortened($0.summary) } ?? "(removed)",
+                    "  " + row.object, shortened(row.old),
+                    row.new.map(shortened) ?? "(removed)",
                 ]
             }
             let table = lines(of: [["  object", "before", "after"]] + rows)

@@ -21,6 +21,10 @@ private typealias Key = PseudoTerminal.Key
     @Test func `The values before and after are shown, and yes applies the change`() throws {
         let session = try Self.session()
         defer { session.remove() }
+        try session.run("store:define { Dog = { '...', friend = 'Dog' } }")
+        try session.run(
+            "store:write(function() store:object('Dog', 7).friend = { id = 9, name = 'n9', age = 90 } end)"
+        )
         session.terminal.type(
             "store:define { Dog = { id = 'int primary', age = 'string' } } print 'continues'\r")
         try session.terminal.wait(for: "the question") { screen in
@@ -29,7 +33,8 @@ private typealias Key = PseudoTerminal.Key
                 && lines.contains("'Dog.name' would be removed, with its values")
                 && lines.contains("Dog id = 1 \"n1\" (removed)")
                 && lines.contains("'Dog.age' would change from int to string")
-                && lines.contains("Dog id = 2 20 \"20\"") && lines.contains("5 of 8 objects")
+                && lines.contains("Dog id = 2 20 \"20\"") && lines.contains("5 of 9 objects")
+                && lines.contains("Dog id = 7 Dog id = 9 (removed)")
         }
         // Any answer other than yes or no repeats the question.
         session.terminal.type("perhaps\r")

@@ -124,10 +124,10 @@ package struct LossPreview: Sendable {
     package struct Row: Sendable {
         /// The class and the primary key, or the object key.
         package let object: String
-        /// The value before the change.
-        package let old: Value
+        /// The value before the change, as text.
+        package let old: String
         /// The value after the change; nil if the property is removed.
-        package let new: Value?
+        package let new: String?
     }
 
     /// The difference, such as `'Dog.age' would be removed, with its values`.
@@ -157,10 +157,17 @@ package struct LossPreview: Sendable {
             if case .null = value { continue }
             found.append(
                 Row(
-                    object: walk.currentName ?? name, old: value,
-                    new: try after.map { try walk.newObject(key).value($0.name) }))
+                    object: walk.currentName ?? name, old: Self.text(value, in: walk.oldView),
+                    new: try after.map { try walk.newObject(key).value($0.name).summary }))
         }
         rows = found
+    }
+
+    /// Returns a value as text, a link by the primary key of its object.
+    private static func text(_ value: Value, in view: StoreView) -> String {
+        guard case .object(let reference) = value else { return value.summary }
+        let className = view.schema.find(table: reference.table)?.name ?? ""
+        return "\(className) \(view.name(of: reference))"
     }
 }
 
