@@ -85,14 +85,21 @@ extension Session {
 
     /// Compiles the argument of `.explain` and `.watch`: `Dog`, `Dog where age > 3`, or an expression.
     ///
-    /// If a variable has the name of a class, the name means the variable, unless a predicate follows.
+    /// If a variable has the name of a class, the name means the variable, unless a predicate follows. A name that is
+    /// neither is a wrong class.
     func prepareQuery(_ text: String) throws -> () throws -> [LuaValue] {
         guard let store, let query = ClassQuery(text),
-            query.hasWhere || store.store.schema.find(query.className) != nil,
-            query.predicate != nil || !isVariable(query.className)
+            query.predicate == nil
+                ? Self.isName(query.className) && !isVariable(query.className)
+                : query.hasWhere || store.store.schema.find(query.className) != nil
         else { return try evaluator.prepare("= " + text) }
         let results = try query.results(in: store.store)
         return { [store.value(of: results)] }
+    }
+
+    private static func isName(_ text: String) -> Bool {
+        text.first?.isNumber == false
+            && text.allSatisfy { $0.isLetter || $0.isNumber || $0 == "_" }
     }
 
     private func isVariable(_ name: String) -> Bool {

@@ -244,6 +244,10 @@ import Testing
         #expect(try session.run(".explain Dog where id = 3") == plan)
         #expect(try session.run(".explain Dog id = 3") == plan)
         #expect(try session.run(".explain Dog").contains("Dog"))
+        for command in [".explain", ".watch"] {
+            let shown = try session.run("\(command) Dgo")
+            #expect(shown == "there is no class 'Dgo'; did you mean 'Dog'?")
+        }
         #expect(
             try session.run(".explain Dog where").contains("a predicate is missing after 'where'"))
         #expect(try session.run(".explain Dgo where id = 3").contains("did you mean 'Dog'?"))
