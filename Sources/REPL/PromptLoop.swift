@@ -58,6 +58,7 @@ final class PromptLoop {
             if let status = waitUntilIdle() { return status }
         }
         if let status = mailbox.status { return status }
+        script.post { [mailbox] _ in mailbox.session?.value.reportOpenWrites() }
         script.finish()
         return script.wait()
     }

@@ -273,6 +273,13 @@ package final class Session {
     /// Ends the session after the current entry.
     func end() { wantsToEnd = true }
 
+    /// Names the stores whose open writes the end of the session rolls back.
+    func reportOpenWrites() {
+        for store in context.openStores where store.isInWrite {
+            write("rolled back the open write of \(store.title)\n")
+        }
+    }
+
     /// Starts recording a transcript, or stops it if `recorder` is nil.
     func record(to recorder: (any SessionRecorder)?) {
         transcript = recorder

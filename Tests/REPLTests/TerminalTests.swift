@@ -251,6 +251,19 @@ final class TerminalSession {
         #expect(try third.terminal.exitCode() == 0)
     }
 
+    @Test(arguments: [Key.end, ".quit\r"])
+    func `the end of a session names the open write that it rolls back`(_ keys: String) throws {
+        let session = try TerminalSession()
+        defer { session.remove() }
+        try session.run(".begin")
+        session.terminal.type(keys)
+        #expect(try session.terminal.exitCode() == 0)
+        #expect(
+            session.terminal.screen.lines.contains {
+                $0.hasPrefix("rolled back the open write of ")
+            })
+    }
+
     @Test func `a terminal that cannot move its cursor still has a prompt`() throws {
         let session = try TerminalSession(environment: ["TERM": "dumb"])
         defer { session.remove() }
