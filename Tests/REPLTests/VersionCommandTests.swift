@@ -65,6 +65,11 @@ import Testing
             """
             store:define({ Toy = { cost = "double" } }, function(m) m:rename_property("Toy", "price", "cost") end)
             """)
+        let pins = try session.run(".pins")
+        #expect(
+            pins.contains(
+                #/the data before store:define at entry \d+:1, for .migration +\d\d:\d\d:\d\d +\d/#),
+            "\(pins)")
         let report = try session.run(".migration \(folder.path)/costs 5")
         #expect(report.contains("0002 costs  rehearsed in"), "\(report)")
         #expect(report.contains("'Toy.price' would be renamed to 'cost'"), "\(report)")

@@ -65,7 +65,7 @@ function looking.pins()
   local rows = { { "version", "held by", "since", "keeps" } }
   for i, pin in ipairs(text.store():pins()) do
     rows[i + 1] = {
-      pin.version, pin.held_by, pin.since and tostring(pin.since) or "-",
+      pin.version, pin.held_by, pin.since and text.clock(pin.since) or "-",
       text.count(pin.bytes >> 10, "KiB", "KiB"),
     }
   end

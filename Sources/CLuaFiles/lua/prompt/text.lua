@@ -126,15 +126,17 @@ function text.changes(version)
   return #parts == 0 and paint("no changes", "dim") or table.concat(parts, " ")
 end
 
--- Returns the time and the process of a commit, such as `14:02:11  repl (4711)`; with the date if the commit is from
--- another day; empty if nothing is known.
+-- Returns a time, such as `14:02:11`; with the date if it is on another day.
+function text.clock(date)
+  local time, today = tostring(date), tostring(moonpool.date())
+  if string.sub(time, 1, 10) == string.sub(today, 1, 10) then return string.sub(time, 12, 19) end
+  return string.sub(time, 1, 10) .. " " .. string.sub(time, 12, 16)
+end
+
+-- Returns the time and the process of a commit, such as `14:02:11  repl (4711)`; empty if nothing is known.
 function text.origin(commit)
   if not commit.time then return "" end
-  local time, today = tostring(commit.time), tostring(moonpool.date())
-  local clock = string.sub(time, 12, 19)
-  if string.sub(time, 1, 10) ~= string.sub(today, 1, 10) then
-    clock = string.sub(time, 1, 10) .. " " .. string.sub(time, 12, 16)
-  end
+  local clock = text.clock(commit.time)
   if not commit.script then return clock .. "  another process" end
   return clock .. "  " .. commit.script .. " (" .. commit.process .. ")"
 end
