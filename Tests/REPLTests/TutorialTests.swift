@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 
 @testable import REPL
@@ -60,5 +61,18 @@ import Testing
         #expect(try session.run(".tutorial 11") == "expected a step from 1 to 10, got 11")
         #expect(try session.run(".tutorial x").hasPrefix("expected a step from 1 to 10"))
         #expect(try session.run(".tutorial off") == "the tutorial has ended")
+    }
+
+    @Test func `the tutorial does not write to the store of a file`() throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let session = try TestSession()
+        _ = try session.run("store = moonpool.open { path = '\(folder.path)/zoo', schema = {} }")
+        let refusal = try session.run(".tutorial")
+        let advice = "choose one in memory first: "
+        let entry = try #require(refusal.split(separator: advice).dropFirst().first)
+        _ = try session.run(String(entry))
+        #expect(try session.run(".tutorial").contains("1/10"))
     }
 }

@@ -121,12 +121,13 @@ local function tutorial(args)
     error("expected a step from 1 to " .. #steps .. remark .. ", got "
       .. (number or "'" .. args.text .. "'"), 0)
   end
-  -- The entries of earlier steps run, unless the store contains the user's own data.
-  if not text.store().path then
-    for i = 1, number - 1 do
-      local step = steps[i]
-      if step.is_preparation and not step.is_done "" then session.run_entry(step.entry) end
-    end
+  if text.store().path then
+    error("the tutorial writes to the store; choose one in memory first: "
+      .. 'store = moonpool.open { in_memory = "tour" }', 0)
+  end
+  for i = 1, number - 1 do
+    local step = steps[i]
+    if step.is_preparation and not step.is_done "" then session.run_entry(step.entry) end
   end
   own.current = number
   session.after_entry("tutorial", advance)
