@@ -115,14 +115,15 @@ end
 -- `reveal` is the number of an object whose index is part of the window; -1 without the object. The window also has
 -- those of the numbers `chosen` whose objects are in the rows.
 local function window_of(subscription, reveal, chosen)
-  local function index_of(ref)
-    local object = studio.object_of(subscription.class.name, ref, subscription.space)
-    return object and subscription.results:index_of(object)
+  local results, present = subscription.results, {}
+  local function object_of(ref) return studio.object_of(subscription.class.name, ref, subscription.space) end
+  local object = reveal and object_of(reveal)
+  for _, ref in ipairs(chosen or {}) do
+    local other = object_of(ref)
+    present[#present + 1] = other and results:contains(other) and ref or nil
   end
-  local present = {}
-  for _, ref in ipairs(chosen or {}) do present[#present + 1] = index_of(ref) and ref or nil end
   return {
-    index = reveal and (index_of(reveal) or 0) - 1, chosen = chosen and present,
+    index = reveal and (object and results:index_of(object) or 0) - 1, chosen = chosen and present,
     total = #subscription.results, all = #subscription.space:objects(subscription.class.name),
     version = subscription.space.version,
     first = subscription.first,
