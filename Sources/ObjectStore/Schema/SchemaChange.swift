@@ -57,7 +57,11 @@ struct SchemaChange {
             case .newVersion: false
             }
         }
-        if !refused.isEmpty { throw Self.refusal(refused, allowing) }
+        if !refused.isEmpty {
+            // A wrong declaration, such as that of a misspelled type, is the better error.
+            try SchemaValidation.check(classes)
+            throw Self.refusal(refused, allowing)
+        }
         try StoreLimits.check(classes, nextTable: planner.nextTable)
         schema = Schema(classes: classes, version: version, nextTable: planner.nextTable)
         changed = classes.filter { $0 != current.find(table: $0.table) }
