@@ -49,6 +49,7 @@ for number, case in ipairs {
   { "unknown_property", { "foo" }, function() dogs:sorted "foo" end },
   { "invalid_schema", { "Cat", "name", "strng", "string" }, function() store:define { Cat = { name = "strng" } } end },
   { "invalid_schema", { "Dog.age", "strng", "string" }, function() store:define { Dog = { age = "strng" } } end },
+  { "invalid_argument", { "#2 to 'object'", "int expected", "store:object" }, function() store:object("Dog", nil) end },
   { "invalid_schema", { "Cat", "owner", "Persn" }, function() store:define { Cat = { owner = "Persn" } } end },
   { "invalid_schema", { "Cat", "primary" }, function() store:define { Cat = { name = "bool primary" } } end },
   { "closed", { "closed" }, function() store:close() return rex.name end },

@@ -78,6 +78,9 @@ extension StoreHandle {
                     "'\(type.classSchema.name)' has no primary key to look up; "
                         + "query it with objects(\"\(type.classSchema.name)\")")
             }
+            guard !call.isNil(3) || property.isOptional else {
+                throw call.typeError(3, property.type.rawValue)
+            }
             let key = try ValueBridge(handle, nil).value(
                 call[3], for: property, of: type.classSchema)
             guard let found = try handle.store.object(type.classSchema.name, primaryKey: key) else {
