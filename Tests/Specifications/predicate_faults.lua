@@ -101,6 +101,7 @@ end)
 scenario("the syntax for operators of other languages is suggested", function()
   for text, advice in pairs {
     ["name = %@"] = "write $1", ["name = ?"] = "write $1", ["name = :name"] = "write $1", ["name MATCHES 'x'"] = "write 'like'",
+    ["age in (1, 2)"] = "write {1, 2}", ["age > 1 order by age"] = "write 'sort(name asc)'",
     ["name ilike 'x*'"] = "write 'like[c]'", ["name startswith 'x'"] = "write 'beginswith'", ["name is null"] = "write '= nil'",
     ["name is not null"] = "'!= nil'", ["SELF.name = 'x'"] = "without 'SELF.'", ["name = Rex"] = "write text in quotes: 'Rex'",
     ["name = nam"] = "did you mean 'name'?",

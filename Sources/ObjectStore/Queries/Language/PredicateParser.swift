@@ -225,6 +225,7 @@ extension PredicateParser {
         "ilike": "write 'like[c]' with the wildcards * and ?",
         "matches": "write 'like' with the wildcards * and ?, 'beginswith' or 'contains'",
         "startswith": "write 'beginswith'",
+        "order": "write 'sort(name asc)' after the condition",
     ]
 
     private func unexpected(_ token: QueryToken) -> QueryFault {
@@ -386,6 +387,9 @@ extension PredicateParser {
         case .symbol("("):
             advance()
             let inner = try parseCondition()
+            if current.isSymbol(",") {
+                throw QueryFault("a list of values has braces; write {1, 2}", at: current.range)
+            }
             try expect(")", "to close the parenthesis")
             return PredicateSyntax(form: inner.form, range: range(from: token))
         case .symbol("{"):
