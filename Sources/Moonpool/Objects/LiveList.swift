@@ -54,7 +54,7 @@ public struct LiveList<Element: StoredValue>: ExpressibleByArrayLiteral {
             content.read { list, context in
                 guard let value = try list.element(at: index) else {
                     throw StoreError.outside(
-                        index, of: "the list of \(try list.count()) elements")
+                        index, of: "the list of length \(try list.count())")
                 }
                 return try live(value, context)
             }

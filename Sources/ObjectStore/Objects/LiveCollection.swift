@@ -116,7 +116,7 @@ extension LiveCollection {
         guard (0..<limit).contains(index) else {
             let kind = property.collection?.name ?? "list"
             throw StoreError.outside(
-                index, of: "the \(kind) '\(property.name)' of \(count) elements")
+                index, of: "the \(kind) '\(property.name)' of length \(count)")
         }
     }
 }

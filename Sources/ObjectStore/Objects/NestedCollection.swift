@@ -447,7 +447,7 @@ extension NestedCollection {
     private func check(_ index: Int, _ limit: Int, _ count: Int) throws {
         guard (0..<limit).contains(index) else {
             throw StoreError.outside(
-                index, of: "the list of \(count) elements inside a mixed value")
+                index, of: "the list of length \(count) inside a mixed value")
         }
     }
 }
