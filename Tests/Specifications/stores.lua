@@ -98,6 +98,32 @@ scenario("a savepoint rolls back a part of a write", function()
   end)
 end)
 
+scenario("objects whose changes a savepoint rolled back stay readable", {
+  Dog = { age = "int" }, Toy = { price = "int" },
+}, function()
+  local toy, dog = store:write(function()
+    local toy, dog = store:create("Toy", { price = 0 }), store:create("Dog", { age = 4 })
+    store:savepoint(function() end)
+    return toy, dog
+  end)
+  store:write(function()
+    pcall(store.savepoint, store, function()
+      dog.age = 7
+      store:savepoint(function() end)
+      error "lost"
+    end)
+    equal(dog.age, 4)
+  end)
+  -- Later writes use the pages again that this write has freed.
+  for price = 1, 4 do
+    store:write(function()
+      toy.price = price
+      store:savepoint(function() end)
+      equal({ dog.age, #store:objects "Dog" }, { 4, 1 })
+    end)
+  end
+end)
+
 scenario("handles and observers see what savepoints keep", { Dog = { id = "int primary", age = { type = "int", default = 0 } } }, function()
   local function new(id) return store:create("Dog", { id = id }) end
   local function lose(body) pcall(store.savepoint, store, function() body() error "lost" end) end

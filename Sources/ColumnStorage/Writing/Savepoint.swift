@@ -73,11 +73,15 @@ extension TableOverlay {
     }
 
     /// Returns to the state before the write.
+    ///
+    /// The table remains touched: the commit frees the pages of its entries that the transaction has changed and
+    /// restored.
     func restart() throws(StorageError) {
         discard()
         reader.dropTail()
         for list in reader.lists { list?.cancel() }
         try reader.open()
         begin(session)
+        touch()
     }
 }
