@@ -94,17 +94,41 @@ final class SortedIndex<Value: IndexedValue> {
         }
         var record = delta.pointee.newestRecord(of: value)
         if record == 0 { return result }
-        var sums: [Int64: Int] = [:]
-        for key in result { sums[key.rawValue, default: 0] += 1 }
+        var changes: [(key: Int64, change: Int)] = []
         while record != 0 {
             let change = delta.pointee.log[Int(record) - 1]
-            sums[change.entry.key, default: 0] += Int(change.change)
+            changes.append((change.entry.key, Int(change.change)))
             record = change.previous
         }
-        result.removeAll()
-        for (key, count) in sums.sorted(by: { $0.key < $1.key }) {
+        changes.sort { $0.key < $1.key }
+        return Self.keys(result, with: changes)
+    }
+
+    /// Returns keys with changes of their numbers; both are ascending.
+    private static func keys(
+        _ keys: [ObjectKey], with changes: [(key: Int64, change: Int)]
+    ) -> [ObjectKey] {
+        var result: [ObjectKey] = []
+        result.reserveCapacity(keys.count + changes.count)
+        var (next, index) = (0, 0)
+        while index < changes.count {
+            let key = changes[index].key
+            var count = 0
+            while index < changes.count, changes[index].key == key {
+                count += changes[index].change
+                index += 1
+            }
+            while next < keys.count, keys[next].rawValue < key {
+                result.append(keys[next])
+                next += 1
+            }
+            while next < keys.count, keys[next].rawValue == key {
+                count += 1
+                next += 1
+            }
             for _ in 0..<Swift.max(0, count) { result.append(ObjectKey(key)) }
         }
+        result.append(contentsOf: keys[next...])
         return result
     }
 
