@@ -124,6 +124,45 @@ scenario("objects whose changes a savepoint rolled back stay readable", {
   end
 end)
 
+local manyClasses = {}
+for k = 1, 8 do manyClasses["Class" .. k] = { n = "int" } end
+
+scenario("random nested savepoints keep and lose exactly their changes", manyClasses, function()
+  local random = math.random
+  local objects, values = {}, {}
+  store:write(function()
+    for k = 1, 8 do objects[k], values[k] = store:create("Class" .. k, { n = k }), k end
+    store:savepoint(function() end)
+  end)
+  local function check()
+    for k, object in ipairs(objects) do equal({ object.n, #store:objects("Class" .. k) }, { values[k], 1 }) end
+  end
+  local function change(depth)
+    for _ = 1, random(3) do
+      local k = random(8)
+      if depth < 3 and random(2) == 1 then
+        local before = table.move(values, 1, 8, 1, {})
+        local isKept = random(2) == 1
+        pcall(store.savepoint, store, function()
+          change(depth + 1)
+          if not isKept then error "lost" end
+        end)
+        if not isKept then values = before end
+      else
+        values[k] = random(100)
+        objects[k].n = values[k]
+      end
+    end
+  end
+  for seed = 1, 4 do
+    math.randomseed(seed)
+    for _ = 1, 30 do
+      store:write(function() change(0) check() end)
+      check()
+    end
+  end
+end)
+
 scenario("handles and observers see what savepoints keep", { Dog = { id = "int primary", age = { type = "int", default = 0 } } }, function()
   local function new(id) return store:create("Dog", { id = id }) end
   local function lose(body) pcall(store.savepoint, store, function() body() error "lost" end) end
