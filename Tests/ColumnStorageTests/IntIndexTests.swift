@@ -40,6 +40,11 @@ import Testing
             #expect(found?.rawValue == expected.first, sourceLocation: sourceLocation)
             let keys = try index.keys(equalTo: value, in: handle).map(\.rawValue)
             #expect(keys == expected, sourceLocation: sourceLocation)
+            let most = Int.random(in: 0...expected.count, using: &generator)
+            let few = try index.keys(equalTo: value, atMost: most, in: handle).map(\.rawValue)
+            #expect(
+                expected.count > most ? few.count > most : few == expected,
+                sourceLocation: sourceLocation)
         }
         for _ in 0..<4 {
             let lower = Int64.random(in: -100...5000, using: &generator)

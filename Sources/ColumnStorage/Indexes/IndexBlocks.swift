@@ -127,16 +127,16 @@ final class IndexBlocks<Value: IndexedValue> {
         return (try cursor.setRange(position), true)
     }
 
-    /// Returns all rows with a value, ascending and with the duplicates.
+    /// Returns all rows with a value, ascending and with the duplicates; above `most`, it may stop.
     func keys(
-        equalTo value: Value, in transaction: TransactionHandle
+        equalTo value: Value, atMost most: Int = .max, in transaction: TransactionHandle
     ) throws(StorageError) -> [ObjectKey] {
         var keys: [ObjectKey] = []
         try forEach(from: value, in: transaction) { block, start in
             guard block.compare(start, value) == 0 else { return false }
             let end = block.endOfEqual(from: start)
             for index in start..<end { keys.append(ObjectKey(block.key(index))) }
-            return end == block.count
+            return end == block.count && keys.count <= most
         }
         return keys
     }

@@ -92,12 +92,15 @@ final class IndexLevels<Value: IndexedValue> {
 
     /// Returns all rows with a value, ascending and with the duplicates in the index.
     func keys(
-        equalTo value: Value, in transaction: TransactionHandle
+        equalTo value: Value, atMost most: Int = .max, in transaction: TransactionHandle
     ) throws(StorageError) -> [ObjectKey] {
-        let keys = try base.keys(equalTo: value, in: transaction)
-        guard let run = try run(transaction) else { return keys }
+        guard let run = try run(transaction) else {
+            return try base.keys(equalTo: value, atMost: most, in: transaction)
+        }
         let removed = try run.removed.keys(equalTo: value, in: transaction)
         let added = try run.added.keys(equalTo: value, in: transaction)
+        let keys = try base.keys(
+            equalTo: value, atMost: most.saturatingAdd(removed.count), in: transaction)
         if removed.isEmpty, added.isEmpty { return keys }
         var result: [ObjectKey] = []
         var (nextRemoved, nextAdded) = (0, 0)

@@ -80,26 +80,30 @@ final class SortedIndex<Value: IndexedValue> {
         return try stored.find(value, in: transaction)
     }
 
-    /// Returns all rows with a value, ascending and with the duplicates in the index.
+    /// Returns all rows with a value, ascending and with the duplicates in the index; above `most`, it may stop.
     func keys(
-        equalTo value: Value, in transaction: TransactionHandle
+        equalTo value: Value, atMost most: Int = .max, in transaction: TransactionHandle
     ) throws(StorageError) -> [ObjectKey] {
-        var result = try stored.keys(equalTo: value, in: transaction)
-        guard let delta, !delta.pointee.isEmpty else { return result }
+        guard let delta, !delta.pointee.isEmpty else {
+            return try stored.keys(equalTo: value, atMost: most, in: transaction)
+        }
+        var changes: [(key: Int64, change: Int)] = []
+        var record = delta.pointee.newestRecord(of: value)
+        while record != 0 {
+            let change = delta.pointee.log[Int(record) - 1]
+            changes.append((change.entry.key, Int(change.change)))
+            record = change.previous
+        }
+        // Each change removes at most one of the stored rows.
+        var result = try stored.keys(
+            equalTo: value, atMost: most.saturatingAdd(changes.count), in: transaction)
         let tail = delta.pointee.tail
         var index = delta.pointee.tailIndex(atOrAfter: value)
         while index < tail.count, tail[index].value.compare(value) == 0 {
             result.append(ObjectKey(tail[index].key))
             index += 1
         }
-        var record = delta.pointee.newestRecord(of: value)
-        if record == 0 { return result }
-        var changes: [(key: Int64, change: Int)] = []
-        while record != 0 {
-            let change = delta.pointee.log[Int(record) - 1]
-            changes.append((change.entry.key, Int(change.change)))
-            record = change.previous
-        }
+        if changes.isEmpty { return result }
         changes.sort { $0.key < $1.key }
         return Self.keys(result, with: changes)
     }

@@ -128,14 +128,23 @@ extension TableReader {
     package func keys(_ column: ColumnID, equalTo value: [UInt8]) throws(StorageError)
         -> [ObjectKey]
     {
+        try keys(column, equalTo: value, atMost: .max) ?? []
+    }
+
+    /// Returns the rows with these bytes, ascending; nil if there are more than `most`, without reading all of them.
+    package func keys(
+        _ column: ColumnID, equalTo value: [UInt8], atMost most: Int
+    ) throws(StorageError) -> [ObjectKey]? {
         guard let index = bytesIndex(column) else {
             return try scan(column, .bytesEqual(value), first: false)
         }
-        return try BytesView.with(value) { bytes throws(StorageError) in
-            try read { (transaction) throws(StorageError) in
-                try index.keys(equalTo: bytes, in: transaction)
-            }
-        } ?? []
+        let found =
+            try BytesView.with(value) { bytes throws(StorageError) in
+                try read { (transaction) throws(StorageError) in
+                    try index.keys(equalTo: bytes, atMost: most, in: transaction)
+                }
+            } ?? []
+        return found.count > most ? nil : found
     }
 
     /// Returns the rows whose bytes begin with these, in the order of the index.

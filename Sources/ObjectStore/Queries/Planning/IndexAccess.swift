@@ -236,8 +236,8 @@ private struct IndexLookup {
             let found =
                 try isUnique
                 ? rows.find(column, bytes: text).map { [$0] } ?? []
-                : rows.keys(column, equalTo: text)
-            guard found.count <= most else { return nil }
+                : rows.keys(column, equalTo: text, atMost: most)
+            guard let found else { return nil }
             return IndexAccess(
                 count: found.count, isExact: true,
                 words: "looks up 1 value in the \(isUnique ? "unique " : "")index"
