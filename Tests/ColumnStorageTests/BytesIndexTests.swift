@@ -317,8 +317,11 @@ import Testing
             _ = try? index.keys(from: [], below: nil, in: write.handle)
             try [1, 2, 3].withUnsafeBytes {
                 try index.insert($0, ObjectKey(9), in: write.handle)
+                // A search makes the changes searchable, also after merging them has failed.
+                _ = try? index.keys(equalTo: $0, in: write.handle)
+                try? index.flush(in: write.handle)
+                _ = try? index.keys(equalTo: $0, in: write.handle)
             }
-            try? index.flush(in: write.handle)
             index.cancel()
             if try write.handle.statistics(environment.blocks).entries == 0 { break }
         }

@@ -248,13 +248,15 @@ final class SortedIndex<Value: IndexedValue> {
     }
 
     /// Merges all changes into the stored entries.
+    ///
+    /// After an error the changes are lost, since a part of them may be merged, and the write must be rolled back.
     func flush(in transaction: TransactionHandle) throws(StorageError) {
+        defer { cancel() }
         if let delta, !delta.pointee.isEmpty {
             try stored.merge(
                 delta.pointee.takeSums(), UnsafeBufferPointer(delta.pointee.tail.elements),
                 in: transaction)
         }
-        cancel()
     }
 
     /// The size of the changes from which their memory is considered; smaller writes have no cost.
@@ -309,7 +311,7 @@ final class SortedIndex<Value: IndexedValue> {
         }
     }
 
-    /// Merges the changes before the end of the write.
+    /// Merges the changes before the end of the write; after an error, they are lost.
     private func flushEarly(
         _ delta: UnsafeMutablePointer<IndexDelta<Value>>, _ transaction: TransactionHandle
     ) throws(StorageError) {
@@ -318,11 +320,11 @@ final class SortedIndex<Value: IndexedValue> {
             filter?.deallocate()
             filter = nil
         }
+        defer { dropDelta() }
         let sums = delta.pointee.takeSums()
         let tail = delta.pointee.tail
         filter?.add(sums, tail)
         try stored.merge(sums, UnsafeBufferPointer(tail.elements), in: transaction)
-        dropDelta()
     }
 }
 

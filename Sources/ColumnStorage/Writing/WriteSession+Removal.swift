@@ -168,8 +168,13 @@ struct RowRemoval {
         let column = source.column
         var last: ObjectKey?
         let owners = try source.index.keys(equalTo: key.rawValue, in: session.transaction.handle)
+        if owners.isEmpty { return }
+        let rows = session.overlay(source.table).reader
         for owner in owners where owner != last {
             last = owner
+            guard owner.rawValue >= 0, owner.rawValue < rows.keyBound else {
+                throw rows.source.damaged("the index of links in table \(source.table.rawValue)")
+            }
             if column.kind == .link {
                 session.set(source.table, column.id, owner, link: nil)
                 continue
