@@ -36,8 +36,8 @@ final class PromptLoop {
 
     /// Reads and runs entries until the session ends.
     ///
-    /// Returns the exit code.
-    func run() -> Int32 {
+    /// `willEnd` is called before the script ends, unless an entry ends it. Returns the exit code.
+    func run(willEnd: () -> Void) -> Int32 {
         editor?.mustStop = { [mailbox] in mailbox.status != nil }
         // The continuation prompt keeps the width that the prompt had.
         editor?.currentPrompt = { [unowned self] in
@@ -58,6 +58,7 @@ final class PromptLoop {
             if let status = waitUntilIdle() { return status }
         }
         if let status = mailbox.status { return status }
+        willEnd()
         script.post { [mailbox] _ in mailbox.session?.value.reportOpenWrites() }
         script.finish()
         return script.wait()

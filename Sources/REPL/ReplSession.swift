@@ -90,7 +90,7 @@ package enum ReplSession {
             defer { output.setTap(nil) }
             return PromptLoop(
                 script, mailbox: mailbox, output: output, options: options, style: style
-            ).run()
+            ).run(willEnd: studio.end)
         } catch {
             ProcessServices.writeError("moonpool: \(error)\n")
             return 1

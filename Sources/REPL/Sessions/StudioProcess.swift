@@ -50,7 +50,7 @@ final class StudioProcess: Sendable {
                 [command], jobs: 1, isInOwnGroup: true, next: { commands.popLast() },
                 didEnd: { [self] _, outcome in
                     // Without a server, the session has ended the studio.
-                    guard state.withLock({ $0.server != nil }) else { return }
+                    guard state.withLock({ $0.server != nil }), !script.hasEnded else { return }
                     let code = outcome.exitCode == 0 ? "" : " with exit code \(outcome.exitCode)"
                     write("the studio has ended\(code); .studio opens it again\n")
                 }, whileWaiting: {})
