@@ -670,6 +670,7 @@ package final class Environment: Sendable {
     /// Closes LMDB's environment, and then the retired ones.
     private func closeMap() {
         readers.withLock { parked in
+            assert(parked.versions.isEmpty, "all readers have ended before the file is closed")
             for reader in parked.spare { mdb_txn_abort(reader.pointer) }
             parked.spare = []
         }

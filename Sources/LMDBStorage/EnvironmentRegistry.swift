@@ -119,6 +119,7 @@ package enum EnvironmentRegistry {
     private static func add(
         _ environment: Environment, _ identity: Identity, to entries: inout [Identity: Entry]
     ) -> EnvironmentLease {
+        assert(entries[identity] == nil, "a file has one environment")
         let file = OpenFile(environment)
         entries[identity] = Entry(file: file)
         return EnvironmentLease(file, identity)
@@ -301,6 +302,7 @@ package enum EnvironmentRegistry {
     fileprivate static func release(_ identity: Identity) {
         entries.withLock { entries in
             guard var entry = entries[identity] else { return }
+            assert(entry.leases > 0, "an open file has a lease")
             entry.leases -= 1
             if entry.leases > 0 {
                 entries[identity] = entry

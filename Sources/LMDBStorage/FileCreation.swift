@@ -154,6 +154,9 @@ struct FileCreation {
                 path)
             tables.append(Table(dbi: dbi))
         }
+        assert(
+            tables.indices.allSatisfy { tables[$0].dbi == UInt32($0) + 2 },
+            "LMDB numbers the tables in their order, from 2")
         return tables
     }
 

@@ -44,6 +44,7 @@ final class FileMarks: Sendable {
     /// Allows others again to use a number.
     func endExclusion(of number: UInt64, in descriptor: Int32) {
         uses.withLock { uses in
+            assert(uses.excluded.contains(number), "an exclusion ends once")
             uses.excluded.remove(number)
             let kind = uses.counts[number] == nil ? F_UNLCK : F_RDLCK
             _ = Platform.lockDescriptor(descriptor, Self.byte(of: number, kind))
@@ -69,6 +70,7 @@ final class FileMarks: Sendable {
             let isExcluded = uses.excluded.contains(number)
             guard change < 0 || !isExcluded else { return false }
             let count = uses.counts[number, default: 0] + change
+            assert(count >= 0, "a use of a number ends once")
             if descriptor >= 0, !isExcluded, count == (change > 0 ? 1 : 0) {
                 let range = Self.byte(of: number, count > 0 ? F_RDLCK : F_UNLCK)
                 if Self.isTaken(Platform.lockDescriptor(descriptor, range)) { return false }

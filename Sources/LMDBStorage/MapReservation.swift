@@ -94,6 +94,7 @@ final class MapReservation: @unchecked Sendable {
             }
             try use(size: Int(status.st_size), blocks: Int(status.st_blocks))
         }
+        assert(pages == 0 || pages * pageSize <= size, "the reserved pages are in the file")
         if vastSize == nil, size / pageSize > Self.mostTimes * (used + Self.spare) {
             cut(to: (used + Self.spare) * pageSize)
         }

@@ -279,6 +279,7 @@ struct PageWalk: ~Copyable {
     ) {
         guard !isOver, take(number, 1, from: parent, tree) else { return }
         let image = page(number)
+        assert(depth <= tree.head.depth, "a walk ends at the leaves")
         let isLeaf = depth == tree.head.depth
         let place = KnownPages.Place(parent, index)
         let isKnown = known?.contains(number) == true
@@ -573,6 +574,7 @@ final class PageSet {
     @inline(__always)
     func insert(_ number: UInt64) -> Bool {
         guard let words else { return true }
+        assert(number < pageCount, "only pages of the file are in the set")
         let index = Int(number >> 6)
         let bit: UInt64 = 1 << (number & 63)
         guard words[index] & bit == 0 else { return false }

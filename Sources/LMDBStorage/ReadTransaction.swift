@@ -35,7 +35,10 @@ struct ReaderBook: Sendable {
     }
 
     mutating func letGo(_ version: UInt64) {
-        guard let index = held.lastIndex(where: { $0.version == version }) else { return }
+        guard let index = held.lastIndex(where: { $0.version == version }) else {
+            assertionFailure("a reader releases a version that it holds")
+            return
+        }
         held[index].count -= 1
         if held[index].count == 0 { held.remove(at: index) }
     }

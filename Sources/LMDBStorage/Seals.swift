@@ -180,6 +180,7 @@ final class ValueSeals: @unchecked Sendable {
     /// Records a value that the caller writes before the next change; its checksum follows in the last bytes of
     /// `target`.
     func lend(_ target: UnsafeMutableRawBufferPointer, _ key: UInt64, _ table: UInt32) {
+        assert(!isLent, "lent memory is filled before the next change")
         lent = (target, key, table)
         lentAddress.store(UInt(bitPattern: target.baseAddress), ordering: .relaxed)
     }

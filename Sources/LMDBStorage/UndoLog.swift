@@ -26,6 +26,7 @@ final class UndoLog: @unchecked Sendable {
 
     /// Drops all entries at the end of the write or of its oldest savepoint.
     func end() {
+        assert(isRecording || entries.isEmpty, "entries are recorded only for savepoints")
         guard isRecording else { return }
         isRecording = false
         entries = []
@@ -37,6 +38,7 @@ final class UndoLog: @unchecked Sendable {
     /// Returns the code of the error, or 0.
     @inline(never)
     func record(_ key: MDB_val, _ table: UInt32, _ transaction: OpaquePointer) -> Int32 {
+        assert(isRecording, "entries are recorded only for savepoints")
         var key = key
         var value = MDB_val()
         let code = mdb_get(transaction, table, &key, &value)
@@ -64,6 +66,9 @@ final class UndoLog: @unchecked Sendable {
         let entry = entries.removeLast()
         let failure = bytes.withUnsafeBytes { all -> StorageError? in
             let valueStart = entry.start + entry.keySize
+            assert(
+                all.count - valueStart - (entry.valueSize ?? 0) < 8,
+                "the newest entry has the last bytes")
             let key = UnsafeRawBufferPointer(rebasing: all[entry.start..<valueStart])
             let value = entry.valueSize.map {
                 UnsafeRawBufferPointer(rebasing: all[valueStart..<valueStart + $0])

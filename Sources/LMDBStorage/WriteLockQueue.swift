@@ -101,18 +101,21 @@ final class WriteLockQueue: @unchecked Sendable {
             monitor.withoutLock { user.didWaitLong(text) }
         }
         while !thread.hasTurn { monitor.wait(for: thread.turn) }
+        assert(holder?.user === user, "the turn is that of the waiting thread")
     }
 
     /// Ends the turn of the calling thread.
     func leave() { monitor.withLock { endTurn() } }
 
     private func take(_ user: LockUser) {
+        assert(holder == nil, "one writer has its turn at a time")
         holder = (user, MonotonicClock.nanoseconds)
         hasHolder.store(true, ordering: .relaxed)
     }
 
     /// Ends a turn and begins the next one; the caller holds the monitor.
     private func endTurn() {
+        assert(holder != nil, "a turn ends once")
         holder = nil
         guard !waiting.isEmpty else { return hasHolder.store(false, ordering: .relaxed) }
         begin(waiting.removeFirst())
@@ -126,6 +129,7 @@ final class WriteLockQueue: @unchecked Sendable {
             thread.turn.broadcast()
         case .ticket(let ticket):
             take(ticket.user)
+            assert(admitted == nil, "one ticket is admitted at a time")
             admitted = ticket
             monitor.broadcast()
         }
@@ -376,7 +380,10 @@ package final class WriteLockTicket: @unchecked Sendable {
     /// Ends the transaction of the ticket on the thread that holds the lock, and returns LMDB's error code.
     func end(isCommit: Bool) -> Int32 {
         queue.monitor.withLock {
-            guard case .taken(let transaction) = state else { return 0 }
+            guard case .taken(let transaction) = state else {
+                assertionFailure("the write of a ticket ends once")
+                return 0
+            }
             state = .ending(transaction, isCommit: isCommit)
             queue.monitor.broadcast()
             while true {
@@ -396,12 +403,14 @@ package final class WriteLockTicket: @unchecked Sendable {
 
     /// Marks the ticket as ready, with the open transaction that holds the lock.
     func didAcquire(_ transaction: OpaquePointer) {
+        assert(currentStatus == .waiting, "a ticket acquires the lock while it waits")
         state = .ready(transaction)
         queue.monitor.broadcast()
     }
 
     /// Marks the ticket as failed: its writer acquires the lock itself, and throws if that fails.
     func didFail() {
+        assert(currentStatus == .waiting, "a ticket fails while it waits")
         state = .failed
         queue.monitor.broadcast()
     }
@@ -416,7 +425,10 @@ package final class WriteLockTicket: @unchecked Sendable {
     /// Waits until the write or the cancellation requests the end; returns the transaction to end.
     func awaitEnd() -> (transaction: OpaquePointer, isCommit: Bool)? {
         while case .taken = state { queue.monitor.wait() }
-        guard case .ending(let transaction, let isCommit) = state else { return nil }
+        guard case .ending(let transaction, let isCommit) = state else {
+            assertionFailure("a used ticket ends with its transaction")
+            return nil
+        }
         return (transaction, isCommit)
     }
 

@@ -98,6 +98,9 @@ package final class WriteTransaction {
             Self.abort(begun, self.ticket, environment)
             throw error.named(environment.location)
         }
+        assert(
+            self.ticket != nil || environment.writerThread.load(ordering: .relaxed) == 0,
+            "a file has one write at a time")
         pointer = begun
         environment.seals.forget()
         if mode == .unflushed { environment.isUnflushed.store(true, ordering: .relaxed) }
@@ -147,6 +150,9 @@ package final class WriteTransaction {
         defer { withExtendedLifetime(lease) {} }
         environment.writerThread.store(0, ordering: .relaxed)
         let log = environment.log
+        assert(
+            log != nil || mode == .direct || mode == .unflushed,
+            "only a log makes commits durable without LMDB")
         var unflushed: UnflushedCommit?
         do throws(StorageError) {
             // Without other writers, the record is flushed before a reader sees the commit.

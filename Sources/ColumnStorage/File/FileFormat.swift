@@ -43,6 +43,7 @@ enum FileFormat {
     static func raise(
         _ handle: TransactionHandle, _ file: ColumnFile, to format: UInt32
     ) throws(StorageError) {
+        assert((oldest...withIndexRuns).contains(format), "a write knows the format of its file")
         guard let stored = try stored(handle, file), number(stored, at: 4) < format else { return }
         try Metadata.write(name, bytes(format), in: handle, file.tables.meta)
     }
@@ -190,6 +191,9 @@ package struct FileTables: Sendable {
     }
 
     init(_ environment: Environment) {
+        assert(
+            Self.shards % IndexLevel.allCases.count == 0,
+            "the levels of an index are in different shards")
         let tables = environment.tables
         meta = tables[0]
         history = tables[1]

@@ -112,6 +112,7 @@ private struct TermBuilder {
     }
 
     private mutating func resolve(_ form: UInt8, _ body: (Span<UInt8>) -> Bool) -> Bool {
+        assert(!bytes.isEmpty, "a held character follows a part of the term")
         let joins =
             !isSingle && form == last
             && (held == TermCharacter.apostrophe.rawValue)
@@ -128,6 +129,9 @@ private struct TermBuilder {
 
     /// Keeps a character that joins two parts of a term, if a term has begun.
     mutating func hold(_ form: UInt8, _ byte: UInt8, _ body: (Span<UInt8>) -> Bool) -> Bool {
+        assert(
+            form == TermCharacter.apostrophe.rawValue || form == TermCharacter.point.rawValue,
+            "only an apostrophe and a point join parts of a term")
         if bytes.isEmpty || held != 0 || isSingle { return finish(body) }
         held = form
         heldByte = byte
@@ -151,6 +155,7 @@ private struct TermBuilder {
         held = 0
         isSingle = false
         if bytes.isEmpty { return true }
+        assert(bytes.count <= TextTerms.longest, "a long term is truncated")
         let mayContinue = body(bytes.span)
         bytes.removeAll(keepingCapacity: true)
         return mayContinue
@@ -351,6 +356,7 @@ package struct TextQuery: Hashable, Sendable {
             defer { from += group.count }
             return mask(from, group.count)
         }
+        assert(from == terms.count, "each term has a bit of its own")
     }
 
     /// Returns whether a text matches.

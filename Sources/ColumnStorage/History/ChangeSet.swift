@@ -190,6 +190,7 @@ extension ChangeSet {
 
 extension TableChanges {
     func encode(into writer: inout ByteWriter) {
+        assert(!isEmpty, "a table without changes is not stored")
         var columns = 0
         for (_, keys) in modified where !keys.isEmpty { columns += 1 }
         writer.byte(

@@ -54,6 +54,7 @@ package struct CollectionEdits: Sendable, Hashable {
         } else {
             for edit in later.edits { append(edit) }
         }
+        assert(isComplete || edits.isEmpty, "unknown edits are dropped")
     }
 
     /// Marks the edits as unknown.
@@ -87,6 +88,7 @@ extension CollectionEdits {
             writer.number(0)
             return
         }
+        assert(edits.count <= Self.limit, "more edits than the limit are dropped")
         writer.number(UInt64(edits.count) + 1)
         for edit in edits {
             switch edit {
@@ -197,6 +199,7 @@ private struct Stretches {
 
     /// Splits a run so that one begins at a position, and returns its index; nil if the position is out of range.
     private mutating func cut(at position: Int) -> Int? {
+        assert(position >= 0, "an edit begins in the collection")
         var rest = position
         for index in stretches.indices {
             if rest == 0 { return index }
@@ -244,11 +247,15 @@ private struct Stretches {
                 hunk.new += stretch.count
                 continue
             }
+            assert(start >= seen, "the old elements that remain keep their order")
             close(at: start)
             hunk.kept += stretch.count
             seen = start + stretch.count
         }
         close(at: count)
+        assert(
+            hunks.reduce(0) { $0 + $1.kept + $1.old } <= count,
+            "each old element is in one hunk at most")
         return hunks
     }
 }

@@ -22,9 +22,12 @@ package enum HistoryLog {
         _ entry: inout ByteWriter, _ shards: UInt32, reloadsMetadata: Bool = false,
         after previous: CommitIdentity?
     ) {
+        assert(
+            shards & (identityBit | metadataBit) == 0, "the highest bits are not those of shards")
         let bits = identityBit | (reloadsMetadata ? metadataBit : 0)
         entry.word(UInt64(shards | bits), bytes: shardBytes)
         CommitIdentity.append(previous, to: &entry)
+        assert(entry.count == headSize, "an entry begins with the shards and the identity")
     }
 
     /// Replaces the previous identity in a complete entry by that of its commit: the given one, or a new one.

@@ -52,6 +52,7 @@ package struct KeySet: Sendable, Hashable {
         self.init()
         if keys.isEmpty { return }
         for raw in keys.map(\.rawValue).sorted() { append(first: raw, last: raw) }
+        assert(count <= keys.count, "a repeated key is counted once")
     }
 
     /// Whether the set has no keys.
@@ -117,10 +118,12 @@ package struct KeySet: Sendable, Hashable {
     /// Adds a run that begins after the first key of the last run.
     @inlinable
     mutating func append(first: Int64, last: Int64) {
+        assert(first <= last, "a run has a key")
         guard let end = runs.last else {
             runs.append(Run(first: first, last: last, before: 0))
             return
         }
+        assert(end.first <= first, "runs are appended in their order")
         if first <= end.last &+ 1 {
             if last > end.last { runs[runs.count &- 1].last = last }
         } else {
@@ -149,6 +152,7 @@ package struct KeySet: Sendable, Hashable {
                 }
             }
             recount(from: low)
+            assert(isSeparate(low), "runs are neither adjacent nor do they overlap")
         } else {
             append(first: first, last: last)
         }
@@ -164,6 +168,12 @@ package struct KeySet: Sendable, Hashable {
             if runs[middle].last < raw { low = middle &+ 1 } else { high = middle }
         }
         return low
+    }
+
+    /// Returns whether there are keys between a run and each of its neighbors.
+    private func isSeparate(_ index: Int) -> Bool {
+        (index == 0 || runs[index - 1].last < runs[index].first - 1)
+            && (index + 1 == runs.count || runs[index].last < runs[index + 1].first - 1)
     }
 
     private mutating func recount(from index: Int) {
@@ -253,6 +263,7 @@ extension KeySet {
             if takeLeft { left += 1 } else { right += 1 }
             result.append(first: run.first, last: run.last)
         }
+        assert(result.count >= Swift.max(count, other.count), "a union has all keys")
         return result
     }
 
@@ -279,6 +290,7 @@ extension KeySet {
             }
             if first <= run.last { result.append(first: first, last: run.last) }
         }
+        assert(result.count <= count, "a difference has no other keys")
         return result
     }
 
@@ -299,6 +311,8 @@ extension KeySet {
             }
             if right == other.runs.count { break }
         }
+        assert(
+            result.count <= Swift.min(count, other.count), "an intersection has no other keys")
         return result
     }
 
@@ -336,6 +350,10 @@ extension KeySet {
             let middle = (low + high) / 2
             if runs[middle].last < raw { low = middle + 1 } else { high = middle }
         }
+        assert(
+            (low == runs.count || runs[low].last >= raw)
+                && (low == start || runs[low - 1].last < raw),
+            "the run is the first that ends at or after the key")
         return low
     }
 }

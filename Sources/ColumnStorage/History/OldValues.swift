@@ -29,6 +29,7 @@ extension WriteSession {
     func appendTrailer(to writer: inout ByteWriter, _ changes: ChangeSet) {
         let hasValues = !changes.schemaChanged && !(changes.tables.isEmpty && restoration == nil)
         guard hasValues || author != nil else { return }
+        assert(writer.count > HistoryLog.headSize, "the trailer follows the change set")
         guard let reader = snapshot.source.reader else { return }
         writer.replace(
             at: HistoryLog.headSize, writer.bytes[HistoryLog.headSize] | ChangeSet.isFollowed)
@@ -113,6 +114,7 @@ struct OldValueEncoder {
         for key in keys {
             let cluster = Int(key.rawValue) / Cluster.rows
             if cluster != current {
+                assert(cluster > current, "the keys ascend")
                 guard cluster < reader.clusterCount else { throw Self.failure }
                 current = cluster
                 leaf = try Leaf(reader.leaf(column.id.rawValue + 1, cluster))
@@ -340,6 +342,7 @@ package final class VersionRewind {
         guard let write = snapshot.write, let entry = try entry(version),
             !entry.changes.schemaChanged, entry.keepsOldValues || entry.changes.isEmpty
         else { return false }
+        assert(version <= snapshot.version, "a rewind shows no newer version")
         if !entry.changes.isEmpty { try write.revert(version: version) }
         try write.requireNoFailure()
         version -= 1

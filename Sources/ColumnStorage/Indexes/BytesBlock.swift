@@ -213,6 +213,7 @@ struct BytesBlock: IndexBlock {
             next.storeBytes(of: entry.key &- smallest, as: Int64.self)
             next += width
         }
+        assert(next - start == target.count - slackBytes, "the block has its calculated size")
         next.storeBytes(of: 0, as: UInt64.self)
     }
 

@@ -32,6 +32,7 @@ enum InPlaceSort {
             guard depth > 0 else { return heapsort(start, count, precedes) }
             depth &-= 1
             let middle = partition(start, count, precedes)
+            assert(middle > 0 && middle < count, "both parts have elements")
             // The recursion sorts only the smaller part, so that the stack stays small.
             if middle < count &- middle {
                 quicksort(start, count: middle, depth: depth, by: precedes)
@@ -230,8 +231,14 @@ struct GrowableBuffer<Element: BitwiseCopyable> {
 
     @inline(__always)
     subscript(_ index: Int) -> Element {
-        get { base[index] }
-        nonmutating set { base[index] = newValue }
+        get {
+            assert(index >= 0 && index < count, "the index is in the buffer")
+            return base[index]
+        }
+        nonmutating set {
+            assert(index >= 0 && index < count, "the index is in the buffer")
+            base[index] = newValue
+        }
     }
 
     @inline(__always)
@@ -265,6 +272,7 @@ struct GrowableBuffer<Element: BitwiseCopyable> {
     }
 
     mutating func truncate(to newCount: Int) {
+        assert(newCount >= 0 && newCount <= count, "a buffer is only shortened")
         count = newCount
     }
 

@@ -55,6 +55,9 @@ struct IndexBlockWriter<Value: IndexedValue> {
 
     /// Removes entries with positive numbers, of which only those remain that the blocks do not have.
     mutating func take(_ changes: inout GrowableBuffer<IndexChange<Value>>) throws(StorageError) {
+        assert(
+            changes.elements.allSatisfy { $0.change > 0 },
+            "the numbers of removed entries are positive")
         IndexChange.negate(changes)
         unmatched.truncate(to: 0)
         try mergeAll(UnsafeBufferPointer(changes.elements))
@@ -198,6 +201,7 @@ struct IndexBlockWriter<Value: IndexedValue> {
             if region.end != nil, layout.count < rest.count, rest.count <= layout.count * 2 {
                 layout = Value.Block.longestFit(rest, limit: (rest.count + 1) / 2, key)
             }
+            assert(layout.count > 0 && layout.count <= rest.count, "a block has entries")
             Value.Block.pack(rest, layout, into: &packed)
             let position: UnsafeRawBufferPointer
             if let lower {

@@ -56,6 +56,7 @@ struct IndexDelta<Value: IndexedValue> {
 
     /// Adds entries above this one, the greatest of the blocks, to the tail from now on.
     mutating func useTail(above greatest: Entry?) {
+        assert(!usesTail && tail.isEmpty, "the tail begins once")
         self.greatest = greatest.map {
             Entry(value: $0.value.copied(to: &arena), key: $0.key)
         }
@@ -313,5 +314,7 @@ struct ChangeSums<Value: IndexedValue> {
             }
         }
         records.truncate(to: write)
+        assert(
+            Record.isAscending(UnsafeBufferPointer(records.elements)), "each entry has one sum")
     }
 }

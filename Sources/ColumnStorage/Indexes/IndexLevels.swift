@@ -505,6 +505,9 @@ extension IndexChange {
             changes.add(Self(entry: entry, change: 1))
         }
         changes.append(contentsOf: UnsafeBufferPointer(rebasing: sums[next...]))
+        assert(
+            isAscending(UnsafeBufferPointer(changes.elements)),
+            "the insertions of the tail are joined with the sums of their entries")
         return changes
     }
 }

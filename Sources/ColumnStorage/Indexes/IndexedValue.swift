@@ -284,6 +284,16 @@ extension IndexChange {
         return isChanged
     }
 
+    /// Returns whether changes are in the order of their entries, with one change for each entry.
+    static func isAscending(_ changes: UnsafeBufferPointer<Self>) -> Bool {
+        var index = 1
+        while index < changes.count {
+            if changes[index - 1].entry.compare(changes[index].entry) >= 0 { return false }
+            index += 1
+        }
+        return true
+    }
+
     /// Returns the first of the sorted changes, from an index on, that is at least a bound, by exponential search.
     static func firstIndex(
         in changes: UnsafeBufferPointer<Self>, from start: Int,

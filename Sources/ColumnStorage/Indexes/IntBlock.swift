@@ -269,6 +269,9 @@ extension IntBlock {
                 next += keyWidth
             }
         }
+        assert(
+            next - UnsafeMutableRawPointer(target.base) == target.count - slackBytes,
+            "the block has the size of its layout")
         next.storeBytes(of: 0, as: UInt64.self)
     }
 

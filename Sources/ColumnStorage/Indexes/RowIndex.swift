@@ -186,6 +186,9 @@ struct RowEntries {
             kept += 1
         }
         order.truncate(to: kept)
+        assert(
+            (1..<order.count).allSatisfy { order[$0 - 1].compare(order[$0]) < 0 },
+            "the entries of a row ascend without duplicates")
     }
 
     func forEach(

@@ -264,6 +264,7 @@ final class SortedIndex<Value: IndexedValue> {
 
     @inline(never)
     private func makeDelta() -> UnsafeMutablePointer<IndexDelta<Value>> {
+        assert(delta == nil, "pending changes are not replaced")
         let made = UnsafeMutablePointer<IndexDelta<Value>>.allocate(capacity: 1)
         made.initialize(to: IndexDelta(nextCheck: Swift.min(pendingLimit, Self.firstCheck)))
         delta = made
@@ -538,6 +539,7 @@ struct ValueFilter<Value: IndexedValue> {
         _ changes: UnsafeBufferPointer<IndexChange<Value>>,
         _ tail: GrowableBuffer<IndexEntry<Value>>
     ) {
+        assert(!isFull, "a full filter is dropped")
         let part = Part(count: changes.count + tail.count)
         for change in changes where change.change > 0 { part.insert(change.entry.value.hash) }
         for entry in tail.elements { part.insert(entry.value.hash) }

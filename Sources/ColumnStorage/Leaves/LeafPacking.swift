@@ -25,6 +25,12 @@ final class LeafPacker {
         slots = .allocate(capacity: Self.slotCount)
         representatives = .allocate(capacity: Self.dictionaryLimit)
         codes = .allocate(capacity: Cluster.rows)
+        assert(
+            capacity >= LeafFormat.headerSize + Cluster.bitmapBytes + 16 * Cluster.rows,
+            "the buffer has space for each leaf of numbers")
+        assert(
+            Self.slotCount & (Self.slotCount - 1) == 0 && Self.dictionaryLimit < Self.slotCount,
+            "a free slot ends each search of a dictionary")
     }
 
     deinit {
@@ -66,6 +72,7 @@ final class LeafPacker {
             capacity = 2 * (head + payload)
             buffer = .allocate(byteCount: capacity, alignment: 16)
         }
+        assert(head + payload <= capacity, "the buffer has space for the leaf")
         let flags = (hasNulls ? LeafFormat.hasNulls : 0) | (hasLong ? LeafFormat.hasLong : 0)
         buffer.storeBytes(of: encoding, as: UInt8.self)
         buffer.storeBytes(of: flags, toByteOffset: 1, as: UInt8.self)
@@ -261,6 +268,7 @@ final class LeafPacker {
                     of: UInt32(truncatingIfNeeded: end), toByteOffset: 4 &* row, as: UInt32.self)
             }
         }
+        assert(end == total, "the text of all rows is packed")
         return finish(size)
     }
 
@@ -318,6 +326,7 @@ final class LeafPacker {
             end += count
             ends.storeBytes(of: UInt16(end), toByteOffset: 2 * code, as: UInt16.self)
         }
+        assert(end == total, "the text of all entries is packed")
         return finish(size)
     }
 
@@ -437,6 +446,7 @@ extension LeafPacker {
     ) -> (payload: UnsafeMutableRawPointer, bytes: UnsafeRawBufferPointer) {
         let head = origin.payload - origin.address
         let size = head + width * Cluster.rows
+        assert(size <= capacity, "the buffer has space for a leaf of numbers")
         buffer.copyMemory(from: origin.address, byteCount: size)
         return (buffer + head, UnsafeRawBufferPointer(start: buffer, count: size))
     }

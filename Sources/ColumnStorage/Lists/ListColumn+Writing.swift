@@ -229,6 +229,9 @@ extension ListColumn {
         try joinSmall(list, owner, transaction)
         divide(list)
         try assignLabels(list, owner, transaction)
+        assert(
+            list.chunks.allSatisfy { $0.label != nil && ($0.content != nil || !$0.isDirty) },
+            "each chunk has a label, and changed chunks are loaded")
         for chunk in list.chunks where chunk.isDirty {
             guard let content = chunk.content, let label = chunk.label else { continue }
             content.pack(into: &buffer)
@@ -282,6 +285,9 @@ extension ListColumn {
             }
             index += parts.count
         }
+        assert(
+            list.chunks.allSatisfy { !$0.isDirty || $0.count <= ListChunk.maximumElements },
+            "each changed chunk can be stored")
     }
 
     /// Assigns labels between those of their neighbors to new chunks.
@@ -355,6 +361,9 @@ extension ListColumn {
             more *= 2
         } while Self.labels(for: wide, of: list, leastStep: Self.leastNewStep) == nil
             && wide.count < list.chunks.count
+        assert(
+            wide.lowerBound <= run.lowerBound && wide.upperBound >= run.upperBound,
+            "the new chunks are among those without a label")
         for index in wide {
             try load(list, owner, index)
             guard let label = list.chunks[index].label else { continue }

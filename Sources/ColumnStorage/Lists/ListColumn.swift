@@ -228,6 +228,7 @@ final class ListDirectory {
     }
 
     func append(label: Int64, _ chunk: ListChunk) {
+        assert(!isComplete, "no chunk follows the last one")
         chunks.append(StoredChunk(label: label, first: count, chunk: chunk))
         count += chunk.count
     }

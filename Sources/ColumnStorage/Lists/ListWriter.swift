@@ -323,12 +323,16 @@ final class EditedList {
 
     /// Adds the stored chunks before the loaded ones, which makes the list complete.
     func prepend(_ stored: [Chunk]) {
+        assert(
+            stored.reduce(0) { $0 + $1.count } == prefix,
+            "the chunks before the loaded ones have the other elements")
         chunks.insert(contentsOf: stored, at: 0)
         prefix = 0
     }
 
     /// Removes an empty chunk.
     func removeChunk(at index: Int) {
+        assert(chunks[index].count == 0, "a removed chunk is empty")
         if let label = chunks[index].label { removedLabels.append(label) }
         chunks.remove(at: index)
     }
@@ -348,6 +352,7 @@ final class EditedList {
 
     /// Records elements that were removed from the chunks.
     func didRemove(_ removed: Int = 1, at position: Int) {
+        assert(removed > 0 && removed <= count, "a list has the removed elements")
         edits.append(.remove(at: position, count: removed))
         count -= removed
     }

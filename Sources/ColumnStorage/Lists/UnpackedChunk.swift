@@ -44,10 +44,18 @@ struct UnpackedChunk {
                 ends.append(bytes.count)
             }
         }
+        assert(count == chunk.count, "all elements of a chunk are loaded")
         return true
     }
 
     var count: Int { holdsWords ? words.count : ends.count }
+
+    /// Whether the elements have one form, and the parts of the chunk have the same number of them.
+    private var isConsistent: Bool {
+        guard nulls.isEmpty || nulls.count == count else { return false }
+        return holdsWords
+            ? ends.isEmpty && bytes.isEmpty : words.isEmpty && (ends.last ?? 0) == bytes.count
+    }
 
     /// Whether the elements, without the last one, fit into one stored chunk.
     var fitsIntoChunk: Bool {
@@ -101,6 +109,7 @@ struct UnpackedChunk {
             ends.insert(offset(index), at: index)
             replace(index, by: element)
         }
+        assert(isConsistent, "an inserted element is in each part of the chunk")
     }
 
     private mutating func insertNull(_ isNull: Bool, at index: Int) {
@@ -137,12 +146,14 @@ struct UnpackedChunk {
             replace(index, by: .null)
             ends.remove(at: index)
         }
+        assert(isConsistent, "a removed element is in no part of the chunk")
     }
 
     /// Removes all elements from `index` on, and returns them as a chunk.
     mutating func split(at index: Int) -> UnpackedChunk {
         let rest = part(index..<count)
         self = part(0..<index)
+        assert(isConsistent && rest.isConsistent, "each element is in one of the two chunks")
         return rest
     }
 
@@ -200,12 +211,14 @@ struct UnpackedChunk {
                 return parts.isEmpty ? [self] : parts + [part(start..<count)]
             }
             let end = start + (fillsChunks ? fitting : Swift.min(fitting, (rest + 1) / 2))
+            assert(end > start, "each part has an element")
             parts.append(part(start..<end))
             start = end
         }
     }
 
     mutating func append(contentsOf other: UnpackedChunk) {
+        assert(holdsWords == other.holdsWords, "both chunks are of the same column")
         if !nulls.isEmpty || !other.nulls.isEmpty {
             if nulls.isEmpty { nulls = [Bool](repeating: false, count: count) }
             nulls +=
@@ -214,6 +227,7 @@ struct UnpackedChunk {
         words += other.words
         ends += other.ends.map { $0 + bytes.count }
         bytes += other.bytes
+        assert(isConsistent, "the elements of both chunks are in each part")
     }
 
     /// Returns the number of elements, from one on, that fit into one stored chunk.
@@ -250,6 +264,7 @@ struct UnpackedChunk {
 
     /// Packs all elements into memory of ``packedSize`` bytes.
     func pack(into start: UnsafeMutableRawPointer) {
+        assert(isConsistent, "a packed chunk has all parts of each element")
         let (bitmap, smallest, width, _) = sizes
         start.storeBytes(of: UInt16(count), as: UInt16.self)
         start.storeBytes(of: holdsWords ? 1 : 2, toByteOffset: 2, as: UInt8.self)
@@ -283,6 +298,9 @@ struct UnpackedChunk {
                 }
             }
         }
+        assert(
+            next + (holdsWords ? ListChunk.slackBytes : bytes.count) == start + packedSize,
+            "the elements take the space that was computed for them")
     }
 }
 

@@ -138,6 +138,8 @@ package struct BytesSet: Sendable, Hashable {
             let bit = hash >> filterShift
             filter[Int(truncatingIfNeeded: bit >> 6)] |= 1 << (bit & 63)
         }
+        assert(4 * (starts.count - 1) <= slots.count, "an empty slot ends each search")
+        assert(filter.count << 6 == 1 << (power + 2), "each upper part of a hash has a bit")
         (self.content, self.starts, self.slots, self.seed) = (content, starts, slots, seed)
         (self.filter, self.filterShift) = (filter, filterShift)
     }
@@ -239,6 +241,9 @@ enum TextKernels {
     static func rows(
         of leaf: Leaf, beginningWith prefix: UnsafeRawBufferPointer, among rows: ClusterBits
     ) -> ClusterBits {
+        assert(
+            leaf.encoding == LeafEncoding.text16 && !leaf.hasLong,
+            "the leaf has 16-bit ends and the bytes of all rows")
         let size = leaf.textSize
         guard size > 0, prefix.count > 0 else { return .zero }
         var left = rows

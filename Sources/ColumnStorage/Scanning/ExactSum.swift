@@ -73,6 +73,9 @@ private struct Expansion {
         if error != 0 { rest.append(error) }
         greatest = sum
         if sum == 0, let next = rest.popLast() { greatest = next }
+        assert(
+            rest.last.map { $0.magnitude < greatest.magnitude } ?? true,
+            "the parts ascend in magnitude")
     }
 
     mutating func add(_ other: Expansion) {
@@ -174,6 +177,7 @@ extension ExactSum {
         _ values: UnsafeRawPointer, _ rows: ClusterBits, _ power: Double,
         into buffer: UnsafeMutableRawPointer?
     ) -> Bool {
+        assert(power.significand == 1, "the lanes add multiples of a power of two")
         let start = SIMD4(repeating: power * 384)
         let lowStart = SIMD4(repeating: buffer == nil ? 0 : power * (384 * 0x1p-45))
         var even = (high: start, low: lowStart)

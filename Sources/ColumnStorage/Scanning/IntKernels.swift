@@ -83,6 +83,7 @@ enum IntKernels {
     static func sum<T: FixedWidthInteger & UnsignedInteger>(
         of leaf: Leaf, _ rows: ClusterBits, _: T.Type
     ) -> Int128 {
+        assert(T.bitWidth <= 32, "the sum of all offsets fits into 64 bits")
         let payload = leaf.payload
         var offsets: UInt64 = 0
         rows.forEachRow { row in
@@ -226,6 +227,7 @@ package struct IntSet: Sendable, Hashable {
         self.values = values
         var empty = Int64.min
         for value in values where value == empty { empty += 1 }
+        assert(!values.contains(empty), "no value of the set marks an empty slot")
         self.empty = empty
         guard let first = values.first, let last = values.last else {
             (bits, slots, shift) = ([], [], 0)
@@ -244,6 +246,7 @@ package struct IntSet: Sendable, Hashable {
         var power: UInt64 = 4
         while 1 << power < values.count * 4 { power += 1 }
         var slots = [Int64](repeating: empty, count: 1 << Int(power))
+        assert(4 * values.count <= slots.count, "an empty slot ends each search")
         for value in values {
             var index = IntSet.slot(of: value, 64 - power)
             while slots[index] != empty { index = (index + 1) & (slots.count - 1) }

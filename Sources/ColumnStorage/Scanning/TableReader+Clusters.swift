@@ -477,6 +477,7 @@ package struct TargetBits: Sendable {
                 if rest != 0 { words[first + word + 1] |= rest }
             }
         }
+        assert(words.last == 0, "the last word has no row")
         self.words = words
     }
 }

@@ -110,6 +110,7 @@ package final class SnapshotSource {
     ///
     /// The old version remains as long as another owner references it.
     func move(to next: ReadTransaction) {
+        assert(write == nil, "a source with an open write stays at its version")
         companions = []
         reader = next
         isReaderShared = false
@@ -146,6 +147,7 @@ package final class SnapshotSource {
 
     /// Moves reads to the transaction of a write.
     func beginWrite(_ session: WriteSession) {
+        assert(write == nil, "a snapshot has one open write")
         write = session
         forgetPages()
     }
@@ -153,7 +155,10 @@ package final class SnapshotSource {
     /// Moves reads back to the version, after the write was committed or rolled back.
     ///
     /// The caller then invalidates the pages: it moves to the new version or restores the definitions.
-    func endWrite() { write = nil }
+    func endWrite() {
+        assert(write != nil, "a write ends once")
+        write = nil
+    }
 
     func close() {
         companions = []
@@ -350,6 +355,9 @@ final class SpareReaders {
 
     /// Keeps closed readers, unless another owner uses one of them, which must remain closed.
     func keep(_ source: SnapshotSource, _ readers: inout SortedMap<TableID, TableReader>) {
+        assert(
+            source.reader == nil && readers.values.allSatisfy { $0.isClosed },
+            "spare readers are closed")
         if hasEnded { return }
         for index in readers.elements.indices
         where !isKnownUniquelyReferenced(&readers.elements[index].value) {

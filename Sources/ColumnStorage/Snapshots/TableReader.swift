@@ -151,6 +151,8 @@ package final class TableReader {
 
     /// Begins the changes of a write, which all reads of this table include until ``endWrite()``.
     func beginWrite(_ session: WriteSession) -> TableOverlay {
+        assert(overlay == nil, "a table has one open write")
+        assert(keyBound == tailBound, "a write begins on the version for reads")
         let begun: TableOverlay
         if let spareOverlay {
             begun = spareOverlay
@@ -223,6 +225,9 @@ package final class TableReader {
         tailBound = head.keyBound
         hasTailRows = head.hasTailRows
         tailStamp = head.tailStamp
+        assert(
+            tail.map { $0.cluster == tailCluster } ?? true,
+            "the unpacked newest cluster is that of the head")
     }
 
     // MARK: Leaves

@@ -60,6 +60,7 @@ struct TableState {
             epoch = Self.firstEpoch
             for index in 0..<words { directory[index] = 0 }
         }
+        assert(epoch != 0 && epoch & Self.addressMask == 0, "an epoch has only the upper bits")
     }
 
     /// Reserves space for `clusters` clusters of `columns` columns, and keeps the addresses.

@@ -112,6 +112,7 @@ extension SortedMap: ExpressibleByDictionaryLiteral {
     package init(dictionaryLiteral elements: (Key, Value)...) {
         self.init()
         for (key, value) in elements { self[key] = value }
+        assert(self.elements.count == elements.count, "each key of a literal occurs once")
     }
 }
 

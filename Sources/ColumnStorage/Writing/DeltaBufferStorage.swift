@@ -27,6 +27,7 @@ final class DeltaBufferStorage {
 
     /// Records the version as which the write was committed.
     func didCommit(as version: UInt64) {
+        assert(!isChanged, "the nodes are stored before the commit")
         if isLoaded { self.version = version }
     }
 
@@ -55,6 +56,7 @@ final class DeltaBufferStorage {
     }
 
     private func willChange() {
+        assert(isLoaded, "the nodes are read before they change")
         isChanged = true
         version = nil
     }
@@ -104,6 +106,7 @@ final class DeltaBufferStorage {
         bytes.storeBytes(of: UInt16(count), toByteOffset: used + 9, as: UInt16.self)
         let start = used + DeltaBuffer.headSize
         used += size
+        assert(used <= bytes.count, "the buffer has space for the node")
         return UnsafeMutableRawBufferPointer(rebasing: bytes[start..<used])
     }
 
@@ -124,12 +127,14 @@ final class DeltaBufferStorage {
                 offset += DeltaBuffer.headSize + DeltaBuffer.size(all, offset)
             }
         }
+        assert(offset == used, "the last node ends where the buffer does")
     }
 
     private func remove(at offset: Int) {
         let end =
             offset + DeltaBuffer.headSize
             + DeltaBuffer.size(UnsafeRawBufferPointer(bytes), offset)
+        assert(end <= used, "a node is in the buffer")
         if end < used, let base = bytes.baseAddress {
             (base + offset).copyMemory(from: base + end, byteCount: used - end)
         }
@@ -149,6 +154,7 @@ final class DeltaBufferStorage {
     /// Stores the changed nodes, at the end of a write.
     func store(in transaction: TransactionHandle) throws(StorageError) {
         guard isChanged else { return }
+        assert(isLoaded && version == nil, "changed nodes have no version")
         let name = DeltaBuffer.name
         try transaction.put(
             .names,
@@ -208,5 +214,6 @@ final class TextArena {
         }
         rest = firstSize
         size = firstSize
+        assert(chunks.isEmpty == (firstSize == 0), "a kept chunk is the first one")
     }
 }

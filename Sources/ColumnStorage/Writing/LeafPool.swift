@@ -25,6 +25,7 @@ final class LeafPool {
 
     /// Releases a leaf.
     func release(_ leaf: UnpackedLeaf, width: Int) {
+        assert(usedSize >= Self.size(width), "a released leaf was in use")
         usedSize -= Self.size(width)
         let block = leaf.address - UnpackedLeaf.notes
         if free[width, default: []].count < Self.keep {
@@ -93,6 +94,9 @@ final class LeafCopies {
             current -= first
             first = 0
         }
+        assert(
+            first <= current && current <= copies.count && size >= 0,
+            "the removed copies precede the others")
         return oldest
     }
 

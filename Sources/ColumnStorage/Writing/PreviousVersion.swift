@@ -20,6 +20,7 @@ final class PreviousVersion {
 
     /// Returns the table in its state before the write touched it.
     func table(_ overlay: TableOverlay) throws(StorageError) -> TableReader {
+        assert(source.reader != nil, "the previous version is read between begin and end")
         let definition = overlay.reader.definition
         guard let known = tables[overlay.id] else {
             source.define(definition)

@@ -107,6 +107,9 @@ extension RowWriter {
         let start = cells.pointee.textSize
         if start &+ count > cells.pointee.textCapacity { growText(count) }
         cells.pointee.textSize = start &+ count
+        assert(
+            cells.pointee.textSize <= cells.pointee.textCapacity,
+            "the text has space for the value")
         return start
     }
 

@@ -290,6 +290,7 @@ package final class RowWriter {
         if row == 0 && state.pointee.clusterCount <= cluster {
             session.beginCluster(overlay, cluster)
         }
+        assert(cluster == state.pointee.clusterCount - 1, "a new row is in the last cluster")
         takeLeaves(cluster)
         return row
     }

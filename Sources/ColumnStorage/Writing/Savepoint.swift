@@ -60,6 +60,7 @@ extension TableOverlay {
 
     /// Restores the state at a savepoint, whose entries are in the transaction again.
     func restore(_ mark: Mark) throws(StorageError) {
+        assert(leaves.isEmpty, "a savepoint is restored after the changes in memory are discarded")
         marks.rollBack(to: mark.marks)
         presence.rollBack(to: mark.presence)
         isRemoved = mark.isRemoved

@@ -26,12 +26,14 @@ extension TableOverlay {
             return try flush(LeafKey(rawValue: key))
         }
         for key in leaves.keys.sorted() { try flush(LeafKey(rawValue: key)) }
+        assert(leaves.isEmpty, "every unpacked leaf is flushed")
     }
 
     /// Stores the zero or empty values of a leaf, and makes those of later rows null.
     ///
     /// The newest cluster must have been packed.
     func makeOptional(_ slot: Int, _ cluster: Int) throws(StorageError) {
+        assert(isTailPacked, "a column becomes optional after the newest cluster is packed")
         let key = LeafKey(id, cluster: cluster, slot: slot)
         let used = Int(reader.keyBound) - cluster * Cluster.rows
         guard try !reader.presence(cluster).isEmpty else { return }
@@ -306,6 +308,7 @@ extension TableOverlay {
             let key = LeafKey(id, cluster: cluster, slot: slot)
             if leaves[key.rawValue] != nil { try flush(key) }
         }
+        assert(!hasLeaves(cluster), "the newest cluster is flushed")
         isTailPacked = true
         reader.didPackTail()
         if hadRows { try session.removeTail(TableHead.key(id, 0)..<TableHead.key(id)) }

@@ -45,6 +45,9 @@ final class TableOverlay {
 
     /// Begins another write.
     func begin(_ session: WriteSession) {
+        assert(
+            leaves.isEmpty && flushed.isEmpty && marks.isEmpty && presence.isEmpty,
+            "a write begins without changes")
         self.session = session
         isTouched = false
         isRemoved = false
@@ -68,6 +71,8 @@ final class TableOverlay {
 
     /// Returns the table's head after the write, when all leaves are flushed.
     func closeHead() -> TableHead {
+        assert(leaves.isEmpty, "the leaves are flushed before the head")
+        assert(reader.keyBound >= headBefore.keyBound, "keys are not used again")
         var head = headBefore
         head.keyBound = reader.keyBound
         head.count = Int64(reader.count)
@@ -272,6 +277,8 @@ extension TableOverlay {
             changes.inserted.insert(base: base, bits: new & ~old)
             changes.deleted.insert(base: base, bits: old & ~new)
         }
+        assert(
+            !changes.inserted.intersects(changes.deleted), "an inserted row is not deleted")
         if marks.isEmpty { return changes }
         if marks.values.count == 1, let (key, set) = marks.values.first {
             try note(set, of: LeafKey(rawValue: key), in: &changes)
@@ -283,6 +290,10 @@ extension TableOverlay {
                 try note(set, of: LeafKey(rawValue: key), in: &changes)
             }
         }
+        assert(
+            changes.modified.values.allSatisfy {
+                !$0.intersects(changes.inserted) && !$0.intersects(changes.deleted)
+            }, "a modified row is neither inserted nor deleted")
         for (index, list) in reader.lists.enumerated() {
             guard let list, let rows = changes.modified[ColumnID(index)] else { continue }
             for (owner, edits) in list.recordedEdits.byOwner.values
@@ -317,6 +328,7 @@ extension TableOverlay {
     ///
     /// The newest cluster must have been packed.
     func removeLeaves(of slot: Int) throws(StorageError) {
+        assert(isTailPacked, "a column is dropped after the newest cluster is packed")
         for cluster in 0..<reader.clusterCount {
             let key = LeafKey(id, cluster: cluster, slot: slot)
             if let leaf = leaves[key.rawValue] { release(key, leaf) }
@@ -331,6 +343,7 @@ extension TableOverlay {
     ///
     /// The newest cluster must have been packed, and the caller removes the data in the file.
     func removeAllRows() throws(StorageError) {
+        assert(isTailPacked, "all rows are removed after the newest cluster is packed")
         for cluster in 0..<reader.clusterCount {
             let before: ClusterBits
             if let leaf = leaves[LeafKey(id, cluster: cluster, slot: 0).rawValue] {

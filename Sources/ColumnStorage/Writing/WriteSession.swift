@@ -79,6 +79,7 @@ package final class WriteSession {
         bufferLimit = Self.currentBufferLimit
         definitionsBefore = snapshot.source.definitions
         swap(&overlays, &workspace.overlays)
+        assert(overlays.isEmpty, "a write begins without tables")
         // because: the source exists as long as its snapshot, which ends the write.
         transaction.whenPagesMove({ [unowned source = snapshot.source] in source.forgetPages() })
     }
@@ -185,6 +186,7 @@ package final class WriteSession {
         let cluster = Int(key) / Cluster.rows
         let row = Int(key) - cluster * Cluster.rows
         if row == 0 { beginCluster(overlay, cluster) }
+        assert(cluster == state.pointee.clusterCount - 1, "a new row is in the last cluster")
         var bits = overlay.unpackedLeaf(0, cluster).presence
         bits.insert(row)
         overlay.unpackedLeaf(0, cluster).presence = bits
@@ -218,6 +220,7 @@ package final class WriteSession {
 
     /// Runs `body` without flushing leaves, regardless of the memory they take.
     func keepingLeaves(_ body: () -> Void) {
+        assert(!keepsLeaves, "leaves are kept by one caller at a time")
         keepsLeaves = true
         defer { keepsLeaves = false }
         body()
@@ -247,6 +250,9 @@ package final class WriteSession {
         guard failure == nil, !isEnding, !keepsLeaves else { return }
         do throws(StorageError) {
             for overlay in overlays.values { try overlay.flushAll() }
+            assert(
+                overlays.values.allSatisfy { $0.leaves.isEmpty },
+                "no unpacked leaf points to text that is freed")
             arena.reset()
         } catch { fail(error) }
     }
@@ -319,6 +325,7 @@ package final class WriteSession {
     /// Flushes all leaves and records the change set; afterward only the transaction has to be committed.
     func prepare() throws(StorageError) {
         if let failure { throw failure }
+        assert(!isEnding, "a write is prepared once")
         isEnding = true
         var changes = ChangeSet(schemaChanged: isSchemaChanged)
         assert(savepointCount == 0, "a write is committed in a savepoint")
@@ -425,6 +432,7 @@ package final class WriteSession {
     /// error, or in a write that has failed, the whole write can only be rolled back.
     package func rollBack(to savepoint: Savepoint) throws(StorageError) {
         if let failure { throw failure }
+        assert(savepointCount > 0, "a savepoint is rolled back before it ends")
         try changing { () throws(StorageError) in try restore(savepoint) }
     }
 
@@ -457,6 +465,7 @@ package final class WriteSession {
 
     /// Ends the newest savepoint; its changes become those of the savepoint before it, or of the write.
     package func endSavepoint() {
+        assert(savepointCount > 0, "a savepoint ends once")
         savepointCount -= 1
         guard savepointCount == 0 else { return }
         transaction.handle.endMarks()

@@ -87,6 +87,7 @@ final class ChangeRecorder: @unchecked Sendable {
     /// Copies the value that the caller has written.
     func finishLent() {
         isLent = false
+        assert(lent.count <= used - LogRecord.size, "the record has the lent value")
         UnsafeMutableRawBufferPointer(rebasing: bytes[used - lent.count..<used])
             .copyMemory(from: lent)
     }
@@ -101,6 +102,9 @@ final class ChangeRecorder: @unchecked Sendable {
         _ change: Change, table: UInt32, key: UnsafeRawBufferPointer, count: Int
     ) -> UnsafeMutableRawBufferPointer? {
         let size = Self.headSize + key.count + count
+        assert(!isLent, "lent memory is filled before the next change")
+        assert(
+            key.count <= 0xFFFF && table <= 0xFF, "the head of a change has its table and length")
         guard used + size <= bytes.count || reserve(size) else {
             giveUp()
             return nil
@@ -114,6 +118,8 @@ final class ChangeRecorder: @unchecked Sendable {
         UnsafeMutableRawBufferPointer(rebasing: target[Self.headSize..<valueStart])
             .copyMemory(from: key)
         used += size
+        assert(
+            used <= bytes.count && used <= Self.limit, "the changes fit into one record")
         return UnsafeMutableRawBufferPointer(rebasing: target[valueStart...])
     }
 

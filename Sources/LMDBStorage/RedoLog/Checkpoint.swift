@@ -86,6 +86,8 @@ extension RedoLog {
             if error.call == LogCheckpoint.flushing { isDoubtful = true }
             return
         }
+        assert(
+            done.pin.version == done.header.version, "a checkpoint pins the version of its header")
         pin?.release()
         pin = done.pin
         checkpoint = done.header.version
@@ -383,6 +385,7 @@ final class Checkpointer: @unchecked Sendable {
     /// The function returns at once. No other checkpoint may be in progress.
     func begin(_ next: LogCheckpoint) {
         monitor.withLock {
+            assert(!isAtWork && done == nil, "one checkpoint is in progress at a time")
             done = nil
             isAtWork = true
             checkpoint = next

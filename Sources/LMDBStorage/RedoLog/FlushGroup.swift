@@ -45,6 +45,7 @@ final class FlushGroup: @unchecked Sendable {
     /// `flush` returns the system's error or 0. `isCommitted` means that the commit of the record is visible.
     func wait(for record: Record, isCommitted: Bool, _ flush: () -> Int32) -> Int32 {
         monitor.withLock {
+            assert(record.number <= appended, "a record is appended before it is flushed")
             while flushed < record.number, failures == record.failures {
                 guard !isFlushing else {
                     monitor.wait()
@@ -64,6 +65,7 @@ final class FlushGroup: @unchecked Sendable {
                     isFailed = isFailed || isCommitted || covered > before + 1
                     flushed = appended
                 }
+                assert(flushed <= appended, "only appended records are flushed")
                 monitor.broadcast()
             }
             return failures == record.failures ? 0 : failureCode

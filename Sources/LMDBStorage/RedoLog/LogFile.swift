@@ -126,6 +126,9 @@ final class LogFile: Sendable {
 
     /// Writes a header to the position of the older one and waits until it is on the device.
     func write(_ header: LogHeader) throws(StorageError) {
+        assert(
+            header.start >= Self.base && header.start <= Self.end,
+            "a header refers to an offset in the ring")
         guard let bytes = header.bytes else {
             throw StorageError(.system, call: "header", file: path)
         }
@@ -138,6 +141,7 @@ final class LogFile: Sendable {
 
     /// Prepares the ring up to an offset.
     func prepare(upTo offset: Int) throws(StorageError) {
+        assert(offset <= Self.end, "only the ring is prepared")
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw failure("fstat") }
         let size = Int(status.st_size)
@@ -352,6 +356,9 @@ struct LogRecord {
     static func seal(
         _ bytes: UnsafeMutableRawBufferPointer, _ kind: Kind, version: UInt64, salt: UInt64
     ) {
+        assert(
+            bytes.count >= size && bytes.count - size <= ChangeRecorder.limit,
+            "a record has its header and a length that is accepted")
         bytes.storeBytes(of: magic, as: UInt32.self)
         bytes.storeBytes(of: kind.rawValue, toByteOffset: 4, as: UInt32.self)
         bytes.storeBytes(of: UInt64(bytes.count - size), toByteOffset: 8, as: UInt64.self)

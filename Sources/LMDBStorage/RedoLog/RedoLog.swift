@@ -145,6 +145,8 @@ final class RedoLog: @unchecked Sendable {
         }
         // Another program has removed the log, and no other one can be created.
         guard id != 0 else { return .direct }
+        assert(pin != nil && file != nil, "a process with a log pins a version")
+        assert(version == newest, "the log continues after the newest version")
         guard durability == .full else { return .checkpointed }
         enlargeData()
         recorder.begin()
@@ -279,6 +281,8 @@ final class RedoLog: @unchecked Sendable {
     /// If another writer waits, the record is not flushed; the caller then calls ``flush(_:)`` with the result after the
     /// commit. Throws `diskFull` and the errors of the device; the log then has no record.
     func write(_ new: UInt64, isAwaited: Bool) throws(StorageError) -> UnflushedCommit? {
+        assert(
+            recorder.isRecording || recorder.isIncomplete, "a logged write is recorded")
         defer { recorder.end() }
         if recorder.isLent { recorder.finishLent() }
         commits.wrappingAdd(1, ordering: .relaxed)
@@ -402,6 +406,8 @@ final class RedoLog: @unchecked Sendable {
         if end + extent <= limit { offset = end }
         if offset == nil, !isWrapped, LogFile.base + extent <= start { offset = LogFile.base }
         guard let offset else { return nil }
+        assert(
+            offset >= LogFile.base && offset + extent <= LogFile.end, "the ring has the record")
         guard offset + extent > preparedEnd else { return offset }
         do throws(StorageError) {
             try file.prepare(upTo: offset + extent)
