@@ -67,6 +67,7 @@ struct Aggregate {
 
     /// Adds a value, or removes one that was added if `sign` is -1; a minimum or a maximum cannot be removed.
     mutating func change(_ value: Scalar, by sign: Int) {
+        assert(sign == 1 || !kind.isExtreme, "a minimum or a maximum cannot be removed")
         switch kind {
         case .sum, .average: total.change(value, by: sign)
         case .count: if includes(value) { count += sign }
@@ -89,6 +90,7 @@ struct Aggregate {
 
     /// Adds all values of another aggregate of the same operation.
     mutating func add(_ other: Aggregate) {
+        assert(kind == other.kind, "both aggregates have the same operation")
         if case .nothing = other.extreme {} else { add(other.extreme) }
         total.add(other.total)
         count += other.count
@@ -218,6 +220,7 @@ struct ExtremeValues {
     mutating func remove(_ value: Scalar) {
         let position = position(of: value)
         guard position < entries.count, !precedes(value, entries[position].value) else { return }
+        assert(entries[position].count > 0, "each value of the reserve occurs")
         entries[position].count -= 1
         if entries[position].count == 0 { entries.remove(at: position) }
     }

@@ -50,6 +50,9 @@ public struct CollectionChange {
         inserted: [Value]? = nil, modified: [Value]? = nil,
         mapKeys: (inserted: [String], modified: [String])? = nil, step: VersionStep? = nil
     ) {
+        assert(
+            positions.modifications.count == positions.modificationsNew.count,
+            "each modification has an old and a new position")
         self.mapKeys = mapKeys
         self.values = values
         self.inserted = inserted

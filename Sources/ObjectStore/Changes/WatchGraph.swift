@@ -42,6 +42,11 @@ struct WatchGraph: Sendable {
     let tables: Set<TableID>
 
     private init(_ nodes: [Node]) {
+        assert(!nodes.isEmpty, "the graph has a root")
+        assert(
+            nodes.indices.allSatisfy { index in
+                nodes[index].parents.allSatisfy { $0.node < index }
+            }, "parents precede their children")
         self.nodes = nodes
         tables = Set(nodes.flatMap { [$0.table] + $0.backlinks.map(\.table) })
     }

@@ -192,6 +192,7 @@ private final class LaterWriting {
             guard let name = present.schema.find(table: object.table)?.name else { continue }
             lose(name, .createdByMigration, 1)
         }
+        assert(result.created == created.count, "each later object is created once")
         result.losses = losses.map {
             LaterWrites.Loss(
                 qualifiedName: $0.key.qualifiedName, reason: $0.key.reason, count: $0.value)

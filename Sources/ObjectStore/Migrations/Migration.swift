@@ -325,10 +325,12 @@ package final class MigrationWalk {
         try reportInTime()
         while let key = keys.next() {
             done += 1
+            assert(done <= total, "a walk visits each object once")
             current = key
             if try newRows.isPresent(key) { return key }
             try reportInTime()
         }
+        assert(done == total, "a walk ends after the last object")
         current = nil
         migration.didEnd(self)
         try report()

@@ -215,6 +215,7 @@ struct FoundObjects {
     private static let limit = 5
 
     mutating func add(_ key: ObjectKey, _ classSchema: ClassSchema) {
+        assert(first.count == min(count, Self.limit), "the first of the found objects are known")
         count += 1
         guard first.count < Self.limit else { return }
         first.append(ObjectReference(table: classSchema.table, key: key))

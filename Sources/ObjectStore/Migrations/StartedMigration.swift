@@ -148,6 +148,9 @@ extension Store {
                         return false
                     }
                     try convert(conversion, key, writer, noting: &progress)
+                    assert(
+                        table > progress.table || key > progress.key,
+                        "each object is converted once")
                     (progress.table, progress.key) = (table, key)
                     progress.converted += 1
                     count += 1
@@ -245,6 +248,7 @@ extension Store {
     fileprivate func excluding<Result>(
         _ version: UInt64, isForced: Bool, _ body: () throws -> Result
     ) throws -> Result {
+        assert(exclusion == nil, "one version is excluded at a time")
         let isOwn = schemaMarkNumber == version
         exclusion = try StoreError.wrapping(
             view.snapshot.file.exclude(version, except: isOwn ? 1 : 0))

@@ -56,6 +56,7 @@ struct TransitionPlan {
             return SchemaTransition.Pair(
                 table: present.table, old: old.column, new: property.column)
         }
+        assert(pairs.allSatisfy { $0.old != $0.new }, "each schema has a column of its own")
     }
 
     private static func refusal(_ obstacle: String) -> StoreError {

@@ -231,6 +231,9 @@ extension LiveSet {
             }
         }
         parts.onlyThere += there[next...]
+        assert(
+            parts.inBoth.count + parts.onlyThere.count == there.count,
+            "each given value is in one part")
         return parts
     }
 }

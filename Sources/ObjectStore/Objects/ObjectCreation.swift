@@ -474,6 +474,10 @@ package final class GraphCreation<Node: Hashable> {
             }
             next += 1
         }
+        assert(
+            members.allSatisfy { references[$0.node] != nil },
+            "each node of the graph has an object")
+        assert(found.count == members.count, "each node of the graph is a member once")
         let completion = ObjectCreation(writer, mode: mode == .error ? .all : mode)
         for member in members {
             let values = try graph.values(

@@ -324,6 +324,7 @@ package final class ObjectInserter {
     ///
     /// Returns nil, without any change, if the values cannot be stored directly.
     func create(_ given: [Value?]) throws -> ObjectKey? {
+        assert(!hasOthers, "all values of the object are passed")
         guard given.count == plan.fields.count else { return nil }
         writer.beginRow()
         for position in plan.fields.indices {

@@ -193,6 +193,7 @@ final class WriteOperation {
     func willChange(_ reference: ObjectReference) throws {
         guard savepoint == nil else { return }
         known.formUnion(created[known.count...])
+        assert(known.count == created.count, "an operation creates each object once")
         guard !known.contains(reference) else { return }
         let state = try StoreError.wrapping(session.beginSavepoint())
         savepoint = (state, created.count)

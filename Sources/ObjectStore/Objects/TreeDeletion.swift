@@ -29,10 +29,12 @@ struct TreeDeletion {
 
     /// Deletes the roots that exist, and the objects that they own.
     mutating func delete(_ roots: [ObjectReference]) throws {
+        assert(found.isEmpty, "a deletion runs once")
         defer { view.noteChange() }
         for root in roots { try add(root) }
         let rootCount = found.count
         try findTrees()
+        assert(found.count == members.count, "each object is found once")
         if !keepsOwned { try keepUsed(from: rootCount) }
         // An owner is deleted before its objects, so its links need not be searched for them.
         for reference in found where !kept.contains(reference) {
@@ -84,6 +86,9 @@ struct TreeDeletion {
                 pending.append(target)
             }
         }
+        assert(
+            kept.isDisjoint(with: roots) && kept.isSubset(of: members),
+            "only found objects are kept, and no root")
     }
 
     private func isUsedElsewhere(_ reference: ObjectReference) throws -> Bool {

@@ -81,6 +81,7 @@ package struct PropertyPath: Hashable, Sendable {
     static let mostComponents = 100
 
     init(_ components: [Component]) {
+        assert(!components.isEmpty, "a path has at least one property")
         self.components = components
     }
 

@@ -48,6 +48,7 @@ final class LiveNode: Observer {
 
     /// Reads the state in a version, before the node is registered.
     func start(in view: StoreView) throws {
+        assert(rows == nil && state == nil, "a node starts once")
         if let rule {
             state = try AggregateState(query, rule, by: nil, in: view)
         } else {

@@ -57,6 +57,7 @@ package class Reaction: ReadRecorder {
     }
 
     func adopt(_ child: Effect) {
+        assert(child.parent == nil, "an effect has one parent")
         children.append(child)
         child.parent = self
     }

@@ -107,6 +107,7 @@ package final class ReadSubscriptions: ReadRecorder {
         subscriptions[key] = nil
         if case .property(let table, _, let column?) = key {
             let column = Column(table: table, column: column)
+            assert(objectCounts[column] ?? 0 > 0, "each subscribed object of a column is counted")
             let rest = (objectCounts[column] ?? 1) - 1
             objectCounts[column] = rest == 0 ? nil : rest
         }

@@ -72,6 +72,7 @@ struct StoreReads {
     var interests: ObserverInterests {
         var interests = ObserverInterests()
         for (table, reads) in tables {
+            assert(reads.wholeColumns.isEmpty || reads.anyObject, "a column includes all objects")
             var keys = Set(reads.objects.keys)
             for read in reads.columns.values { keys.formUnion(read) }
             if keys.count <= Self.mostFiledObjects, !reads.anyObject {

@@ -177,6 +177,9 @@ public final class Schema: Sendable {
                 for contents in column.contentsColumns { columns[contents.id.rawValue] = contents }
             }
         }
+        assert(
+            columns.indices.allSatisfy { columns[$0].id.rawValue == $0 },
+            "each column is at its number")
         return TableDefinition(
             id: classSchema.table, columns: columns,
             compositeIndexes: classSchema.compositeIndexDefinitions)

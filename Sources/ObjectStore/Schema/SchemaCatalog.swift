@@ -294,6 +294,9 @@ struct FileSchema: Sendable {
         var result = self
         result.isNewVersion =
             known.isNewVersion && known.transition?.startedAt == transition?.startedAt
+        assert(
+            !result.isNewVersion || result.transition != nil,
+            "the new schema is that of a started migration")
         return result
     }
 

@@ -317,5 +317,6 @@ struct SchemaRenames {
         guard let old = original(of: name, among: stored, in: names) else { return }
         if names[name] == old { names[name] = nil }
         names[newName] = old == newName ? nil : old
+        assert(Set(names.values).count == names.count, "each old name has one new name")
     }
 }

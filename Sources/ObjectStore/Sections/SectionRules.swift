@@ -11,6 +11,7 @@ struct SectionRules {
     let graph: WatchGraph
 
     init(_ base: Query, _ sortKeys: [SortKey]) {
+        assert(!sortKeys.isEmpty, "sections have at least one key")
         // The filter of a section would move before a `distinct`. A limit prevents this, because no step moves before a
         // limit.
         let hidesRows = base.steps.contains { if case .distinct = $0 { true } else { false } }

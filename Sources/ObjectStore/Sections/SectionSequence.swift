@@ -18,6 +18,7 @@ struct SectionSequence {
 
     /// Creates a sequence of sections that are already in order.
     init(inOrder all: [Section]) {
+        assert(all.allSatisfy { $0.count > 0 }, "each section has a row")
         sections = ChunkedArray(all)
         countRows()
     }
@@ -71,6 +72,7 @@ struct SectionSequence {
     private func find(
         _ key: Scalar, by rules: SectionRules
     ) -> (location: ChunkedArray<Section>.Location, isThere: Bool) {
+        assert(rows.bucketCount == sections.chunks.count, "the rows of each chunk are counted")
         let location = sections.partition { rules.order($0.key, key) < 0 }
         return (
             location, sections.element(at: location).map { rules.order($0.key, key) == 0 } ?? false

@@ -153,7 +153,10 @@ final class SectionKeys {
         self.ordered = ordered
     }
 
-    func section(at position: Int) -> Section { Section(owner: self, position: position) }
+    func section(at position: Int) -> Section {
+        assert(all.indices.contains(position), "there is a section at the position")
+        return Section(owner: self, position: position)
+    }
 
     private func keys(at position: Int, in view: StoreView) throws -> ResultKeys? {
         reads += 1
@@ -292,9 +295,16 @@ package struct SectionedChange {
                 $0.modificationsNew.append(rowNow)
             }
         }
+        assert(
+            Self.isAscending(removed) && Self.isAscending(come),
+            "the positions of the sections ascend")
         sectionDeletions = removed
         sectionInsertions = come
         sections = rows.sorted { $0.key < $1.key }.map(\.value)
+    }
+
+    private static func isAscending(_ positions: [Int]) -> Bool {
+        zip(positions, positions.dropFirst()).allSatisfy { $0 < $1 }
     }
 
     /// Whether there is no change to report.

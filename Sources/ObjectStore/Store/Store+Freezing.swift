@@ -20,6 +20,7 @@ extension Store {
         try view.requireUnchanged()
         if let known = latestFrozen, known.version == view.version, !known.isClosed { return known }
         let snapshot = try StoreError.wrapping(view.snapshot.frozen())
+        assert(snapshot.version == view.version, "a frozen view has the version of the store")
         let pin = coordinator.pins.add(.frozen, holder, version: snapshot.version)
         let frozen = StoreView(
             schema: committedSchema, snapshot: snapshot, isFrozen: true, pin: pin)

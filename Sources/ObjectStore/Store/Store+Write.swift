@@ -61,6 +61,7 @@ extension Store {
             try view.snapshot.beginWrite(
                 ticket, by: lockUser, isFirst: queue.lapses > 0, willMove)
         }
+        assert(isInWrite, "the snapshot has an open write")
         queue.didBegin()
         coordinator.writer.store(membership, ordering: .relaxed)
         view.snapshot.write?.reservedKeys = coordinator.reservedKeys
@@ -292,6 +293,7 @@ struct WriteQueue {
     mutating func removeFirst() -> QueuedWrite? {
         guard !isEmpty else { return nil }
         let write = writes[next]
+        assert(write != nil, "the next write has not run")
         writes[next] = nil
         next += 1
         // Moving the remaining writes costs at most as much as the writes that have run since the last move.

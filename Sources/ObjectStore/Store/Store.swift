@@ -539,6 +539,7 @@ extension Store {
 
     /// Restores the schema at a savepoint after the tables were rolled back.
     func restore(_ state: SchemaState) {
+        assert(isInWrite, "a savepoint is restored in its write")
         guard catalog != state.catalog else { return }
         catalog = state.catalog
         schemaBeforeWrite = state.schemaBeforeWrite
@@ -551,6 +552,9 @@ extension Store {
 
     /// Records that the write transaction after a version was committed; nil while the store is being opened.
     func didCommitSchema(after version: UInt64?) {
+        assert(
+            (schemaBeforeWrite == nil) == (fileSchemaBeforeWrite == nil),
+            "a write keeps both schemas before it, or none")
         guard schemaBeforeWrite != nil else { return }
         let before = fileSchemaBeforeWrite?.transition
         (schemaBeforeWrite, fileSchemaBeforeWrite) = (nil, nil)
@@ -639,6 +643,7 @@ extension Store {
             view.snapshot.commit(keepingLeft: keepingLeft) {
                 coordinator.didCommit(membership)
             })
+        assert(!isInWrite, "a commit ends the write")
         pin.move(to: view.version)
         advanceHandler?()
         return left

@@ -48,6 +48,9 @@ package final class StoreView {
         schema: Schema, snapshot: Snapshot, isFrozen: Bool, pin: VersionRegistry.Pin? = nil,
         originalVersion: UInt64? = nil
     ) {
+        assert(
+            isFrozen || pin == nil && originalVersion == nil,
+            "a live view shows the file itself, and its store has the pin")
         currentSchema = schema
         self.snapshot = snapshot
         self.isFrozen = isFrozen
@@ -57,6 +60,7 @@ package final class StoreView {
 
     /// Records a change, or the rollback of changes, inside a write transaction.
     func noteChange() {
+        assert(!isFrozen, "a frozen view does not change")
         changeCount &+= 1
         lastOtherChange = changeCount
         if !propertyChanges.isEmpty { propertyChanges.removeAll(keepingCapacity: true) }
@@ -64,6 +68,7 @@ package final class StoreView {
 
     /// Records a change of one object's property inside a write transaction, which creates and deletes no object.
     func noteChange(of column: ColumnID, in table: TableID) {
+        assert(!isFrozen, "a frozen view does not change")
         changeCount &+= 1
         let known = propertyChanges.firstIndex { $0.column == column && $0.table == table }
         if let known {
@@ -81,6 +86,9 @@ package final class StoreView {
     /// Returns whether what was read at a stamp is the same now, if it depends on the objects that exist and on some
     /// properties.
     func isCurrent(_ stamp: ViewStamp, reading reads: (ColumnID, TableID) -> Bool) -> Bool {
+        assert(
+            propertyChanges.allSatisfy { $0.last > lastOtherChange },
+            "the listed properties have changed since the last other change")
         guard stamp.version == version else { return false }
         if stamp.generation == changeCount { return true }
         guard stamp.generation >= lastOtherChange else { return false }

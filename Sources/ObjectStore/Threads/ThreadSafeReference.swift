@@ -378,7 +378,13 @@ final class WriteOutcome: Sendable {
         }
     }
 
-    func didCommit(as version: UInt64) { self.version.store(version, ordering: .releasing) }
+    func didCommit(as version: UInt64) {
+        assert(state == .open, "a write has one outcome")
+        self.version.store(version, ordering: .releasing)
+    }
 
-    func didRollBack() { version.store(Self.rolledBack, ordering: .releasing) }
+    func didRollBack() {
+        assert(state == .open, "a write has one outcome")
+        version.store(Self.rolledBack, ordering: .releasing)
+    }
 }

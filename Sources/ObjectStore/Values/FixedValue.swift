@@ -70,6 +70,7 @@ public struct FixedType: Hashable, Sendable {
             parse: @escaping @Sendable (String) -> FixedValue?,
             generate: @escaping @Sendable () -> FixedValue
         ) {
+            assert(size == 12 || size == 16, "a value has 12 or 16 bytes")
             (self.name, self.size, self.title, self.format) = (name, size, title, format)
             (self.functions, self.tags) = (functions, tags)
             (self.luaClass, self.sqlite) = (luaClass, sqlite)

@@ -266,6 +266,7 @@ struct MixedTrail {
             last = nil
             depth += 1
         }
+        assert(places.count >= path.count, "the trail has a place for each step")
         return reader
     }
 

@@ -107,6 +107,7 @@ extension Timestamp {
         let (seconds, fraction) = Self.floorDivide(Int(microseconds), 1_000_000)
         let (days, secondOfDay) = Self.floorDivide(seconds, 86_400)
         let (year, month, day) = Self.civil(fromDays: days)
+        assert(Self.daysSinceEpoch(year, month, day) == days, "the date is that of the day")
         return Components(
             year: year, month: month, day: day, hour: secondOfDay / 3600,
             minute: secondOfDay / 60 % 60, second: secondOfDay % 60, microsecond: fraction)

@@ -44,6 +44,7 @@ struct KeyBitmap {
                 slots.append(-1)
                 bucketCounts.append(0)
             }
+            assert(slots.count == cluster, "the clusters ascend")
             slots.append(Int32(groups.count))
             groups.append(rows)
             bucketCounts.append(rows.rowCount)
@@ -99,9 +100,11 @@ struct KeyBitmap {
             slots.append(-1)
             counts.append(0)
         }
+        assert(counts.bucketCount == slots.count, "each cluster has a count")
         if slots[cluster] < 0 {
             if let slot = freeSlots.popLast() {
                 slots[cluster] = slot
+                assert(groups[Int(slot)] == ClusterBits(), "a free group has no keys")
             } else {
                 slots[cluster] = Int32(groups.count)
                 groups.append(ClusterBits())
@@ -184,6 +187,7 @@ struct KeyFilter {
 
     /// Records that a group below `capacity` has a key.
     mutating func add(_ key: ObjectKey, to group: Int) {
+        assert(group >= 0 && group < capacity, "the filter has the group")
         let (first, second, third) = Self.mark(key)
         let (word, bit) = (group >> 6, UInt64(1) << UInt64(group & 63))
         matrix[first * width + word] |= bit
@@ -193,6 +197,7 @@ struct KeyFilter {
 
     /// Removes all keys from a group.
     mutating func clear(_ group: Int) {
+        assert(group >= 0 && group < capacity, "the filter has the group")
         let (word, bit) = (group >> 6, UInt64(1) << UInt64(group & 63))
         for row in 0..<Self.rows { matrix[row * width + word] &= ~bit }
     }

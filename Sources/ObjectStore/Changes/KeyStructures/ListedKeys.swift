@@ -62,6 +62,10 @@ struct ListedKeys {
         counts = FenwickTree(chunks.map(\.keys.count))
         chunkIndexes = [Int](repeating: 0, count: filter.capacity)
         for (index, chunk) in chunks.enumerated() { chunkIndexes[chunk.group] = index }
+        assert(chunks.allSatisfy { !$0.keys.isEmpty }, "no chunk is empty")
+        assert(
+            chunks.indices.allSatisfy { chunkIndexes[chunks[$0].group] == $0 },
+            "no two chunks have the same group")
     }
 
     /// The key at a position below `count`.
@@ -171,6 +175,7 @@ struct ListedKeys {
         for key in wanted {
             for group in filter.groups(of: key) {
                 let chunk = chunkIndexes[group]
+                assert(chunks[chunk].group == group, "a free group has no keys in the filter")
                 let keys = chunks[chunk].keys
                 for offset in keys.indices where keys[offset] == key {
                     found.append((counts.sum(before: chunk) + offset, key))

@@ -116,6 +116,7 @@ struct ChunkedArray<Element> {
 
     /// Inserts an element, and returns its chunk; nil if other chunks have changed.
     mutating func insert(_ element: Element, at location: Location) -> Int? {
+        assert(counts.bucketCount == chunks.count, "each chunk has a count")
         guard !chunks.isEmpty else {
             self = ChunkedArray([element])
             return nil
@@ -137,6 +138,7 @@ struct ChunkedArray<Element> {
 
     /// Removes an element, and returns its chunk; nil if other chunks have changed.
     mutating func remove(at location: Location) -> Int? {
+        assert(counts.bucketCount == chunks.count, "each chunk has a count")
         let chunk = location.chunk
         chunks[chunk].remove(at: location.offset)
         guard chunks[chunk].isEmpty else {
@@ -202,16 +204,19 @@ struct FenwickTree {
     }
 
     mutating func add(_ difference: Int, to bucket: Int) {
+        assert(bucket >= 0 && bucket < bucketCount, "the tree has the bucket")
         var index = bucket + 1
         while index < nodes.count {
             nodes[index] += difference
             index += index & -index
         }
         total += difference
+        assert(total >= 0, "no bucket has a negative count")
     }
 
     /// Returns the sum of the counts of all buckets before `bucket`.
     func sum(before bucket: Int) -> Int {
+        assert(bucket >= 0 && bucket <= bucketCount, "the tree has the bucket")
         var sum = 0
         var index = bucket
         while index > 0 {
@@ -223,6 +228,7 @@ struct FenwickTree {
 
     /// Returns the bucket that holds the element at `position`, and the element's offset in it.
     func locate(_ position: Int) -> (bucket: Int, offset: Int) {
+        assert(position >= 0 && position < total, "an element has the position")
         var bucket = 0
         var rest = position
         var step = bucketCount == 0 ? 0 : 1 << (Int.bitWidth - 1 - bucketCount.leadingZeroBitCount)

@@ -43,6 +43,12 @@ struct CoalescedChanges {
         gained: [ElementDetail] = []
     ) {
         if changes.isEmpty { return }
+        assert(
+            lost.isEmpty || lost.count == changes.deletions.count,
+            "each deletion has its old state")
+        assert(
+            gained.isEmpty || gained.count == changes.insertions.count,
+            "each insertion has its new state")
         if isSilent { hasSilent = true }
         delete(changes, isSilent, lost)
         insert(changes, isSilent, gained)
@@ -147,6 +153,7 @@ struct CoalescedChanges {
             result.append(piece)
             position += piece.count
         }
+        assert(number == changes.insertions.count, "the sequence has all insertions")
         pieces = result
     }
 
@@ -194,6 +201,7 @@ struct CoalescedChanges {
                 if !piece.isDeleted { position += piece.count }
             }
         }
+        assert(next == positions.count, "the sequence has all positions")
         return result
     }
 }

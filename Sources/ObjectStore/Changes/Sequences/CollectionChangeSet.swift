@@ -21,6 +21,12 @@ package struct CollectionChangeSet: Equatable {
     package var modifiedKeys: [ObjectKey] = []
 
     package var isEmpty: Bool { deletions.isEmpty && insertions.isEmpty && modifications.isEmpty }
+
+    /// Whether each position has a key; false for elements that are not objects.
+    var hasAllKeys: Bool {
+        deletions.count == deletedKeys.count && insertions.count == insertedKeys.count
+            && modifications.count == modifiedKeys.count
+    }
 }
 
 /// Builds the changes of a sequence from the rows that a commit has touched, without reading the others.
@@ -197,6 +203,7 @@ extension CollectionChangeSet {
     func limited(
         to limit: Int, oldCount: Int, newCount: Int, keyAtNew: (Int) -> ObjectKey
     ) -> CollectionChangeSet {
+        assert(hasAllKeys, "the changes of rows have keys")
         let oldEnd = min(limit, oldCount)
         let newEnd = min(limit, newCount)
         var result = CollectionChangeSet()

@@ -34,6 +34,8 @@ struct EditedSequence {
         for edit in edits.edits {
             guard apply(edit) else { return nil }
         }
+        assert(
+            pieces.reduce(0) { $0 + $1.count } == self.count, "the pieces have all elements")
     }
 
     private mutating func apply(_ edit: CollectionEdits.Edit) -> Bool {
@@ -124,6 +126,9 @@ extension EditedSequence {
         }
         result.deletions.append(contentsOf: old..<oldCount)
         result.insertions.append(contentsOf: new..<count)
+        assert(
+            oldCount - result.deletions.count == count - result.insertions.count,
+            "both sequences have the kept elements")
         return result
     }
 }
@@ -132,7 +137,13 @@ extension EditedSequence {
 struct KeptPositions {
     private let runs: [EditedSequence.Kept]
 
-    init(_ runs: [EditedSequence.Kept]) { self.runs = runs }
+    init(_ runs: [EditedSequence.Kept]) {
+        assert(
+            zip(runs, runs.dropFirst()).allSatisfy {
+                $0.old + $0.count <= $1.old && $0.new + $0.count <= $1.new
+            }, "the runs ascend in both sequences")
+        self.runs = runs
+    }
 
     /// Returns the old position of the element at a new position; nil if the element was inserted or moved.
     func old(ofNew position: Int) -> Int? {
@@ -198,6 +209,12 @@ enum KeptSubsequence {
             isKept[index] = true
             index = previous[index]
         }
+        assert(keepsOrder(runs, isKept), "the kept runs have the same order in both sequences")
         return isKept
+    }
+
+    private static func keepsOrder(_ runs: [Run], _ isKept: [Bool]) -> Bool {
+        let kept = zip(runs, isKept).filter(\.1).map { $0.0.old }
+        return zip(kept, kept.dropFirst()).allSatisfy { $0 < $1 }
     }
 }

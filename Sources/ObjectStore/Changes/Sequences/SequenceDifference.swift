@@ -51,6 +51,9 @@ package enum SequenceDifference {
         }
         skip(to: oldEnd, newEnd)
         for offset in 0..<(old.count - oldEnd) { modify(oldEnd + offset, newEnd + offset) }
+        assert(
+            old.count - result.deletions.count == new.count - result.insertions.count,
+            "both sequences have the kept rows")
         return result
     }
 
@@ -117,6 +120,9 @@ struct ElementAlignment {
                 }
             }
         }
+        assert(
+            Set(found.compactMap(\.self)).count == found.count { $0 != nil },
+            "no two elements have the same new position")
         newPositions = found
     }
 

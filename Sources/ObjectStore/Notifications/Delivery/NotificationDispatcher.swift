@@ -339,6 +339,7 @@ extension NotificationDispatcher {
 
     /// Moves the observer to the current version, and returns the call to make.
     private func prepare(_ observer: Observer) throws -> Observer.Call? {
+        assert(observer.isActive && !observer.isFinished, "no call follows the last one")
         let target = try presentView()
         guard let base = observer.base, let step = try step(from: base) else {
             // After an error, the observer still waits for its first call.
@@ -440,6 +441,8 @@ extension NotificationDispatcher {
 
     /// Adds an observer without a token.
     func enter(_ observer: Observer, seen version: UInt64?) {
+        assert(observer.number == 0, "an observer is registered once")
+        assert(observer.dispatcher === self, "the observer is of this dispatcher")
         lastNumber += 1
         observer.register(as: lastNumber)
         observers[observer.number] = observer
@@ -472,6 +475,7 @@ extension NotificationDispatcher {
     /// Registers an observer in the index under its dependencies, and removes earlier entries of the observer.
     func file(_ observer: Observer) {
         guard observer.isActive else { return }
+        assert(observers[observer.number] === observer, "the observer is registered")
         if let before = filed[observer.number] { index.remove(observer, before) }
         let interests = observer.interests
         filed[observer.number] = interests

@@ -121,6 +121,7 @@ struct TrackedObservers {
 
     /// Adds an observer that is not in the collection.
     mutating func insert(_ observer: Observer) {
+        assert(observer.trackedIndex == nil, "the observer is not in the collection")
         observer.trackedIndex = observers.count
         observers.append(observer)
     }
@@ -128,6 +129,7 @@ struct TrackedObservers {
     /// Removes an observer, if it is in the collection; the last one takes its position.
     mutating func remove(_ observer: Observer) {
         guard let index = observer.trackedIndex else { return }
+        assert(observers[index] === observer, "the observer is at its position")
         observer.trackedIndex = nil
         let last = observers.removeLast()
         guard last !== observer else { return }
@@ -288,6 +290,7 @@ struct PendingVersions {
     /// Removes an observer from a version, and removes the version with its last observer.
     mutating func leave(_ version: UInt64) {
         guard let index = index(of: version) else { return }
+        assert(entries[index].observers > 0, "an observer needs each version")
         entries[index].observers -= 1
         guard entries[index].observers == 0 else { return }
         if index == entries.count - 1 { entries.removeLast() } else { entries.remove(at: index) }
@@ -295,6 +298,9 @@ struct PendingVersions {
 
     /// Keeps a version that the store has left, if an observer needs it.
     mutating func keep(_ view: StoreView) {
+        assert(
+            zip(entries, entries.dropFirst()).allSatisfy { $0.version < $1.version },
+            "the versions ascend")
         if let index = index(of: view.version) { entries[index].view = view }
     }
 

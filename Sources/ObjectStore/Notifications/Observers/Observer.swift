@@ -146,7 +146,10 @@ extension Observer {
     func register(as number: Int) { self.number = number }
 
     /// Sets the version that the observer has seen; nil for none.
-    func setBase(_ version: UInt64?) { base = version }
+    func setBase(_ version: UInt64?) {
+        assert(!isTracked, "the version of a tracked observer is counted")
+        base = version
+    }
 
     /// Records that the observer could not be updated to a version.
     func didFail(at version: UInt64) { failedVersion = version }
@@ -260,6 +263,7 @@ final class ObserverDelay {
 
     /// Runs `move`, which moves the probe beyond a silent commit.
     func whileSilencing(_ move: () -> Void) {
+        assert(!isSilencing, "the probe is moved once for each silent commit")
         isSilencing = true
         defer { isSilencing = false }
         move()

@@ -110,6 +110,7 @@ final class SectionsObserver: ReportingObserver<SectionedChange> {
     private func reportedChange(
         _ positions: CollectionChangeSet, movable: KeySet, wanted: KeySet, along step: VersionStep
     ) throws -> SectionedChange {
+        assert(positions.hasAllKeys, "the changes of rows have keys")
         let before = try rules.reader(in: step.old)
         let after = try rules.reader(in: step.new)
         var deleted = Array(zip(positions.deletions, positions.deletedKeys))

@@ -180,6 +180,9 @@ struct ElementPositions {
     /// Replaces the positions of all elements by the given elements, which are in the order of their labels.
     mutating func setOrder(_ numbers: [ObjectKey]) {
         lastLabel = nil
+        assert(
+            zip(numbers, numbers.dropFirst()).allSatisfy { label(of: $0) < label(of: $1) },
+            "the labels ascend")
         ordered = SortedKeys(
             inOrder: numbers.map { CodedKey(code: SortCode.of(label(of: $0)), key: $0) })
     }

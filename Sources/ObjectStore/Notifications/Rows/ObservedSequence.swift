@@ -167,7 +167,8 @@ extension ObservedSequence {
 
     /// Applies the changes of the rows that are the elements; nil if the rows have to be read again.
     func advance(by changes: CollectionChangeSet) throws -> Step? {
-        try move(changes.deletions, Array(zip(changes.insertions, changes.insertedKeys)))
+        assert(changes.hasAllKeys, "the changes of rows have keys")
+        return try move(changes.deletions, Array(zip(changes.insertions, changes.insertedKeys)))
     }
 
     private func move(_ goes: [Int], _ comes: [(position: Int, key: ObjectKey)]) throws -> Step? {
@@ -261,6 +262,7 @@ extension ObservedSequence {
             objects.append(object)
             next.append(-1)
         }
+        assert(objects.count == next.count, "each element has an object and a next element")
         positions.set(label, of: ObjectKey(rawValue: Int64(number)))
         next[number] = -1
         // The positions of a map's nil values are never needed.
@@ -282,6 +284,7 @@ extension ObservedSequence {
             return
         }
         while current >= 0, next[Int(current)] != removed { current = next[Int(current)] }
+        assert(current >= 0, "the elements of an object include each of them")
         if current >= 0 { next[Int(current)] = next[Int(removed)] }
     }
 }

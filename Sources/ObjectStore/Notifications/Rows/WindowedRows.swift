@@ -41,6 +41,7 @@ struct WindowedRows: OrderedRows {
         _ rules: RowRules, query: Query?, preceding: (any OrderedRows)?, sequence: ObservedSequence,
         rows: [CodedKey], in view: StoreView
     ) throws {
+        assert((query == nil) != (preceding == nil), "the rows have one source")
         self.rules = rules
         self.query = query
         self.preceding = preceding

@@ -21,6 +21,7 @@ struct PredicateParser {
         if let known = parsed.withLock({ $0[text] }) { return known }
         var parser = PredicateParser(tokens: try QueryLexer.tokens(of: text))
         let syntax = try parser.parseQuery()
+        assert(parser.depth == 0, "each level of the nesting has ended")
         guard text.utf8.count <= longestRemembered else { return syntax }
         parsed.withLock {
             if $0.count >= mostRemembered { $0 = [:] }

@@ -27,6 +27,8 @@ struct QueryLexer {
     }
 
     private mutating func add(_ kind: QueryToken.Kind, from start: Int) {
+        assert(start < at && at <= bytes.count, "a token is a part of the text")
+        assert(tokens.last.map { $0.range.upperBound <= start } ?? true, "the tokens ascend")
         tokens.append(QueryToken(kind: kind, range: start..<at))
     }
 

@@ -38,6 +38,9 @@ extension StoreView {
         let size = max(1, isEven ? (count + helpers.count) / (helpers.count + 1) : threads.clusters)
         let parts = (count + size - 1) / size
         func clusters(_ part: Int) -> Range<Int> { part * size..<min(count, (part + 1) * size) }
+        assert(
+            parts == 0 || clusters(parts - 1).upperBound == count,
+            "the parts have all clusters")
         let own = try prepare(self)
         guard !helpers.isEmpty, parts > 1 else {
             return try (0..<parts).map { part in

@@ -65,6 +65,9 @@ struct ScanPlanner {
             try measure(&step)
             plain.append(step)
         }
+        assert(
+            plain.reduce(0) { $0 + $1.texts.count } == conditions.count,
+            "each condition is in one step")
         return plain.enumerated()
             .sorted { ($0.element.rank, $0.offset) < ($1.element.rank, $1.offset) }
             .map(\.element)
@@ -126,10 +129,14 @@ struct ScanPlanner {
         var column: ColumnID?
         for condition in conditions {
             guard let (hop, rest) = LinkHop.first(of: condition) else { continue }
+            assert(
+                target == nil || (target === hop.target && column == hop.column),
+                "the conditions begin with the same link")
             inner.append(rest)
             includesNull = includesNull && hop.passesNull(condition.node)
             (target, column) = (hop.target, hop.column)
         }
+        assert(inner.count == conditions.count, "each condition begins with a link")
         if let target, let column,
             asked * Self.costOfVisit * Double(inner.count)
                 > Double(target.count) * 2 + Double(rows.count) / 2

@@ -115,7 +115,8 @@ struct CompiledPath: Sendable {
 
     /// The path that begins with the targets of the first hop.
     var rest: CompiledPath {
-        CompiledPath(
+        assert(!hops.isEmpty, "the path has a first hop")
+        return CompiledPath(
             hops: Array(hops.dropFirst()), terminal: terminal, isPartOfMany: !nilLinkIsValue)
     }
 

@@ -65,6 +65,7 @@ package struct CompiledPredicate: Sendable {
 
     /// Returns the conjunction of this condition and another one on the same class.
     func and(_ other: CompiledPredicate) -> CompiledPredicate {
+        assert(other.table == table, "both conditions are on the same class")
         var known = Set(dependencies)
         return CompiledPredicate(
             text: "(\(text)) and (\(other.text))", table: table,

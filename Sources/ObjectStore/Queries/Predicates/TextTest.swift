@@ -316,6 +316,7 @@ struct TextFolding: Hashable, Sendable {
             starts.append(true)
             while starts.count < scalars.count { starts.append(false) }
         }
+        assert(starts.count == scalars.count, "each scalar has a mark")
         return (scalars, starts)
     }
 

@@ -126,6 +126,7 @@ private final class PlotAxisReader {
         }
         indexes[TextKey(text)] = texts.count
         texts.append(text)
+        assert(indexes.count == texts.count, "each text has an index")
         return texts.count - 1
     }
 }

@@ -153,6 +153,7 @@ package struct ResultKeys: Sendable {
                 var extra = starts[cluster] + bits.rowCount - limit
                 var row = Cluster.rows - 1
                 while extra > 0 {
+                    assert(row >= 0, "a cluster has the keys that are removed from it")
                     if bits.contains(row) {
                         bits.remove(row)
                         extra -= 1

@@ -12,6 +12,7 @@ struct QuerySorter {
 
     /// Creates a sorter with at least one sort key.
     init(_ keys: [SortKey], table: TableID, in view: StoreView) throws {
+        assert(!keys.isEmpty, "a sort order has at least one key")
         self.keys = keys
         values = try keys.map { try $0.bound(to: view) }
         rows = try view.table(table)
@@ -225,6 +226,7 @@ struct QuerySorter {
             try rows.gatherInts(source.column, cluster, among: column.present, into: &column.ints)
             for value in column.ints { column.codes.append(SortCode.of(value)) }
         }
+        assert(column.codes.count == column.present.rowCount, "each value has a code")
     }
 
     private func code(_ source: ColumnSource, _ key: ObjectKey) throws -> UInt64? {
@@ -259,6 +261,7 @@ private struct BestKeys {
         self.sort = sort
         self.code = code
         capacity = max(1024, 4 * limit)
+        assert(limit > 0, "at least one key is kept")
     }
 
     @inline(__always)

@@ -34,6 +34,9 @@ enum RadixSort {
             distribute(entries, to: &other, &counts, pass)
             swap(&entries, &other)
         }
+        assert(
+            zip(entries, entries.dropFirst()).allSatisfy { $0.code <= $1.code },
+            "the codes ascend")
     }
 
     /// Merges sorted parts; entries with equal codes keep the order of their parts.

@@ -191,6 +191,10 @@ struct NestedRows: ObservedRows {
     }
 
     private func arrange(_ content: inout Content) throws {
+        assert(
+            content.numbers.count == content.values.count
+                && (content.keys.isEmpty || content.keys.count == content.values.count),
+            "each element has a number, and in a map also a key")
         content.shown = try CollectionValues.positions(of: content.values, by: steps, of: property)
     }
 

@@ -306,6 +306,7 @@ struct ValueStage {
 extension RowDelta {
     /// Converts changes of rows for the next stage; all touched rows that stay are reported as modified.
     init(_ changes: CollectionChangeSet) {
+        assert(changes.hasAllKeys, "the changes of elements have their numbers")
         let removed = Set(changes.deletedKeys)
         let come = Set(changes.insertedKeys)
         self.init(
