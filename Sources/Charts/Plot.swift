@@ -110,6 +110,7 @@ struct PlotText {
         let columns = max(4, style.columns - margin - 3)
         let horizontal = Scale(xs, kind: plot.x.kind, count: max(2, columns / 10))
         let cells = cells(columns: columns, rows: rows, horizontal: horizontal, vertical: vertical)
+        assert(cells.count == rows, "each row of the plot is drawn")
 
         var tickRows: [Int: String] = [:]
         for (tick, label) in zip(vertical.ticks, labels) {

@@ -40,6 +40,9 @@ package struct DecimalSum: Sendable {
         if index == columns.count || columns[index].exponent != exponent {
             columns.insert(Column(exponent: exponent), at: index)
         }
+        assert(
+            index + 1 == columns.count || columns[index + 1].exponent < exponent,
+            "the columns have descending exponents")
         return index
     }
 

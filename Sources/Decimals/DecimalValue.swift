@@ -65,6 +65,9 @@ extension DecimalValue {
 
     /// Creates a value from parts that are within their ranges.
     init(isNegative: Bool, coefficient: UInt128, exponent: Int) {
+        assert(coefficient <= Self.greatestCoefficient, "a coefficient has at most 34 digits")
+        assert(
+            (-Self.exponentBias...6111).contains(exponent), "the exponent is in its range")
         let sign: UInt64 = isNegative ? 1 << 63 : 0
         high =
             sign | UInt64(exponent + Self.exponentBias) << 49
@@ -181,6 +184,10 @@ extension DecimalValue {
                     coefficient *= 10
                     exponent -= 1
                 }
+                assert(
+                    coefficient <= Self.greatestCoefficient
+                        && exponent > -Self.exponentBias - Self.digits,
+                    "a number with 34 digits fits its bits")
                 // The offset is necessary because subnormal numbers extend 33 powers of ten below the least exponent.
                 let magnitude = UInt128(exponent + Self.exponentBias + 64) << 113 | coefficient
                 code = isNegative ? sign - magnitude : sign + magnitude

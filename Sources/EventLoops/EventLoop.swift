@@ -339,6 +339,7 @@ struct JobQueue {
 
     mutating func popFirst() -> Job? {
         guard head < jobs.count else { return nil }
+        assert(jobs[head] != nil, "a job is taken once")
         defer {
             jobs[head] = nil
             head += 1

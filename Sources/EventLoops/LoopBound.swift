@@ -67,7 +67,10 @@ package final class LoopHold: Sendable {
     /// `run` can return after the last hold was released.
     package func release() {
         guard isHeld.exchange(false, ordering: .acquiringAndReleasing) else { return }
-        loop.shared.withLock { $0.holds -= 1 }
+        loop.shared.withLock { shared in
+            assert(shared.holds > 0, "a hold is released once")
+            shared.holds -= 1
+        }
         // The loop may be waiting in the kernel and has to check again.
         loop.signal.send()
     }

@@ -23,6 +23,7 @@ package final class StrandStacks: @unchecked Sendable {
     }
 
     fileprivate func giveBack(_ fiber: Fiber) {
+        assert(used > 0, "a stack is returned once")
         used -= 1
         if unused.count < Self.mostUnused, !fiber.isCanceled { unused.append(fiber) }
     }
@@ -104,6 +105,7 @@ package final class LoopStrand: @unchecked Sendable {
 
     private func begin(_ job: @escaping () -> Void) {
         if fiber != nil {
+            assert(next == nil, "the waiting code runs one job at a time")
             next = job
             resumeParked()
         } else if let fiber = stacks.take() {
@@ -144,6 +146,7 @@ package final class LoopStrand: @unchecked Sendable {
         isActive = true
         var hasEnded = false
         surround { hasEnded = part() }
+        assert(stacks.current === self, "the strands leave their stacks in reverse order")
         isActive = false
         stacks.current = below
         guard hasEnded, let fiber else { return }
@@ -289,6 +292,7 @@ final class Fiber {
             withoutActuallyEscaping(part) { part in
                 self.part = part
                 resume()
+                assert(self.part == nil, "a part has run when its stack is left")
             }
         }
 

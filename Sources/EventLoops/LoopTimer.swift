@@ -45,6 +45,7 @@ package final class LoopTimer {
 
     func fire(at now: Duration) {
         guard let handler else { return }
+        assert(!isFiring, "a timer is not called while its handler runs")
         isFiring = true
         if interval == nil { self.handler = nil }
         // A repeating timer keeps its handler, because the handler can cancel the timer or wait in the loop.
@@ -130,12 +131,17 @@ struct TimerQueue {
         case .nowhere:
             return
         case .incoming(let index):
+            assert(incoming[index] === timer, "a timer stores its index in the queue")
             incoming[index] = nil
         case .heap(let index):
+            assert(heap[index] === timer, "a timer stores its index in the heap")
             removeFromHeap(index)
         }
         timer.queuePosition = .nowhere
         if timer.keepsAlive { keepingAlive -= 1 }
+        assert(
+            (0...heap.count + incoming.count).contains(keepingAlive),
+            "only queued timers keep the loop alive")
     }
 
     /// Removes and returns the earliest timer that is due.

@@ -109,6 +109,7 @@ package final class AsyncOutput: Sendable {
     /// Prints the buffered output and stops buffering, after a line was entered.
     func endEditing() {
         state.withLock { state in
+            assert(state.isEditing, "editing ends once")
             state.isEditing = false
             let rest = Self.take(&state)
             Descriptor.write(descriptor, Array(rest))

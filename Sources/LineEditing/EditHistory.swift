@@ -36,6 +36,7 @@ package final class EditHistory {
         if entry.isEmpty || entry == entries.last { return false }
         entries.append(entry)
         if entries.count > limit { entries.removeFirst() }
+        assert(entries.count <= limit, "the history keeps at most its limit")
         if let file { HistoryFile.append(file, Self.encode(entry) + "\n") }
         return true
     }

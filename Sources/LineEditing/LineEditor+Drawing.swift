@@ -263,6 +263,7 @@ struct LineFrame: Equatable {
         let height = max(windowRows, 1)
         let first = rows.count > height ? max(0, cursorRow - height + 1) : 0
         let shown = rows[first..<min(rows.count, first + height)]
+        assert(shown.indices.contains(cursorRow), "the row of the cursor is drawn")
         var text = body(shown)
         let last = shown.endIndex - 1
         let isAtEnd =

@@ -407,6 +407,7 @@ extension LineEditor {
             if !isInsertion || !isTyping || beginsWord {
                 earlier.append(current)
                 if earlier.count > Self.limit { earlier.removeFirst() }
+                assert(earlier.count <= Self.limit, "the undo keeps at most its limit")
             }
             isTyping = isInsertion
             current = text

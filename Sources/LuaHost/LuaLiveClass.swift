@@ -117,6 +117,9 @@ extension LuaState {
         let pointer = makeClass(type, kind: SHIM_CLASS_LIVE, name: name, on: L)
         type.internedName = UInt(bitPattern: shim_class_name(pointer))
         let functions = functions(of: methods)
+        assert(
+            functions.count == methods.methods.count + methods.metamethods.count,
+            "each method has a function")
         for (method, function) in zip(methods.methods, functions) {
             push(function, on: L)
             shim_class_add_method(L, pointer, method.name, method.name.utf8.count)
@@ -154,6 +157,7 @@ extension LuaState {
     package func registerFrozen(
         _ type: LuaLiveClass, like live: LuaLiveClass, sharing anchor: LuaLiveClass? = nil
     ) -> LuaFrozenAnchor {
+        assert(type.pointer == nil, "a frozen class is registered once")
         let L = stack
         _ = shim_reserve(L, 16)
         var calls = dispatchCalls
@@ -209,6 +213,7 @@ extension LuaState {
     func makeClass(_ type: LuaLiveClass, kind: Int, name: String, on L: OpaquePointer)
         -> OpaquePointer
     {
+        assert(type.pointer == nil, "a class is registered once")
         var calls = dispatchCalls
         let pointer = shim_class_new(
             L, Int32(kind), name, Unmanaged.passRetained(type).toOpaque(), &calls)!

@@ -157,6 +157,7 @@ final class LuaHome: @unchecked Sendable {
     }
 
     func open(_ state: LuaState) {
+        assert(!isOpen, "a state is opened once")
         owner = state
         isOpen = true
     }

@@ -394,6 +394,7 @@ final class EngineRun: Sendable {
         context.storeModule.whileWaiting = whileWaiting
         usage.note(ContinuousClock.now - begin, context)
         let wasCanceled = phase.withLock { phase in
+            assert(phase == .running || phase == .canceled, "a run ends once")
             defer { phase = .over }
             return phase == .canceled
         }

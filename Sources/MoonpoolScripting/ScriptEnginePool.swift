@@ -142,6 +142,7 @@ public final class ScriptEnginePool<Key: Hashable & Sendable>: Sendable {
     private func giveBack(_ key: Key, _ number: Int) {
         let closing: [Entry] = engines.withLock { engines in
             guard engines.entries[key]?.number == number else { return [] }
+            assert(engines.entries[key]?.users != 0, "a use of an engine ends once")
             engines.entries[key]?.users -= 1
             guard let idleLimit else { return [] }
             let idle = engines.entries.filter { $0.value.users == 0 }
@@ -149,6 +150,9 @@ public final class ScriptEnginePool<Key: Hashable & Sendable>: Sendable {
             let oldest = idle.sorted { $0.value.lastUse < $1.value.lastUse }
                 .prefix(idle.count - idleLimit)
             for (key, _) in oldest { engines.entries[key] = nil }
+            assert(
+                engines.entries.values.count { $0.users == 0 } == idleLimit,
+                "the pool keeps as many unused engines as its limit permits")
             return oldest.map(\.value)
         }
         if !closing.isEmpty { Task { await Self.close(closing) } }

@@ -319,6 +319,7 @@ package final class Follower: ReplicationWork {
             // The message is a remaining part of a commit whose publisher ended, or of a snapshot that is not needed.
             return try abandon()
         }
+        assert(reader != nil && store.isInWrite, "a part of a commit is applied in a write")
         nextPart = part + 1
         let isLast = message.headers(MessageHeader.last) == "1"
         do {

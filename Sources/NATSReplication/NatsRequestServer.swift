@@ -131,6 +131,7 @@ package final class NatsRequestServer: RequestServer {
             let request = NatsRequest(message, connection) { [self] in
                 let wasFull = !hasSpace
                 unanswered.withLock {
+                    assert($0.count > 0 && $0.bytes >= bytes, "a request is answered once")
                     $0.count -= 1
                     $0.bytes -= bytes
                 }

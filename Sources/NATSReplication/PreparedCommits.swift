@@ -46,6 +46,9 @@ struct PreparedCommits {
             return
         }
         let added = Commit(version: commit.version, since: commit.since, parts: parts)
+        assert(
+            commits.last.map { added.version <= $0.since } ?? true,
+            "commits are added from the newest to the oldest")
         commits.append(added)
         size += added.size
         while size > limit {
@@ -54,6 +57,8 @@ struct PreparedCommits {
             size -= commits.prefix(dropped).reduce(0) { $0 + $1.size }
             commits.removeFirst(dropped)
         }
+        assert(
+            commits.isEmpty == (size == 0), "the size is that of the kept commits")
     }
 
     private struct TooLarge: Error {}

@@ -525,6 +525,9 @@ package final class Publisher: ReplicationWork {
             guard isLast else { return }
             if since == nil { publisher.newestSnapshot = first }
             publisher.sentCommit = commit
+            assert(
+                publisher.unstored.last.map { $0.sequence < publisher.sent } ?? true,
+                "the messages without an answer are in the order of the stream")
             publisher.unstored.append((publisher.sent, version))
         }
     }

@@ -161,6 +161,9 @@ package final class PostgresPublisher: ReplicationWork {
         store.fileMayHaveChanged()
         try store.refresh()
         guard let position else { return false }
+        assert(
+            older.map { $0.version == position.version } ?? true,
+            "the older version is the one in the database")
         let since = position.version
         status.update {
             $0.version = since

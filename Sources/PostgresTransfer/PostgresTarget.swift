@@ -46,6 +46,7 @@ final class PostgresTarget: RelationalTarget {
     }
 
     func begin(_ layout: RelationalLayout, description: String?) throws {
+        assert(self.layout == nil, "an export begins once")
         self.layout = layout
         self.description = description
         try server.run("BEGIN")
@@ -252,6 +253,7 @@ final class PostgresTarget: RelationalTarget {
         let types =
             (table.isNumbered ? [dialect.columnType(.int)] : [])
             + table.columns.compactMap { layout?.type(of: $0) }
+        assert(types.count == table.columnNames.count, "each column has a type")
         let columns = Array(zip(table.columnNames, types))
         let stage = try makeStage(columns)
         try rows.write(table, keys, to: writer(stage, table.columnNames), count)

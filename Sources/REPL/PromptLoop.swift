@@ -150,7 +150,12 @@ final class PromptLoop {
         private let count = Mutex(0)
         var waits: Bool { count.withLock { $0 > 0 } }
         func note() { count.withLock { $0 += 1 } }
-        func clear() { count.withLock { $0 -= 1 } }
+        func clear() {
+            count.withLock { count in
+                assert(count > 0, "a request is answered once")
+                count -= 1
+            }
+        }
     }
 
     private func trimmed(_ text: String) -> String {

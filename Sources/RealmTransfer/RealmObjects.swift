@@ -19,6 +19,9 @@ final class RealmObjects {
         self.schemas = schemas
         self.values = values
         deferred = Array(repeating: [], count: plan.classes.count)
+        assert(
+            schemas.count == plan.classes.count && values.isComplete.count == plan.classes.count,
+            "each class of the plan has a schema")
     }
 
     /// The storage of a column.
@@ -62,9 +65,12 @@ final class RealmObjects {
     ///
     /// ``complete(_:_:)`` sets links to objects that do not exist yet.
     func create(_ position: Int, _ pass: RealmPass, count: (Int) -> Void) throws {
+        assert(!values.isComplete[position], "the objects of a class are created once")
         let found = plan.classes[position]
         let schema = schemas[position]
         try importer.requireKeyForUpsert(schema)
+        assert(
+            found.source.kind != .embedded, "embedded objects are created with their owners")
         var fields: [Field] = []
         for column in found.columns {
             let field = try field(column, found, schema)
@@ -260,6 +266,7 @@ final class RealmObjects {
 
     /// Sets links to objects that did not exist when the linking object was created.
     func complete(_ position: Int, _ pass: RealmPass) throws {
+        assert(values.isComplete[position], "links are completed after all objects are created")
         let columns = plan.classes[position].columns.filter {
             deferred[position].contains($0.index)
         }

@@ -61,6 +61,7 @@ struct RealmPlan {
                 options.classNames[plain] ?? options.classNames[source.name]
                 ?? names.name(plain, fallback: "Class_\(source.index + 1)", isClass: true)
             if name != plain { notes.append("class '\(plain)' is named '\(name)'") }
+            assert(positions[source.index] == nil, "each class of the file is planned once")
             positions[source.index] = position
             classes.append(Class(source: source, name: name, schema: ClassSchema(name, [])))
         }
@@ -187,6 +188,8 @@ struct RealmPlan {
             classes[position].columns.append(
                 Column(index: index, name: name, target: found.target.flatMap { positions[$0] }))
         }
+        assert(
+            properties.count == classes[position].columns.count, "each property has one column")
         if !renamed.isEmpty {
             notes.append("properties of '\(plain)' have other names: " + Self.list(renamed))
         }

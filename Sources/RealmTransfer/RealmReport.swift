@@ -131,6 +131,7 @@ struct RealmLosses {
 
     /// Counts a value; `location` is recorded for the first one.
     mutating func add(_ kind: Kind, count: Int = 1, _ location: @autoclosure () -> String) {
+        assert(count > 0, "a loss concerns at least one value")
         if entries[kind.rawValue].count == 0 { entries[kind.rawValue].first = location() }
         entries[kind.rawValue].count += count
     }

@@ -49,6 +49,7 @@ final class RealmValues {
     ) throws -> Value? {
         (isLater, depth) = (false, 0)
         let result = try convert(value, location)
+        assert(depth == 0, "the conversion has left all embedded objects")
         return isLater ? nil : fitted(result, property, location)
     }
 

@@ -131,6 +131,7 @@ package final class ReplicationStatus: @unchecked Sendable {
     ) rethrows -> Result {
         let number = monitor.withLock {
             lastObserver += 1
+            assert(observers[lastObserver] == nil, "each observer has a number of its own")
             observers[lastObserver] = observer
             return lastObserver
         }
@@ -242,6 +243,7 @@ private struct RateMeter {
             newer = Mark(count: count, time: time)
             older = newer
         }
+        assert(older != nil && newer != nil, "a meter has both marks after its first event")
         guard let older else { return 0 }
         let (seconds, attoseconds) = (time - older.time).components
         let elapsed = Double(seconds) + Double(attoseconds) / 1e18

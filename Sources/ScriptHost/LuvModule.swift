@@ -114,6 +114,7 @@ final class LuvGuest {
 
     /// Runs due callbacks of luv.
     private func run() {
+        assert(!isRunning, "callbacks of luv run in one turn at a time")
         isRunning = true
         defer { isRunning = false }
         do {

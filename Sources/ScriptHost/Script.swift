@@ -302,6 +302,7 @@ final class ScriptSignals: Sendable {
 
     func begin(_ interrupt: LuaInterrupt, _ context: LoopBound<ScriptContext>) {
         state.withLock { state in
+            assert(state.context == nil && state.status == nil, "a script begins once")
             state.interrupt = interrupt
             state.context = context
         }
@@ -309,6 +310,7 @@ final class ScriptSignals: Sendable {
 
     func end(status: Int32) {
         let handlers = state.withLock { state in
+            assert(state.status == nil, "a script ends once")
             defer { state.handlers = [] }
             state.interrupt = nil
             state.context = nil

@@ -217,6 +217,7 @@ package final class ScriptContext {
     ///
     /// The script continues until `exit`. It is shut down before `end` is called.
     func runShared(_ main: (ScriptContext) throws -> Int32, end: @escaping (Int32) -> Void) {
+        assert(whenShutDown == nil, "a script on a shared thread begins once")
         whenShutDown = end
         if signals.isKilled { return exit(status: 0) }
         configuration.logger.debug("script begins", metadata: ["script": "\(name)"])
@@ -253,6 +254,7 @@ package final class ScriptContext {
     ///
     /// Returns the exit code of the script: `status`, unless a finalizer is stopped by a limit.
     func shutDown(_ status: Int32) -> Int32 {
+        assert(!isShuttingDown, "a script is shut down once")
         isShuttingDown = true
         endWhatRuns()
         let final = self.status(status, after: state.close())

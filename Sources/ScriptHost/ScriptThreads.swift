@@ -80,7 +80,12 @@ public final class ScriptThreads: Sendable {
         }
     }
 
-    fileprivate func leave(_ index: Int) { slots.withLock { $0[index].engines -= 1 } }
+    fileprivate func leave(_ index: Int) {
+        slots.withLock { slots in
+            assert(slots[index].engines > 0, "a script leaves its seat once")
+            slots[index].engines -= 1
+        }
+    }
 
     private static func start(number: Int) throws(LoopError) -> LoopThread {
         try LoopThread(name: "scripts-\(number)") { loop in _ = loop.wait { false } }

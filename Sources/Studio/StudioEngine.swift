@@ -103,6 +103,7 @@ final class StudioEngine: Sendable {
     func add(_ page: WebSocket) -> Int64 {
         shared.state.withLock { state in
             state.lastPage += 1
+            assert(state.pages[state.lastPage] == nil, "each page has a number of its own")
             state.pages[state.lastPage] = page
             return state.lastPage
         }

@@ -72,6 +72,9 @@ final class WebSocket: Sendable {
     }
 
     private func write(_ opcode: Opcode, _ payload: [UInt8]) {
+        assert(
+            opcode.rawValue < Opcode.close.rawValue || payload.count < 126,
+            "a control frame has at most 125 bytes")
         guard queued.load(ordering: .relaxed) < Self.largestQueue else { return socket.end() }
         var frame: [UInt8] = [0x80 | opcode.rawValue]
         switch payload.count {
@@ -84,6 +87,7 @@ final class WebSocket: Sendable {
         queued.add(size, ordering: .relaxed)
         writer.loop.post { [self, frame] in
             socket.write(frame)
+            assert(queued.load(ordering: .relaxed) >= size, "a frame leaves the queue once")
             queued.subtract(size, ordering: .relaxed)
         }
     }

@@ -128,6 +128,7 @@ package final class AccessWatcher: Sendable {
 
     private func remove(_ number: Int) {
         state.withLock { state in
+            assert(state.entries[number] != nil, "a watch ends once")
             guard let entry = state.entries.removeValue(forKey: number),
                 !state.entries.values.contains(where: { $0.descriptor == entry.descriptor })
             else { return }

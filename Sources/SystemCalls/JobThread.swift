@@ -57,10 +57,12 @@ package final class JobThread: Sendable {
 
     private func loop(_ run: (UnownedJob) -> Void) {
         ThreadIdentity.nameCurrent(name)
+        assert(thread.load(ordering: .relaxed) == 0, "a runner has one thread at a time")
         thread.store(ThreadIdentity.current.number, ordering: .relaxed)
         while true {
             let count = work.count
             let (jobs, isEnd) = state.withLock { state -> ([UnownedJob], Bool) in
+                assert(state.isThreadAlive, "a thread of the runner is alive until its end")
                 let jobs = state.queue
                 state.queue = []
                 let isEnd = jobs.isEmpty && state.isShutDown

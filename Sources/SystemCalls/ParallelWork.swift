@@ -58,6 +58,7 @@ package final class WorkerPool: @unchecked Sendable {
         while true {
             if jobs.isEmpty {
                 idle += 1
+                assert(idle <= threads, "only threads of the pool are idle")
                 monitor.wait()
                 idle -= 1
             } else {
@@ -83,6 +84,7 @@ package final class ParallelWork<Part>: @unchecked Sendable {
 
     /// Creates a computation of `count` parts; the first function is for the calling thread.
     package init(count: Int, _ functions: [(Int) throws -> Part]) {
+        assert(!functions.isEmpty, "the calling thread has a function")
         self.functions = functions
         let threads = functions.count
         rest = (0..<threads).map { $0 * count / threads..<($0 + 1) * count / threads }
@@ -96,6 +98,7 @@ package final class ParallelWork<Part>: @unchecked Sendable {
     package func results(
         stop: StopFlag, whileWaiting: () throws -> Void
     ) throws -> [Part] {
+        assert(!functions.isEmpty, "a computation runs once")
         for thread in 1..<functions.count {
             WorkerPool.shared.run { [self] in
                 guard begin() else { return }
@@ -131,6 +134,7 @@ package final class ParallelWork<Part>: @unchecked Sendable {
 
     private func end() {
         monitor.withLock {
+            assert(active > 0, "a thread ends its work once")
             active -= 1
             monitor.broadcast()
         }
@@ -141,7 +145,10 @@ package final class ParallelWork<Part>: @unchecked Sendable {
         while let part = take(thread) {
             do {
                 let result = try function(part)
-                monitor.withLock { parts[part] = result }
+                monitor.withLock {
+                    assert(parts[part] == nil, "a part is computed once")
+                    parts[part] = result
+                }
             } catch {
                 fail(error, stop)
             }

@@ -403,6 +403,7 @@ struct AwaitedObjects {
         let number = UInt32(tables.count)
         tables.append(table)
         tableNumbers[table] = number
+        assert(tables.count == tableNumbers.count, "each table has one number")
         return number
     }
 

@@ -94,6 +94,7 @@ package struct DecodedRow {
 
     /// The values by name, without the primary key, which does not change.
     var valuesByName: ValueMap {
+        assert(values.count == classSchema.properties.count, "each property has its value")
         var named: ValueMap = [:]
         for (property, value) in zip(classSchema.properties, values) where !property.isPrimary {
             named[property.name] = value

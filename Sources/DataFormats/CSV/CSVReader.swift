@@ -91,6 +91,7 @@ package final class CSVReader {
             consumed = 0
             line = nextLine
             guard let (length, whole) = try scanned() else { return false }
+            assert(length <= whole, "a record includes its line break")
             recordLength = length
             consumed = whole
             if hasTooManyFields { fault = "a record has more than \(Self.mostFields) fields" }
@@ -132,6 +133,7 @@ package final class CSVReader {
                 "a column called '\(title)' is '\(title)_\(number)', because there are several")
             return "\(title)_\(number)"
         }
+        assert(Set(names).count == count, "each column has a name of its own")
     }
 
     /// Skips the lines before the header; returns the line `sep=;` with its line break, empty if there is none.
@@ -298,6 +300,7 @@ package final class CSVReader {
 
     @inline(__always)
     private func add(_ field: Field) {
+        assert(field.start <= field.end, "a field ends after its start")
         if count == fieldCapacity {
             guard fieldCapacity < Self.mostFields else {
                 hasTooManyFields = true

@@ -145,6 +145,7 @@ package final class JSONRowReader: RowReader {
         guard let byte = try peek() else { throw fault("the text ends too early") }
         if byte == 0x7D {
             consume(1)
+            assert(depth > 0, "only an open object ends")
             depth -= 1
             state = depth == 0 ? .ended : .members(isFirst: false)
             return false

@@ -100,7 +100,10 @@ struct JSONScanner {
                 default: if let outcome = scalar(byte) { return outcome }
                 }
             }
-            if container < 0 { return .value(end: position) }
+            if container < 0 {
+                assert(depth == 0, "all containers of a value are closed")
+                return .value(end: position)
+            }
             expected = .separator
         }
     }
@@ -142,6 +145,7 @@ struct JSONScanner {
 
     @inline(__always)
     private mutating func close() {
+        assert(container >= 0 && depth > 0, "only an open container is closed")
         container = tape.pointee.close(Int(container), offset: position)
         depth &-= 1
         position &+= 1

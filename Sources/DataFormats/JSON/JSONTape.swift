@@ -273,6 +273,7 @@ struct TapeBuffer {
             (text + textCount).update(from: start, count: bytes.count)
         }
         textCount &+= bytes.count
+        assert(textCount <= textCapacity, "the texts fit into the buffer")
     }
 
     /// Adds one byte to the text of a token that ``add(_:textFrom:offset:)`` completes.
@@ -286,6 +287,7 @@ struct TapeBuffer {
     /// Adds a token whose text is the bytes that were appended since `start`.
     @inline(__always)
     mutating func add(_ kind: JSONTape.Kind, textFrom start: Int, offset: Int) {
+        assert(start <= textCount, "a text begins before its end")
         add(kind, Int64(start), length: textCount &- start, offset: offset)
     }
 

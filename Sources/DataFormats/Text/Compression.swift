@@ -59,6 +59,7 @@ private final class GzipCompressor: Compressor {
             let count = output.count - Int(stream.pointee.avail_out)
             try write(UnsafeRawBufferPointer(rebasing: output[..<count]))
         } while stream.pointee.avail_out == 0
+        assert(stream.pointee.avail_in == 0, "all bytes are compressed")
     }
 }
 

@@ -56,6 +56,7 @@ final class InputBuffer {
         let count = try file.read(into: free)
         end += count
         isWhole = count == 0
+        assert(end <= capacity, "the read bytes fit into the buffer")
         return !isWhole
     }
 

@@ -213,6 +213,9 @@ package final class TypedDescription<M: ObjectModel>: ModelDescription {
             }
             try add(type)
         }
+        assert(
+            [stages.count, elements.count, assigns.count, stored.count, assignsStored.count]
+                .allSatisfy { $0 == fields.count }, "each field has its accessors")
         self.stages = stages
         self.elements = elements
         self.assigns = assigns

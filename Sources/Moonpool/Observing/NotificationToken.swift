@@ -35,7 +35,10 @@ public final class NotificationToken: Sendable {
 
     func hold(_ token: ObjectStore.NotificationToken, of context: ModelContext) {
         let boxed = Unchecked(Observation(token: token, context: context))
-        state.withLock { $0.observation = boxed }
+        state.withLock { state in
+            assert(state.observation == nil, "a token holds one observation")
+            state.observation = boxed
+        }
         token.endHandler = { [weak self] in self?.isObserving.store(false, ordering: .releasing) }
     }
 

@@ -70,7 +70,12 @@ public final class StorePool: Sendable {
         _ body: @Sendable (Store) throws -> R
     ) async throws -> R {
         let (index, member) = try take()
-        defer { readers.withLock { $0.members[index].load -= 1 } }
+        defer {
+            readers.withLock { readers in
+                assert(readers.members[index].load > 0, "a read ends once")
+                readers.members[index].load -= 1
+            }
+        }
         return try await member.read(body)
     }
 
@@ -413,6 +418,9 @@ final class ObservedRows<M: Model> {
             }
             old += 1
         }
+        assert(
+            inserted == changes.insertions.count && modified == changes.modificationsNew.count,
+            "the rows have all changes")
         show(keys, rows)
         guard !changes.isEmpty else { return nil }
         return .update(
@@ -421,6 +429,7 @@ final class ObservedRows<M: Model> {
     }
 
     private func show(_ keys: [ObjectKey], _ rows: [M]) {
+        assert(keys.count == rows.count, "each key has its row")
         shown = (keys, rows)
         touched = []
         hasChanged = false

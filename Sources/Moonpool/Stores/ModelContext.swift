@@ -42,10 +42,14 @@ package final class ModelContext {
     }
 
     /// Registers reads from now on; called before the first table is created.
-    func registerReads() { isObservable = true }
+    func registerReads() {
+        assert(tables.isEmpty, "reads are registered before the first table is created")
+        isObservable = true
+    }
 
     /// Makes this the context of a frozen version, which keeps the tables.
     func belong(to version: FrozenVersion) {
+        assert(tables.isEmpty && keptTables == nil, "a context belongs to one frozen version")
         frozen = version
         keptTables = []
     }

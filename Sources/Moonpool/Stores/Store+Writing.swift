@@ -163,6 +163,7 @@ struct WriterQueue {
 
     /// Leaves the queue, in constant time on average.
     mutating func leave(_ number: Int) {
+        assert(number <= lastNumber, "only a write that has joined the queue leaves it")
         guard number >= first else { return }
         left.insert(number)
         while left.remove(first) != nil { first += 1 }

@@ -131,6 +131,7 @@ final class StoreSignal: Sendable {
             await withCheckedContinuation { continuation in
                 let isDone = state.withLock { state in
                     if state.count != count || state.isClosed || Task.isCancelled { return true }
+                    assert(state.waiting[number] == nil, "each waiting task has its own number")
                     state.waiting[number] = continuation
                     return false
                 }

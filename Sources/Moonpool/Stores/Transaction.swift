@@ -40,6 +40,7 @@ public final class Transaction {
     init(_ store: Store) { self.store = store }
 
     func end() {
+        assert(isOpen, "a transaction ends once")
         isOpen = false
         inserters = [:]
     }

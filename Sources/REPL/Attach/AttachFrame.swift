@@ -53,6 +53,7 @@ struct AttachFrame: Equatable, Sendable {
     }
 
     private static func encoded(_ kind: Kind, _ payload: ArraySlice<UInt8>) -> [UInt8] {
+        assert(payload.count <= longest, "a message has at most the longest text")
         let length = (0..<4).map { UInt8(truncatingIfNeeded: payload.count >> (24 - 8 * $0)) }
         return [kind.rawValue] + length + payload
     }

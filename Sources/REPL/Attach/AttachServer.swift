@@ -59,6 +59,7 @@ package final class AttachServer: Sendable {
         do throws(LoopError) {
             _ = try LoopThread(name: "attached") { _ in
                 AttachConnection(socket, choice, self.announce).run()
+                assert(self.connections.load(ordering: .relaxed) > 0, "a client detaches once")
                 self.connections.subtract(1, ordering: .relaxed)
             }
         } catch {

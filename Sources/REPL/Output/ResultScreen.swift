@@ -39,10 +39,16 @@ final class ResultScreen {
     /// Whether the output becomes a picture.
     var isPicture: Bool { picture != nil }
 
+    /// Whether a picture has a file for one entry, and a file or a command receives results.
+    private var isConsistent: Bool {
+        (picture == nil || file != nil && isOnce) && (command == nil || file == nil)
+    }
+
     /// Writes the output of an entry: results, and the output of commands.
     func write(_ text: String) {
         if let file {
             hasWritten = true
+            assert(isConsistent, "results have one destination")
             if picture != nil {
                 pictureText += text
             } else if let message = ProcessServices.write(text, to: file, appending: true) {
@@ -104,6 +110,7 @@ final class ResultScreen {
         file = full
         picture = format
         self.isOnce = isOnce
+        assert(isConsistent, "a picture has a file for one entry")
     }
 
     /// Replaces the text of the picture with an SVG document.
@@ -132,6 +139,7 @@ final class ResultScreen {
                     .document(picture)
             }
         (self.picture, drawing, pictureText) = (nil, nil, "")
+        assert(isConsistent, "a picture ends with its file")
         if let message = ProcessServices.write(document, to: file) {
             output.write("cannot write '\(file)': \(message)\n")
         }

@@ -65,6 +65,7 @@ struct Grid {
     private func line(
         _ cells: [String], _ widths: [Int], paint: (Int, String) -> String
     ) -> String {
+        assert(cells.count == columns.count, "a row has a cell for each column")
         var text = ""
         for (index, cell) in cells.enumerated() {
             let cut = TerminalText.truncate(cell, to: widths[index])

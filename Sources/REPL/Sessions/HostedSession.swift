@@ -162,6 +162,9 @@ package final class HostedSession: Sendable {
     private func take() -> [Part] {
         state.withLock { state in
             var parts = state.parts
+            assert(
+                parts.reduce(0) { $0 + $1.text.utf8.count } == state.size,
+                "the size is that of the kept texts")
             if state.omitted > 0 {
                 let text = "… \(state.omitted) more lines\n"
                 parts.append(Part(kind: .output, source: "", text: text))

@@ -160,6 +160,7 @@ final class EncryptedPages {
         }
         isDecrypted[page] = true
         residentBytes += Self.pageSize
+        assert(residentBytes <= count, "each page is decrypted once")
     }
 
     /// Throws if the key matches none of the first pages, and a different error if only the first page is damaged.

@@ -105,6 +105,7 @@ package final class RealmLookup {
                     file, reader: reader, of: realmClass, properties: nil, backlinks: false)
                 try rows.fill(cluster)
                 groups[cluster.node.address] = rows
+                assert(groups.count <= Self.capacity, "the lookup keeps at most its capacity")
             }
             last = rows
             return rows.row(withKey: key).map { (rows, $0) }

@@ -74,6 +74,7 @@ package struct LuaLexer {
         guard let first = byte() else { return nil }
         let start = position
         let kind = scan(first)
+        assert(position > start && position <= bytes.count, "a token has at least one byte")
         let range = start..<position
         var text = ""
         if kind == .name {

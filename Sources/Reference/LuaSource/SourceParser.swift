@@ -31,6 +31,7 @@ package struct SourceParser {
             position += 1
             statements += parseBlock()
         }
+        assert(depth == 0 && scopes.count == 1, "the parser has left all blocks and scopes")
         return statements
     }
 

@@ -321,6 +321,8 @@ private final class MigrationWrite {
     }
 
     private func commit(_ log: LuaTable?) throws -> LuaValue {
+        assert(
+            failures.count == min(failureCount, Self.failureLimit), "the first failures are kept")
         let state = store.host.state
         let report = try requireChange().commit(
             recording: log.map { MigrationLog($0) } ?? transaction.log)

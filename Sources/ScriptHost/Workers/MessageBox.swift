@@ -53,6 +53,7 @@ final class MessageBox {
         isFlushing = true
         let box = LoopBound(self, on: context.loop)
         context.link.postToScript { _ in
+            assert(box.value.isFlushing, "waiting messages are delivered once")
             box.value.isFlushing = false
             box.value.deliver()
         }

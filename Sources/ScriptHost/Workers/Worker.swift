@@ -40,6 +40,7 @@ final class Worker {
 
     /// Handles the end of the worker's thread.
     func didEnd(status: Int32) {
+        assert(self.status == nil, "a worker ends once")
         self.status = status
         hold?.release()
         hold = nil

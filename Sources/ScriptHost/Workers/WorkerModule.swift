@@ -72,6 +72,7 @@ extension ScriptContext {
             throw StoreError(.limitExceeded, "worker '\(title)' cannot be started: \(error)")
         }
         let worker = Worker(title, script, parent: self)
+        assert(workers[number] == nil, "each worker has a number of its own")
         workers[number] = worker
         script.whenEnded { status in link.post { $0.workerEnded(number, status) } }
         return worker

@@ -190,7 +190,10 @@ private final class SourceObject {
 
     init(_ values: ConvertedValues) { self.values = values }
 
-    func begin(_ source: ConversionSource) { self.source = source }
+    func begin(_ source: ConversionSource) {
+        assert(self.source == nil, "one object is converted at a time")
+        self.source = source
+    }
 
     func end() {
         source = nil

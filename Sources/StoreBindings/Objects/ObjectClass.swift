@@ -46,7 +46,10 @@ final class ObjectClass: LuaLiveClass {
         handle.state.setProperties(PropertySlot.names(of: classSchema), of: self)
     }
 
-    private func property(at slot: PropertySlot) -> Property { classSchema.properties[slot.index] }
+    private func property(at slot: PropertySlot) -> Property {
+        assert(slot.isProperty, "only a slot of a property has an index")
+        return classSchema.properties[slot.index]
+    }
 
     // MARK: Reading
 

@@ -53,6 +53,9 @@ struct PropertySlot {
         rawValue =
             Self.kind(of: property).bits | index << Self.kindBits
             | column << (Self.kindBits + Self.indexBits)
+        assert(
+            self.index == index && self.column.rawValue == column,
+            "a slot returns the index and the column that it packs")
     }
 
     private init(_ kind: Kind) { rawValue = kind.bits }

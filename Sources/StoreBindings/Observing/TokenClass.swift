@@ -98,6 +98,7 @@ package final class TokenHandle {
                 Call(
                     version: reason?.version ?? 0, objects: reason?.rowCount ?? 0,
                     microseconds: Double(seconds) * 1e6 + Double(attoseconds) / 1e12))
+            assert(recentCalls.count <= Self.keptCalls, "only the latest calls are kept")
         }
         try body()
     }

@@ -201,7 +201,10 @@ package final class StoreHandle {
         }
     }
 
-    func add(_ replication: ReplicationHandle) { replications.append(replication) }
+    func add(_ replication: ReplicationHandle) {
+        assert(!replications.contains { $0 === replication }, "a store has a replication once")
+        replications.append(replication)
+    }
 
     func remove(_ replication: ReplicationHandle) { replications.removeAll { $0 === replication } }
 

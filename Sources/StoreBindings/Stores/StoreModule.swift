@@ -370,6 +370,7 @@ extension StoreModule {
             tokens = tokens.filter { $0.value.token != nil }
             tokenCapacity = max(64, 2 * tokens.count)
         }
+        assert(tokens[handle.number] == nil, "each token has a number of its own")
         tokens[handle.number] = WeakToken(handle)
         return value
     }

@@ -130,6 +130,7 @@ private struct ParcelPacker {
         let index = tables.count
         indices[table] = index
         tables.append(Parcel.Table(isObject: isObject))
+        assert(tables.count == indices.count, "each packed table has one index")
         var entries: [Parcel.Entry] = []
         for (key, value) in table.pairs {
             try module.state.checkMemory()
@@ -141,6 +142,7 @@ private struct ParcelPacker {
         }
         tables[index].entries = entries
         unfinished.remove(table)
+        assert(depth > 0 || unfinished.isEmpty, "a packed value has no unfinished tables")
         return index
     }
 

@@ -237,6 +237,7 @@ package final class ChangeReplay {
     }
 
     private func commit() throws {
+        assert(unlinked.isEmpty, "the links of a step are set before its commit")
         if let missing = try importer.links.missing.first { throw FormatError(missing.reason) }
         try store.commitWrite()
         steps += 1

@@ -128,6 +128,7 @@ package final class ClassInference {
         let guess = ClassGuess(
             isUntyped: isUntyped, options, hasRepetitions: options.links.values.contains(name))
         guesses[name] = guess
+        assert(order.count == guesses.count, "the order has each class once")
         return guess
     }
 
@@ -249,6 +250,9 @@ final class ClassGuess {
         guesses.append(
             PropertyGuess(
                 isUntyped: isUntyped, hasGivenType: hasGivenType, canBeKey: canBeKey))
+        assert(
+            guesses.count == names.count && indexes.count == names.count
+                && utf8.count == names.count, "each name has its guess")
         return index
     }
 

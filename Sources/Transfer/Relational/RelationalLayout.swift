@@ -80,6 +80,9 @@ package struct RelationalLayout {
             return names.unique($0.name)
         }
         for (classSchema, name) in zip(kept, tableNames) { try add(classSchema, name) }
+        assert(
+            Set(self.tableNames).count == self.tableNames.count,
+            "each table has a name of its own")
     }
 
     /// Throws `invalid_argument` for a name that the database would truncate.
@@ -118,6 +121,9 @@ package struct RelationalLayout {
             columns[index].typeColumn = columnNames.unique("\(column.name)_type")
         }
         let key = columns.first { $0.property.isPrimary }?.name ?? columnNames.unique("_key")
+        assert(
+            Set(columns.map(\.name)).count == columns.count,
+            "each column has a name of its own")
         tables.append(
             Table(
                 name: name, classSchema: classSchema, keyColumn: key, columns: columns,

@@ -195,6 +195,7 @@ package struct ReplicationLines {
     }
 
     private mutating func finished() -> [UInt8] {
+        assert(json.bytes.last ?? 0x0A == 0x0A, "the last part ends with a whole line")
         defer { json.removeAll() }
         return json.bytes
     }
