@@ -49,20 +49,26 @@ final class StudioProcess: Sendable {
             ChildProcesses.run(
                 [command], jobs: 1, isInOwnGroup: true, next: { commands.popLast() },
                 didEnd: { [self] _, outcome in
-                    // Without a server, the session has ended the studio.
-                    guard state.withLock({ $0.server != nil }), !script.hasEnded else { return }
+                    // Otherwise the session has ended the studio. After the report, it can be opened again.
+                    guard close(server), !script.hasEnded else { return }
                     let code = outcome.exitCode == 0 ? "" : " with exit code \(outcome.exitCode)"
                     write("the studio has ended\(code); .studio opens it again\n")
                 }, whileWaiting: {})
-            end()
+            _ = close(server)
         }
     }
 
     /// Ends the connection with the program, which then ends.
-    func end() {
-        state.withLock { state in
-            state.address = nil
-            return state.server.take()
-        }?.end()
+    func end() { _ = state.withLock({ $0.server }).map(close) }
+
+    /// Ends a connection with the program; returns false if it was ended before.
+    private func close(_ server: AttachServer) -> Bool {
+        let isOpen = state.withLock { state in
+            guard state.server === server else { return false }
+            (state.server, state.address) = (nil, nil)
+            return true
+        }
+        if isOpen { server.end() }
+        return isOpen
     }
 }
