@@ -93,7 +93,7 @@ package final class NatsRequestServer: RequestServer {
         }
     }
 
-    /// Returns the next request; nil if none arrives in this time.
+    /// Returns the next request; nil if none arrives in this time, or requests were dropped.
     private func next(
         _ requests: NatsSubscription, within milliseconds: Int64
     ) throws -> NatsMessage? {
@@ -105,7 +105,7 @@ package final class NatsRequestServer: RequestServer {
                 "requests to '\(subject)' were dropped because too many were waiting; their senders receive timed_out"
             status.note(problem)
             report(problem)
-            return try requests.next(within: milliseconds)
+            return nil
         }
     }
 
