@@ -76,7 +76,7 @@ struct MoonpoolCommand: ParsableCommand {
 
     /// Returns whether the first argument selects a command instead of the syntax of `lua`.
     static func takes(_ word: String) -> Bool {
-        // A script or an option of `lua` is recognized without the help texts, which take longer than the start of Lua.
+        // Composing the help of all commands takes a millisecond, which each start of a script would need.
         guard word.utf8.allSatisfy({ UInt8(ascii: "a")...UInt8(ascii: "z") ~= $0 }) else {
             assert(!isSubcommand(word), "the names of commands have lowercase letters only")
             return [
