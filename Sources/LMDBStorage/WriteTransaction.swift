@@ -16,7 +16,7 @@ import SystemCalls
 //  3. The redo log decides how the commit will reach the device (CommitMode), and may begin a checkpoint.
 //  4. The changes are made in copies of pages that only LMDB knows, and recorded for the log (TransactionHandle, Cursor).
 //  5. `commit` writes the record of the changes to the log and waits until it is on the device. If other writers wait for
-//     the write lock, it waits after 6 instead, and shares a flush with them (FlushGroup).
+//     the write lock or have just written, it waits after 6 instead, and shares a flush with them (FlushGroup).
 //  6. LMDB writes the changed pages and then the header of the new version, and releases the lock. From then on every
 //     process sees the commit.
 //  7. The other processes are notified, and then the observers of this process.

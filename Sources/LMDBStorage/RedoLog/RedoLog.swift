@@ -10,8 +10,8 @@ import SystemCalls
 
 // A durable commit appends one record to the log and waits until it is on the device. LMDB then writes the pages of the
 // data file, and the system writes them to the device at any time and in any order. While other writers wait for the
-// write lock, the order differs: LMDB commits, the lock is released, and then the writer waits for a flush that it shares
-// with the others (FlushGroup). This is safe for these reasons:
+// write lock or alternate with this one, the order differs: LMDB commits, the lock is released, and then the writer waits
+// for a flush that it shares with the others (FlushGroup). This is safe for these reasons:
 //
 // * The log's header names a version, the checkpoint, that was complete on the device when the header was written, and
 //   contains LMDB's own headers of that time. Before the first commit after the checkpoint, every process that writes
@@ -45,6 +45,7 @@ final class RedoLog: @unchecked Sendable {
     /// Returns whether the write lock seems to be free.
     let isFree: @Sendable () -> Bool
     var pace = CommitPace()
+    private var turns = WriterTurns()
 
     var file: LogFile?
     /// The identity of the log in which this process participates; 0 for none.
@@ -278,8 +279,8 @@ final class RedoLog: @unchecked Sendable {
 
     /// Writes the record of the version that is about to be committed, and waits until it is on the device.
     ///
-    /// If another writer waits, the record is not flushed; the caller then calls ``flush(_:)`` with the result after the
-    /// commit. Throws `diskFull` and the errors of the device; the log then has no record.
+    /// If another writer waits or has just written, the record is not flushed; the caller then calls ``flush(_:)`` with the
+    /// result after the commit. Throws `diskFull` and the errors of the device; the log then has no record.
     func write(_ new: UInt64, isAwaited: Bool) throws(StorageError) -> UnflushedCommit? {
         assert(
             recorder.isRecording || recorder.isIncomplete, "a logged write is recorded")
@@ -287,6 +288,7 @@ final class RedoLog: @unchecked Sendable {
         if recorder.isLent { recorder.finishLent() }
         commits.wrappingAdd(1, ordering: .relaxed)
         guard !recorder.isEmpty else { return nil }
+        let isAlternating = turns.areShared(at: new)
         try requireLog(new - 1)
         guard id != 0, let file else {
             flushDirectly()
@@ -296,7 +298,7 @@ final class RedoLog: @unchecked Sendable {
             let record = recorder.record
             let extent = LogRecord.extent(record.count - LogRecord.size)
             if let offset = try offset(for: extent, before: new) {
-                let isShared = isAwaited || file.flushes.isInUse
+                let isShared = isAwaited || isAlternating || file.flushes.isInUse
                 let appended = try append(
                     record, .changes, version: new, at: offset, to: file, isFlushed: !isShared)
                 version = new
@@ -476,6 +478,30 @@ struct UnflushedCommit {
     let file: LogFile
     let id: UInt64
     let salt: UInt64
+}
+
+/// Detects whether several threads or processes write alternately.
+///
+/// A writer that has just returned from its flush, or tests the lock before it blocks, does not wait for the lock. Without
+/// this, the present writer would hold the lock during its flush, and the others could not share it.
+struct WriterTurns {
+    private var last: (thread: UInt, version: UInt64, time: UInt64) = (0, 0, 0)
+    /// The number of further commits that are shared.
+    private var rest = 0
+
+    /// The maximum time in nanoseconds between two commits of this process between which another writer's one counts.
+    private static let gap: UInt64 = 500_000_000
+    private static let shared = 8
+
+    /// Counts the commit of a version by the calling thread, and returns whether another writer has committed recently.
+    mutating func areShared(at version: UInt64) -> Bool {
+        let this = (ThreadIdentity.current.number, version, MonotonicClock.nanoseconds)
+        let isClose = this.2 &- last.time < Self.gap
+        let isOther = last.thread != this.0 || last.version + 1 != version
+        rest = !isClose ? 0 : isOther ? Self.shared : max(0, rest - 1)
+        last = this
+        return rest > 0
+    }
 }
 
 /// Detects whether commits follow one another so closely that a redo log is worthwhile: beginning and ending a log

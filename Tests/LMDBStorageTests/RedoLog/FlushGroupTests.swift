@@ -90,4 +90,26 @@ import Testing
         #expect(try await eventually { only.result == 28 })
         #expect(!group.isBroken)
     }
+
+    @Test func `writers that alternate share flushes, and a single one soon does not`() {
+        let turns = Mutex(WriterTurns())
+        func areShared(_ version: UInt64) -> Bool { turns.withLock { $0.areShared(at: version) } }
+        #expect(!areShared(1), "the first commit of a process")
+        #expect(!areShared(2))
+        #expect(areShared(4), "another process has committed version 3")
+        for version in UInt64(5)..<12 { #expect(areShared(version)) }
+        #expect(!areShared(12))
+    }
+
+    @Test func `threads of one process that alternate share flushes`() {
+        let turns = Mutex(WriterTurns())
+        _ = turns.withLock { $0.areShared(at: 1) }
+        let isShared = Atomic<Bool>(false)
+        let other = RunningThread {
+            isShared.store(turns.withLock { $0.areShared(at: 2) }, ordering: .relaxed)
+        }
+        other.wait()
+        let found = isShared.load(ordering: .relaxed)
+        #expect(found)
+    }
 }
