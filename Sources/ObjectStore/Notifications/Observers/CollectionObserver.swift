@@ -108,7 +108,9 @@ final class CollectionObserver: ReportingObserver<CollectionChange> {
             along: step, modified: filter?.touchedRows(in: step) ?? KeySet())
         if let shown, case .objects(let query) = collection {
             let keys = try QueryEvaluator.keys(of: query, in: step.new).array
-            positions = Self.changes(from: shown, to: keys, modified: Set(positions.modifiedKeys))
+            let modified = Set(positions.modifiedKeys)
+            positions = SequenceDifference.changes(
+                from: shown, to: keys, isTouched: modified.contains)
         }
         if rows.isRemoved { return try lastCall(step, positions, rows.lostDetails) }
         var lost = rows.lostDetails
@@ -165,26 +167,6 @@ final class CollectionObserver: ReportingObserver<CollectionChange> {
             return nil
         }
         return shown
-    }
-
-    /// Returns the changes from one sequence of different objects to another.
-    private static func changes(
-        from old: [ObjectKey], to new: [ObjectKey], modified: Set<ObjectKey>
-    ) -> CollectionChangeSet {
-        var touched = TouchedPositions()
-        var entering = Dictionary(uniqueKeysWithValues: new.enumerated().map { ($1, $0) })
-        for (position, key) in old.enumerated() {
-            if let newPosition = entering.removeValue(forKey: key) {
-                touched.staying.append(
-                    .init(
-                        key: key, old: position, new: newPosition,
-                        isModified: modified.contains(key)))
-            } else {
-                touched.leaving.append((key, position))
-            }
-        }
-        touched.entering = entering.map { (key: $0.key, new: $0.value) }.sorted { $0.new < $1.new }
-        return touched.changes(oldCount: old.count) { new[$0] }
     }
 
     /// Returns the last call after the owner or the class was deleted, with all rows as deletions.
