@@ -41,8 +41,6 @@ package struct ImportOptions: Sendable {
     package var keepsEmpty = false
     /// The types of fields of new classes, in the notation of a schema: `["zip": "string", "price": "decimal?"]`.
     package var types: [String: String] = [:]
-    /// Whether the types of new classes are determined by all rows, even if all types are given.
-    var looksAtAllRows = false
     /// Whether text stays text in new classes.
     ///
     /// Otherwise, properties can become numbers, dates and other types.

@@ -51,17 +51,6 @@ package final class Importer {
     /// errors of `progress`. After an error, no objects have been imported, except for batches that were already
     /// committed.
     package func read(_ path: String, as format: TransferFormat) throws -> ImportReport {
-        do {
-            return try readOnce(path, as: format)
-        } catch is MissingValueOfGivenType {
-            // A property of a given type without `?` becomes optional if a value is missing, so all rows are examined
-            // first.
-            options.looksAtAllRows = true
-            return try Importer(into: store, options, progress: progress).read(path, as: format)
-        }
-    }
-
-    private func readOnce(_ path: String, as format: TransferFormat) throws -> ImportReport {
         try options.check(for: format)
         if let path = options.rejects { rejects = try RejectFile(path) }
         let isNested = store.isInWrite

@@ -46,18 +46,10 @@ final class TextSource: RowSource {
             return ClassInference.Result()
         }
         file.keepForRewinding()
-        let readsRows = !mayTrustTypes
-        let result = try ClassInference.classes(
-            in: file, format, options, besides: known, readsTypedRows: readsRows)
+        let result = try ClassInference.classes(in: file, format, options, besides: known)
         notes = result.notes
         try file.rewind()
         return result
-    }
-
-    /// Whether given types may be trusted before all rows were read: the import can begin again if a value is missing.
-    private var mayTrustTypes: Bool {
-        !options.looksAtAllRows && file.size != nil && options.batch == nil
-            && options.rejects == nil && options.sample == nil
     }
 
     /// Whether nested objects become objects of a new class.
@@ -69,7 +61,7 @@ final class TextSource: RowSource {
         guard format == .csv || format == .tsv else {
             return try TreeRows(file, format, options).read(into: importer)
         }
-        let source = CSVSource(file, trustsTypes: mayTrustTypes)
+        let source = CSVSource(file)
         defer { notes = source.notes + notes }
         try source.read(into: importer)
     }

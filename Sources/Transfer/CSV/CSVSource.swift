@@ -1,26 +1,14 @@
 import DataFormats
 import ObjectStore
 
-/// A value is missing in a column of a new class, and the given type does not specify whether nil is allowed.
-struct MissingValueOfGivenType: Error {}
-
 /// The rows of a CSV file, whose columns are named by its header.
 final class CSVSource {
     private let file: FileReader
     /// Notes about decisions that the options do not determine.
     private(set) var notes: [String] = []
     private var columns: [FieldTable.Field] = []
-    /// The properties that are required only because no value has been missing so far.
-    private var assumed: Set<Int> = []
 
-    private let trustsTypes: Bool
-
-    /// Prepares a file; with `trustsTypes`, a missing value throws `MissingValueOfGivenType` instead of rejecting its
-    /// row.
-    init(_ file: FileReader, trustsTypes: Bool) {
-        self.file = file
-        self.trustsTypes = trustsTypes
-    }
+    init(_ file: FileReader) { self.file = file }
 
     func read(into importer: Importer) throws {
         guard let className = importer.useGivenClass() else {
@@ -31,10 +19,6 @@ final class CSVSource {
         importer.setRejectForm { _ in .csv(table.header) }
         let fields = try importer.fields(of: className)
         columns = try readHeader(table, fields, importer)
-        if trustsTypes, importer.hasNewClass(className) {
-            assumed = Self.assumed(
-                of: table, columns: columns, in: fields.classSchema, options: importer.options)
-        }
         while try table.next() {
             try importer.take(RowLocation(line: table.line)) {
                 table.record
@@ -76,26 +60,6 @@ final class CSVSource {
             if error.line == nil { error.line = line }
             throw error
         }
-    }
-
-    /// The properties whose types the options specify, but not whether nil is allowed.
-    private static func assumed(
-        of table: CSVReader, columns: [FieldTable.Field], in classSchema: ClassSchema,
-        options: ImportOptions
-    ) -> Set<Int> {
-        var result: Set<Int> = []
-        for (field, column) in zip(table.names, columns) {
-            guard case .property(let position) = column else { continue }
-            let property = classSchema.properties[position]
-            guard let text = options.types[field] ?? options.types[property.name],
-                let given = try? PropertySyntax.parse(
-                    name: property.name, in: classSchema.name, text),
-                given.isSingle, !given.isOptional, !given.isPrimary, given.type != .object,
-                given.type != .mixed, !property.isOptional
-            else { continue }
-            result.insert(position)
-        }
-        return result
     }
 
     // MARK: Fast path
@@ -167,8 +131,6 @@ final class CSVSource {
                     row.values[position] = try value(
                         text, of: property, in: fields.classSchema, importer: importer,
                         line: table.line)
-                } else if assumed.contains(position) {
-                    throw MissingValueOfGivenType()
                 } else if !importer.options.keepsEmpty {
                     row.values[position] = nilValue(property, importer)
                 }

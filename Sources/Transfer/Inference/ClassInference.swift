@@ -25,7 +25,6 @@ package final class ClassInference {
     private var isFirst = true
     private let options: ImportOptions
     private let known: Schema
-    private var readsTypedRows = true
     private var isGeoJSON = false
 
     private init(_ options: ImportOptions, _ known: Schema) {
@@ -35,14 +34,12 @@ package final class ClassInference {
 
     /// Reads a file until its classes are known.
     ///
-    /// Invalid lines and records are left for the import to report. Unless `readsTypedRows`, the header of a CSV file is enough if
-    /// the options give the types of all columns.
+    /// Invalid lines and records are left for the import to report.
     static func classes(
         in file: FileReader, _ format: TransferFormat, _ options: ImportOptions,
-        besides known: Schema, readsTypedRows: Bool = true
+        besides known: Schema
     ) throws -> Result {
         let inference = ClassInference(options, known)
-        inference.readsTypedRows = readsTypedRows
         if format == .csv || format == .tsv {
             try inference.readCSV(file)
         } else {
@@ -89,11 +86,6 @@ package final class ClassInference {
         let table = try CSVReader(file, options.csv)
         let guess = self.guess(of: name, isUntyped: true)
         for name in table.names { guess.index(of: name) }
-        let isTyped = table.names.allSatisfy { field in
-            let name = options.names[field] ?? field
-            return name.isEmpty || options.types[field] ?? options.types[name] != nil
-        }
-        if isTyped, !readsTypedRows { return }
         while !isEnough, try table.next() {
             // Invalid records do not contribute to the types.
             guard table.fault == nil, table.count == table.names.count else { continue }
