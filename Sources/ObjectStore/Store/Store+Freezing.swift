@@ -92,25 +92,26 @@ extension Store {
         as kind: VersionPin.Kind = .frozen, for holder: VersionHolder = VersionHolder()
     ) throws -> StoreView {
         try check()
-        let snapshot = try StoreError.wrapping(
-            view.snapshot.frozen().shared().snapshot(of: view.snapshot.file))
-        guard let snapshot else {
-            throw StoreError(.closed, "the store was closed; open it again to use it")
-        }
-        let pin = coordinator.pins.add(kind, holder, version: snapshot.version)
-        return StoreView(schema: committedSchema, snapshot: snapshot, isFrozen: true, pin: pin)
+        let frozen = try StoreError.wrapping(view.snapshot.frozen())
+        return try separateView(of: frozen, committedSchema, as: kind, for: holder)
     }
 
     /// Returns a separate view of a frozen version, which any thread may read, one at a time.
     package func separateView(of frozen: StoreView) throws -> StoreView {
         try check()
-        let snapshot = try StoreError.wrapping(
-            frozen.snapshot.shared().snapshot(of: frozen.snapshot.file))
+        return try separateView(
+            of: frozen.snapshot, frozen.schema, as: .frozen, for: VersionHolder())
+    }
+
+    private func separateView(
+        of frozen: Snapshot, _ schema: Schema, as kind: VersionPin.Kind, for holder: VersionHolder
+    ) throws -> StoreView {
+        let snapshot = try StoreError.wrapping(frozen.shared().snapshot(of: frozen.file))
         guard let snapshot else {
             throw StoreError(.closed, "the store was closed; open it again to use it")
         }
-        let pin = coordinator.pins.add(.frozen, VersionHolder(), version: snapshot.version)
-        return StoreView(schema: frozen.schema, snapshot: snapshot, isFrozen: true, pin: pin)
+        let pin = coordinator.pins.add(kind, holder, version: snapshot.version)
+        return StoreView(schema: schema, snapshot: snapshot, isFrozen: true, pin: pin)
     }
 
     /// Returns a view of the same frozen version for the store's own thread: the store's latest frozen view, if it has

@@ -166,7 +166,9 @@ extension Store {
             throw StoreError(.invalidArgument, "this value belongs to another store")
         }
         var outcome: WriteOutcome?
-        if let owner = Self.owner(of: Self.content(of: value), in: view) {
+        var owner = value.owner?.reference
+        if case .results(let results) = value { owner = results.query.owner(in: view.schema) }
+        if let owner {
             let name = view.schema.find(table: owner.table)?.name ?? "object"
             guard try view.isPresent(owner) else {
                 throw StoreError.deleted(name)
@@ -339,20 +341,6 @@ extension Store {
             case .nested(let nested): .values(content(of: .nested(nested)), values.steps)
             }
         case .results(let results): .results(results.query)
-        }
-    }
-
-    /// Returns the object that must exist for the value to be readable.
-    private static func owner(
-        of content: ThreadSafeReference.Content, in view: StoreView
-    ) -> ObjectReference? {
-        switch content {
-        case .store: return nil
-        case .object(let object): return object
-        case .collection(let owner, _): return owner
-        case .nested(let address): return address.owner
-        case .values(let collection, _): return owner(of: collection, in: view)
-        case .results(let query): return query.owner(in: view.schema)
         }
     }
 }
