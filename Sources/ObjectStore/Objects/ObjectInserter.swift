@@ -435,14 +435,8 @@ struct InserterCache {
     /// The part of the inserter that remains valid after the transaction.
     fileprivate var plan: ObjectInserter.Plan?
 
-    /// Releases the inserter because the write transaction ends.
-    mutating func didEndTransaction() { inserter = nil }
-
-    /// Releases the inserter because default values changed.
-    mutating func didChangeDefaults() { inserter = nil }
-
-    /// Releases the inserter because objects were created or deleted without it.
-    mutating func didChangeObjects() { inserter = nil }
+    /// Releases the inserter because the write ends, or objects or default values were changed without it.
+    mutating func releaseInserter() { inserter = nil }
 
     /// Releases the inserter and its plan because the schema changed.
     mutating func didChangeSchema() {
