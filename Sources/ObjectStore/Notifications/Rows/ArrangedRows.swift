@@ -5,7 +5,7 @@ struct ArrangedRows {
     private let rules: RowRules
     private var members: KeyBitmap
     private var distincts: [DistinctRows]
-    private var ordered: OrderedKeys
+    private var ordered: SortedKeys
 
     /// Creates the rows from the members as a set, and as a sequence in the order of ``RowRules/membersInFirstOrder``.
     init(_ rules: RowRules, _ members: KeyBitmap, inOrder rows: [CodedKey], _ reader: RowReader)
@@ -22,16 +22,16 @@ struct ArrangedRows {
             distincts.append(remembered)
         }
         if !rules.distincts.isEmpty { rows = try reader.order(rules.order).sorted(rows.map(\.key)) }
-        ordered = OrderedKeys(inOrder: rows)
+        ordered = SortedKeys(inOrder: rows)
     }
 
-    var count: Int { ordered.keys.count }
+    var count: Int { ordered.count }
 
     /// Returns the row at a position below `count`.
-    func row(at position: Int) -> ObjectKey { ordered.keys.key(at: position) }
+    func row(at position: Int) -> ObjectKey { ordered.key(at: position) }
 
     /// Returns all rows in order.
-    func rows() -> [ObjectKey] { ordered.keys.keys() }
+    func rows() -> [ObjectKey] { ordered.keys() }
 
     func isMember(_ row: ObjectKey) -> Bool { members.contains(row) }
 
@@ -130,7 +130,7 @@ struct TopKRows: OrderedRows {
     private let rules: RowRules
     private let limit: Int
     private let most: Int
-    private var ordered: OrderedKeys
+    private var ordered: SortedKeys
     /// Whether the rows and the reserve include all members.
     private var isWhole: Bool
 
@@ -143,16 +143,16 @@ struct TopKRows: OrderedRows {
 
     private static func run(
         _ rules: RowRules, _ most: Int, in view: StoreView
-    ) throws -> (OrderedKeys, Bool) {
+    ) throws -> (SortedKeys, Bool) {
         let query = rules.members.adding(.sort(rules.order)).adding(.limit(most))
         let keys = try QueryEvaluator.keys(of: query, in: view).array
         let order = try RowReader(view).order(rules.order)
-        return try (OrderedKeys(inOrder: keys.map(order.coded)), keys.count < most)
+        return try (SortedKeys(inOrder: keys.map(order.coded)), keys.count < most)
     }
 
-    var count: Int { min(limit, ordered.keys.count) }
+    var count: Int { min(limit, ordered.count) }
 
-    func key(at position: Int) -> ObjectKey { ordered.keys.key(at: position) }
+    func key(at position: Int) -> ObjectKey { ordered.key(at: position) }
 
     /// Returns the number of rows that are kept after a limit.
     static func reserve(_ limit: Int) -> Int {
@@ -162,17 +162,17 @@ struct TopKRows: OrderedRows {
     mutating func advance(along step: VersionStep, modified: KeySet) throws -> CollectionChangeSet {
         let before = try RowReader(step.old).order(rules.order)
         let after = try RowReader(step.new).order(rules.order)
-        let oldCount = ordered.keys.count
-        let kept = ordered.keys
+        let oldCount = ordered.count
+        let kept = ordered
         let shown = try rules.delta(along: step) { try kept.position(of: $0, by: before) != nil }
         let delta = try isWhole ? shown : within(shown, after)
         let left = oldCount - delta.left.count + delta.entered.count
         if !isWhole, left < limit { return try runAgain(step, modified) }
         let changes = try ordered.change(delta, modified: modified, before: before, after: after)
             .limited(
-                to: limit, oldCount: oldCount, newCount: ordered.keys.count,
-                keyAtNew: ordered.keys.key)
-        if ordered.keys.count / 2 > most {
+                to: limit, oldCount: oldCount, newCount: ordered.count,
+                keyAtNew: ordered.key)
+        if ordered.count / 2 > most {
             ordered.removeAll(from: most)
             isWhole = false
         }
@@ -183,12 +183,12 @@ struct TopKRows: OrderedRows {
     /// completely.
     private func within(_ delta: RowDelta, _ after: CodedOrder) throws -> RowDelta {
         let touched = KeySet(unordered: delta.left + delta.stayed)
-        var last = ordered.keys.count - 1
-        while last >= 0, touched.contains(ordered.keys.key(at: last)) { last -= 1 }
+        var last = ordered.count - 1
+        while last >= 0, touched.contains(ordered.key(at: last)) { last -= 1 }
         guard last >= 0 else {
             return RowDelta(left: delta.left + delta.stayed)
         }
-        let bound = ordered.keys.key(at: last)
+        let bound = ordered.key(at: last)
         var result = RowDelta(left: delta.left)
         for key in delta.stayed {
             if try after.precedes(key, bound) {
@@ -204,37 +204,30 @@ struct TopKRows: OrderedRows {
     private mutating func runAgain(_ step: VersionStep, _ modified: KeySet) throws
         -> CollectionChangeSet
     {
-        let before = (0..<count).map(ordered.keys.key)
+        let before = (0..<count).map(ordered.key)
         (ordered, isWhole) = try Self.run(rules, most, in: step.new)
-        let after = (0..<count).map(ordered.keys.key)
+        let after = (0..<count).map(ordered.key)
         return SequenceDifference.changes(from: before, to: after, isTouched: modified.contains)
     }
 }
 
-/// Keys in an order that depends on values; updates return the changed positions.
-struct OrderedKeys {
-    private(set) var keys: SortedKeys
-
-    init(inOrder keys: [CodedKey]) {
-        self.keys = SortedKeys(inOrder: keys)
-    }
-
-    /// Updates the keys for a step.
+extension SortedKeys {
+    /// Updates the keys for a step, and returns the changed positions.
     ///
     /// `delta` is the effect of the step on the rows; keys in `modified` are reported if they are members.
     mutating func change(
         _ delta: RowDelta, modified: KeySet, before: CodedOrder, after: CodedOrder
     ) throws -> CollectionChangeSet {
-        let oldCount = keys.count
+        let oldCount = count
         var positions = TouchedPositions()
         var taken: [Int] = []
         for key in delta.left {
-            guard let old = try keys.position(of: key, by: before) else { continue }
+            guard let old = try position(of: key, by: before) else { continue }
             positions.leaving.append((key, old))
             taken.append(old)
         }
         for key in delta.stayed {
-            guard let old = try keys.position(of: key, by: before) else { continue }
+            guard let old = try position(of: key, by: before) else { continue }
             positions.staying.append(
                 .init(key: key, old: old, new: 0, isModified: modified.contains(key)))
             taken.append(old)
@@ -242,22 +235,22 @@ struct OrderedKeys {
         let moving = positions.staying.indices
         // Rows whose position cannot have changed keep their order.
         for key in modified.subtracting(delta.rows) {
-            guard let old = try keys.position(of: key, by: before) else { continue }
+            guard let old = try position(of: key, by: before) else { continue }
             positions.staying.append(.init(key: key, old: old, new: 0, isModified: true))
         }
 
         taken.sort(by: >)
-        for position in taken { keys.remove(at: position) }
+        for position in taken { remove(at: position) }
         // Only the last inserted row has its final position; the next insertions may move the others.
         var last: (key: ObjectKey, position: Int)?
         for index in moving {
             let key = positions.staying[index].key
-            last = try (key, keys.insert(key, by: after))
+            last = try (key, insert(key, by: after))
         }
-        for key in delta.entered { last = try (key, keys.insert(key, by: after)) }
+        for key in delta.entered { last = try (key, insert(key, by: after)) }
         func newPosition(of key: ObjectKey) throws -> Int? {
             if let last, last.key == key { return last.position }
-            return try keys.position(of: key, by: after)
+            return try position(of: key, by: after)
         }
         for index in positions.staying.indices {
             // Every member has a position, unless the order is inconsistent.
@@ -267,11 +260,11 @@ struct OrderedKeys {
         positions.entering = try delta.entered.compactMap { key in
             try newPosition(of: key).map { (key, $0) }
         }
-        return positions.changes(oldCount: oldCount, keyAtNew: keys.key)
+        return positions.changes(oldCount: oldCount, keyAtNew: key(at:))
     }
 
     /// Removes the rows from a position on.
     mutating func removeAll(from position: Int) {
-        while keys.count > position { keys.remove(at: keys.count - 1) }
+        while count > position { remove(at: count - 1) }
     }
 }

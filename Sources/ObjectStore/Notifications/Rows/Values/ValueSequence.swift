@@ -238,7 +238,7 @@ struct ValueRules {
 struct ValueStage {
     private let rules: ValueRules
     private var firsts: FirstValues?
-    private var ordered: OrderedKeys
+    private var ordered: SortedKeys
 
     /// Creates a stage from elements in the order of the previous stage.
     init(_ rules: ValueRules, _ numbers: [ObjectKey], _ reader: ValueReader) throws {
@@ -252,16 +252,16 @@ struct ValueStage {
             numbers = firsts.numbers(reader)
             self.firsts = firsts
         }
-        ordered = try OrderedKeys(inOrder: reader.order(ascending: rules.ascending).sorted(numbers))
+        ordered = try SortedKeys(inOrder: reader.order(ascending: rules.ascending).sorted(numbers))
     }
 
-    var count: Int { min(rules.limit ?? .max, ordered.keys.count) }
+    var count: Int { min(rules.limit ?? .max, ordered.count) }
 
     /// Returns the element at a position below `count`.
-    func number(at position: Int) -> ObjectKey { ordered.keys.key(at: position) }
+    func number(at position: Int) -> ObjectKey { ordered.key(at: position) }
 
     /// Returns all elements in order.
-    func numbers() -> [ObjectKey] { Array(ordered.keys.keys().prefix(count)) }
+    func numbers() -> [ObjectKey] { Array(ordered.keys().prefix(count)) }
 
     /// Updates the stage for a step.
     ///
@@ -274,15 +274,15 @@ struct ValueStage {
             delta = changed
         }
         if delta.isEmpty { return CollectionChangeSet() }
-        let oldCount = ordered.keys.count
+        let oldCount = ordered.count
         let changes = try ordered.change(
             delta, modified: reporting.intersection(KeySet(unordered: delta.stayed)),
             before: before.order(ascending: rules.ascending),
             after: after.order(ascending: rules.ascending))
         guard let limit = rules.limit else { return changes }
         return changes.limited(
-            to: limit, oldCount: oldCount, newCount: ordered.keys.count,
-            keyAtNew: ordered.keys.key)
+            to: limit, oldCount: oldCount, newCount: ordered.count,
+            keyAtNew: ordered.key)
     }
 
     /// Converts changes of all elements to changes of those that satisfy the condition.
