@@ -190,6 +190,17 @@ extension Store {
     }
 }
 
+/// Values or objects that a change of the schema has dropped.
+package struct AbandonedData: Hashable, Sendable {
+    /// The name of a class, or `Class.property`.
+    package let qualifiedName: String
+    /// The number of objects that had such a value, or belonged to the class.
+    package let count: Int
+
+    /// Whether objects were removed, not only values of objects.
+    package var isClass: Bool { !qualifiedName.contains(".") }
+}
+
 /// Values that a change of the schema drops, counted in the stored data.
 struct SchemaLoss {
     /// The qualified name of the values: `Class.property`, or the name of a class.
@@ -197,6 +208,7 @@ struct SchemaLoss {
     /// The objects that have such a value, or belong to the class.
     let found: FoundObjects
     var count: Int { found.count }
+    var data: AbandonedData { AbandonedData(qualifiedName: qualifiedName, count: count) }
 
     /// Returns the stored values that the differences drop, without properties that have no values.
     ///

@@ -34,22 +34,12 @@ package struct MigrationReport {
         package let after: [(name: String, value: Value)]
     }
 
-    /// Values that the new schema does not declare.
-    package struct Dropped {
-        /// The qualified name of the values: `Class.property`, or the name of a class.
-        package let qualifiedName: String
-        /// Whether objects were removed, not only values of objects.
-        package let isClass: Bool
-        /// The number of objects that had such a value, or belonged to the class.
-        package let count: Int
-    }
-
     /// The differences between the schemas.
     package let differences: [SchemaDifference]
     /// The classes whose objects were touched, ordered by name.
     package let classes: [ClassReport]
     /// The dropped values that were not replaced.
-    package let dropped: [Dropped]
+    package let dropped: [AbandonedData]
 
     private static let sampleLimit = 3
 
@@ -68,11 +58,7 @@ package struct MigrationReport {
                 let property = classSchema.property(named: name)
             else { return KeySet() }
             return changes.tables[classSchema.table]?.modified[property.column] ?? KeySet()
-        }.map {
-            Dropped(
-                qualifiedName: $0.qualifiedName, isClass: !$0.qualifiedName.contains("."),
-                count: $0.count)
-        }
+        }.map(\.data)
     }
 
     private static func report(

@@ -33,14 +33,6 @@ package struct StartedMigration: Sendable {
     package let run: (startedAt: Timestamp, converted: Int)
 }
 
-/// Data that only the new schema of a migration had.
-package struct AbandonedData: Hashable, Sendable {
-    /// The name of a class, or `Class.property`.
-    package let qualifiedName: String
-    /// The number of objects or values.
-    package let count: Int
-}
-
 extension Store {
     /// Returns the state of the started migration; nil if there is none.
     ///
@@ -391,15 +383,12 @@ extension MigrationTransaction {
                 schema: new, snapshot: try store.committedView().snapshot, isFrozen: true)
             // Before, no program has written by the new schema.
             let losses = transition.isReady ? try SchemaLoss.losses(lost, in: view) : []
-            let found = losses.map {
-                AbandonedData(qualifiedName: $0.qualifiedName, count: $0.count)
-            }
             let session = try store.writer(changing: "the schema").session
             try store.adopt(FileSchema(old), session)
             try MigrationProgress.remove(session)
             try ConversionCode.write(nil, session)
             try store.commitWrite()
-            return found
+            return losses.map(\.data)
         }
     }
 }
