@@ -44,47 +44,12 @@ package enum QueryText {
         return name
     }
 
-    /// Compiles the condition that properties have the given values.
-    ///
-    /// Names are not parsed, so they may be keywords of the language. Throws `unknown_property`, and `invalid_query`
-    /// for a value of another type.
-    static func compile(
-        equal values: [(name: String, value: Value)], class classSchema: ClassSchema,
-        schema: Schema
-    ) throws -> [Query.Step] {
-        var text = ""
-        var parts: [PredicateSyntax] = []
-        for (index, item) in values.enumerated() {
+    /// Returns the condition that the properties with these names equal `$1`, `$2`, …; the names may be keywords.
+    static func equality(of names: [String]) throws -> String {
+        try names.enumerated().map { index, name in
             try StoreError.step(64)
-            if index > 0 { text += " and " }
-            let start = text.utf8.count
-            text += item.name
-            let name = start..<text.utf8.count
-            let component = PathSyntax.Component(name: item.name, isAggregate: false, range: name)
-            let path = PathSyntax(quantifier: nil, variable: nil, components: [component])
-            text += " == "
-            let value = text.utf8.count..<text.utf8.count + "$\(index + 1)".utf8.count
-            text += "$\(index + 1)"
-            let comparison = ComparisonSyntax(
-                comparison: .equal, operatorRange: name.upperBound + 1..<name.upperBound + 3,
-                ignoresCase: false, ignoresDiacritics: false,
-                left: PredicateSyntax(form: .path(path), range: name),
-                right: PredicateSyntax(form: .argument(index + 1), range: value))
-            parts.append(
-                PredicateSyntax(form: .comparison(comparison), range: start..<value.upperBound))
-        }
-        let predicate = PredicateSyntax(form: .and(parts), range: 0..<text.utf8.count)
-        do throws(QueryFault) {
-            let syntax = QuerySyntax(
-                predicate: predicate, clauses: [], clausesStart: text.utf8.count,
-                arguments: [])
-            return try QueryTextCompiler(
-                text: text, arguments: values.map(\.value), classSchema: classSchema,
-                schema: schema
-            ).steps(of: syntax)
-        } catch {
-            throw error.rendered(in: text)
-        }
+            return "\(written(name)) == $\(index + 1)"
+        }.joined(separator: " and ")
     }
 
     /// Divides a text into its condition and the clauses after it.

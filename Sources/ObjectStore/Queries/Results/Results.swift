@@ -213,9 +213,7 @@ public final class Results {
     /// Throws `unknown_property`, and `invalid_query` for a value of another type.
     public func filtered(equal values: [(name: String, value: Value)]) throws -> Results {
         guard !values.isEmpty else { return self }
-        let schema = try source.openView().schema
-        let added = try QueryText.compile(equal: values, class: try classSchema(), schema: schema)
-        return Results(source, added.reduce(query) { $0.adding($1) })
+        return try filtered(QueryText.equality(of: values.map(\.name)), values.map(\.value))
     }
 
     /// Returns the objects sorted by key paths; the first path is the most significant.
