@@ -81,6 +81,20 @@ scenario("Reads are recorded again with each run", function()
   equal(runs, 3)
 end)
 
+scenario("Conditions that differ only in a value are read separately", function()
+  local rex, max, ben = dog { age = 1 }, dog { id = 2, age = 2 }, dog { id = 3, age = 2 }
+  local dogs, name, seen = store:objects "Dog", ("a"):rep(50), {}
+  store:write(function() rex.name, max.name, ben.name = name .. 1, name .. 2, name .. 2 end)
+  local one, two, sections = dogs:where { age = 1 }, dogs:where { age = 2 }, dogs:group_by "name"
+  assert(one == dogs:where { age = 1 } and one ~= two and sections[1].objects ~= sections[2].objects)
+  local effect <close> = moonpool.effect(function()
+    seen[#seen + 1] = ("%d %d %d %d"):format(#one, #two, #sections[1].objects, #sections[2].objects)
+  end)
+  equal(seen, { "1 2 1 2" })
+  store:write(function() max.age = 3 end) turn()
+  equal(seen[2], "1 1 1 2")
+end)
+
 scenario("Inner effects end before their outer effect runs again", function()
   local rex, max, log = dog { age = 1 }, dog { id = 2, name = "Max" }, {}
   local function note(text) log[#log + 1] = text end

@@ -71,7 +71,8 @@ package struct Query: Sendable {
     fileprivate enum Word: Hashable, Sendable {
         /// A predicate's text with its arguments.
         case text(String, [Value])
-        case filter(String)
+        /// The text of a predicate that is not compiled from it, with its values.
+        case filter(String, [Value])
         case sort([SortKey])
         case distinct([DistinctKey])
         case limit(Int)
@@ -89,11 +90,11 @@ package struct Query: Sendable {
         self.table = table
     }
 
-    /// Returns the collection with one more step.
-    package func adding(_ step: Step) -> Query {
+    /// Returns the collection with one more step; the values distinguish filters with the same text.
+    package func adding(_ step: Step, values: [Value] = []) -> Query {
         let word: Word =
             switch step {
-            case .filter(let predicate): .filter(predicate.text)
+            case .filter(let predicate): .filter(predicate.text, values)
             case .sort(let keys): .sort(keys)
             case .distinct(let keys): .distinct(keys)
             case .limit(let count): .limit(count)

@@ -34,7 +34,9 @@ struct SectionRules {
     /// Returns the query of the objects with a value of each key.
     func query(of key: Scalar) -> Query {
         zip(sortKeys, parts(of: key)).reduce(base) { query, part in
-            query.adding(.filter(Self.condition(part.0, equals: part.1, of: base.table)))
+            query.adding(
+                .filter(Self.condition(part.0, equals: part.1, of: base.table)),
+                values: [part.0.value?.value(part.1) ?? .null])
         }
     }
 
