@@ -159,27 +159,16 @@ private struct IndexLookup {
             return IndexAccess(
                 count: found.count, isExact: true, words: "looks up 1 value in the unique index"
             ) { found }
-        case (.int(let comparison, let bound), .int):
-            guard let (low, high) = bounds(comparison, bound) else { return nil }
-            return try range(column, from: low, through: high)
-        case (.intBetween(let low, let high), .int):
-            return try range(column, from: low, through: high)
+        case (.int(.equal, let value), .int): return try range(column, from: value, through: value)
+        case (.int, .int), (.intBetween, .int):
+            var condition = ColumnCondition()
+            condition.add(ValueTest(form: form, matchesNull: false))
+            return try condition.ints.flatMap { try range(column, from: $0.low, through: $0.high) }
         case (.intIn(let set), .int): return try ints(column, set, isUnique: isUnique)
         case (.bytes(let test), .string), (.bytes(let test), .bytes12),
             (.bytes(let test), .bytes16):
             return try bytes(column, test, isUnique: isUnique)
         default: return nil
-        }
-    }
-
-    private func bounds(_ comparison: Comparison, _ value: Int64) -> (Int64, Int64)? {
-        switch comparison {
-        case .equal: (value, value)
-        case .less: value == .min ? (0, -1) : (.min, value - 1)
-        case .lessOrEqual: (.min, value)
-        case .greater: value == .max ? (0, -1) : (value + 1, .max)
-        case .greaterOrEqual: (value, .max)
-        case .notEqual: nil
         }
     }
 
