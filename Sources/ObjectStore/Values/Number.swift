@@ -95,15 +95,15 @@ extension Number: Hashable, Comparable {
     /// Compares two numbers: -1 if the first precedes the second, 0 if they are equal, otherwise 1.
     static func order(_ left: Number, _ right: Number) -> Int {
         switch (left, right) {
-        case (.int(let a), .int(let b)): a < b ? -1 : a == b ? 0 : 1
+        case (.int(let a), .int(let b)): ValueOrder.compare(a, b)
         case (.real(let a), .real(let b)): RealOrder.compare(a, b)
         case (.int(let a), .real(let b)): order(a, b)
         case (.real(let a), .int(let b)): -order(b, a)
         case (.decimal(let a), .real(let b)): order(a, b)
         case (.real(let a), .decimal(let b)): -order(b, a)
-        case (.decimal(let a), .decimal(let b)): order(a, b)
-        case (.decimal(let a), .int(let b)): order(a, DecimalValue(b))
-        case (.int(let a), .decimal(let b)): order(DecimalValue(a), b)
+        case (.decimal(let a), .decimal(let b)): ValueOrder.compare(a, b)
+        case (.decimal(let a), .int(let b)): ValueOrder.compare(a, DecimalValue(b))
+        case (.int(let a), .decimal(let b)): ValueOrder.compare(DecimalValue(a), b)
         }
     }
 
@@ -115,10 +115,6 @@ extension Number: Hashable, Comparable {
         let bound = Int64(floor)
         if whole != bound { return whole < bound ? -1 : 1 }
         return number > floor ? -1 : 0
-    }
-
-    private static func order(_ left: DecimalValue, _ right: DecimalValue) -> Int {
-        left < right ? -1 : left == right ? 0 : 1
     }
 
     private static func order(_ decimal: DecimalValue, _ number: Double) -> Int {

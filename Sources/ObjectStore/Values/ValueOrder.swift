@@ -29,9 +29,6 @@ enum ValueOrder {
 
     /// Compares any two values: -1, 0 or 1.
     static func order(_ left: Value, _ right: Value) -> Int {
-        func compare<Element: Comparable>(_ a: Element, _ b: Element) -> Int {
-            a < b ? -1 : a == b ? 0 : 1
-        }
         switch (left, right) {
         case (.bool(let a), .bool(let b)): return compare(a ? 1 : 0, b ? 1 : 0)
         case (.string(let a), .string(let b)): return bytes(Array(a.utf8), Array(b.utf8))
@@ -56,6 +53,12 @@ enum ValueOrder {
 
     /// Returns whether both values are equal; 1 and 1.0 are.
     static func isEqual(_ left: Value, _ right: Value) -> Bool { order(left, right) == 0 }
+
+    /// Compares any two values of a type: -1, 0 or 1.
+    @inline(__always)
+    static func compare<Element: Comparable>(_ left: Element, _ right: Element) -> Int {
+        left < right ? -1 : left == right ? 0 : 1
+    }
 
     /// Compares any two texts or data: -1, 0 or 1.
     static func bytes(_ left: [UInt8], _ right: [UInt8]) -> Int {
@@ -128,7 +131,7 @@ struct ElementOrder {
         case (.null, .null): 0
         case (.null, _): -1
         case (_, .null): 1
-        case (.int(let left), .int(let right)): Self.order(left, right)
+        case (.int(let left), .int(let right)): ValueOrder.compare(left, right)
         case (.float(let left), .float(let right)): RealOrder.compare(Double(left), Double(right))
         case (.double(let left), .double(let right)): RealOrder.compare(left, right)
         case (.bytes(let left), .bytes(let right)): order(left, right)
@@ -149,14 +152,10 @@ struct ElementOrder {
         case .decimal:
             guard let left = DecimalValue(bytes: left), let right = DecimalValue(bytes: right)
             else { break }
-            return Self.order(left, right)
+            return ValueOrder.compare(left, right)
         default: break
         }
         return ValueOrder.bytes(left, right)
-    }
-
-    private static func order<Number: Comparable>(_ left: Number, _ right: Number) -> Int {
-        left < right ? -1 : left == right ? 0 : 1
     }
 
     /// Returns a code with the order of the elements; equal codes require ``compare(_:_:)``.
@@ -177,13 +176,7 @@ struct ElementOrder {
 
     /// Returns the elements in order, without duplicates.
     func normalized(_ elements: [ListElement]) -> [ListElement] {
-        var result: [ListElement] = []
-        result.reserveCapacity(elements.count)
-        for element in elements.sorted(by: { compare($0, $1) < 0 })
-        where result.last.map({ compare($0, element) != 0 }) ?? true {
-            result.append(element)
-        }
-        return result
+        distinctPositions(elements).map { elements[$0] }
     }
 
     /// Returns the values in the order of their elements, without duplicates.

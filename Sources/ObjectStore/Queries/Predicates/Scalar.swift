@@ -74,11 +74,11 @@ extension Scalar {
     /// Returns -1, 0 or 1, or nil if the values have no order because their types differ.
     static func order(_ left: Scalar, _ right: Scalar) -> Int? {
         switch (left, right) {
-        case (.int(let a), .int(let b)): a < b ? -1 : a > b ? 1 : 0
+        case (.int(let a), .int(let b)): ValueOrder.compare(a, b)
         case (.double(let a), .double(let b)): RealOrder.compare(a, b)
         case (.bytes(let a), .bytes(let b)): ValueOrder.bytes(a, b)
         case (.bool(let a), .bool(let b)): a == b ? 0 : a ? 1 : -1
-        case (.link(let a), .link(let b)): a == b ? 0 : a < b ? -1 : 1
+        case (.link(let a), .link(let b)): ValueOrder.compare(a, b)
         case (.mixed(let a), .mixed(let b)):
             ValueOrder.rank(a) == ValueOrder.rank(b) ? ValueOrder.order(a, b) : nil
         default:
