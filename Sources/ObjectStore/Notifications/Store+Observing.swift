@@ -13,7 +13,9 @@ extension Store {
     ) throws -> NotificationToken {
         try checkObservable()
         return notifications.add(
-            StoreObserver(name: name, dispatcher: notifications, handler: handler))
+            StoreObserver(name: name, dispatcher: notifications) { [unowned self] notification in
+                try handler(notification, self)
+            })
     }
 
     /// Throws the errors that all kinds of observation share.
@@ -201,7 +203,7 @@ extension Store {
         let observer = ChangeStreamObserver(name: name, dispatcher: dispatcher, handler: handler)
         let token = dispatcher.add(observer, seen: version)
         observer.storeToken = dispatcher.add(
-            StoreObserver(name: name, dispatcher: dispatcher) { [weak observer] notification, _ in
+            StoreObserver(name: name, dispatcher: dispatcher) { [weak observer] notification in
                 guard notification == .didChange, let observer else { return }
                 observer.dispatcher?.serveNow(observer)
             })

@@ -73,9 +73,7 @@ package struct ObjectWriter {
         _ property: Property, of key: ObjectKey, in classSchema: ClassSchema,
         to links: [ObjectKey], of target: ClassSchema
     ) throws -> Bool {
-        guard try store.view.table(classSchema).isPresent(key) else {
-            throw StoreError.deleted(classSchema.name)
-        }
+        try checkPresent(key, in: classSchema)
         let targets = try store.view.table(target)
         for link in links where try !targets.isPresent(link) { return false }
         try StoreError.wrapping { () throws(StorageError) in
@@ -148,13 +146,11 @@ package struct ObjectWriter {
         _ entries: ValueMap, into property: Property, of key: ObjectKey,
         in classSchema: ClassSchema
     ) throws {
-        let elements = entries.map {
-            (key: Array($0.key.utf8), element: $0.value.listElement(of: property))
-        }
-        .sorted { $0.key.lexicographicallyPrecedes($1.key) }
         try StoreError.wrapping { () throws(StorageError) in
             let map = try session.map(classSchema.table, property.column, key)
-            for entry in elements { try map.set(entry.element, for: entry.key) }
+            for (name, value) in entries.inByteOrder {
+                try map.set(value.listElement(of: property), for: Array(name.utf8))
+            }
         }
     }
 
@@ -163,9 +159,7 @@ package struct ObjectWriter {
     /// Links to the object become nil, lists and sets lose these elements, and maps keep the keys with nil. Embedded
     /// objects and those that only the object owns are deleted too; other linked objects are kept.
     func delete(_ key: ObjectKey, in classSchema: ClassSchema) throws {
-        guard try store.view.table(classSchema).isPresent(key) else {
-            throw StoreError.deleted(classSchema.name)
-        }
+        try checkPresent(key, in: classSchema)
         guard store.fileSchema.owns(from: classSchema.table) else {
             return try StoreError.wrapping(session.delete(classSchema.table, key))
         }

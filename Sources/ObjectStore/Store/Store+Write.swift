@@ -261,17 +261,9 @@ extension Store {
 }
 
 /// A write that waits in the queue of a store.
-final class QueuedWrite {
+struct QueuedWrite {
     let body: () throws -> Void
     let completion: ((any Error)?) -> Void
-
-    /// Creates a queued write.
-    init(
-        body: @escaping () throws -> Void, completion: @escaping ((any Error)?) -> Void
-    ) {
-        self.body = body
-        self.completion = completion
-    }
 }
 
 /// The queued writes of a store, in the order in which they run.

@@ -410,7 +410,7 @@ extension NotificationDispatcher {
         for observer in storeObservers {
             guard !isClosed else { return }
             guard observer.isActive, !silenced.contains(where: { $0 === observer }),
-                let call = observer.call(notification, store)
+                let call = observer.call(notification, in: store)
             else { continue }
             run(call, of: observer)
         }

@@ -311,20 +311,15 @@ public enum StoreNotification: String, Sendable {
 }
 
 /// An observer of a store.
-final class StoreObserver: Observer {
-    typealias Handler = (StoreNotification, Store) throws -> Void
-    private var handler: Handler?
+final class StoreObserver: ReportingObserver<StoreNotification> {
     /// The version at the last call or, before the first call, at the registration.
     private var seen: UInt64
     private var seenBefore: UInt64?
 
-    init(name: String, dispatcher: NotificationDispatcher, handler: @escaping Handler) {
-        self.handler = handler
+    override init(name: String, dispatcher: NotificationDispatcher, handler: @escaping Handler) {
         seen = dispatcher.store.view.version
-        super.init(name: name, dispatcher: dispatcher)
+        super.init(name: name, dispatcher: dispatcher, handler: handler)
     }
-
-    override func release() { handler = nil }
 
     override var reason: DeliveryReason? {
         seenBefore.map {
@@ -333,13 +328,12 @@ final class StoreObserver: Observer {
         }
     }
 
-    func call(_ notification: StoreNotification, _ store: Store) -> Call? {
-        guard let handler else { return nil }
+    func call(_ notification: StoreNotification, in store: Store) -> Call? {
         if notification != .schema {
             seenBefore = seen
             seen = store.view.version
         }
-        return { try handler(notification, store) }
+        return call(notification)
     }
 }
 
