@@ -102,10 +102,13 @@ struct ByteCodingTests {
 
     @Test func `a log record decodes its header, and short or foreign bytes are not a record`() {
         var bytes = [UInt8](repeating: 9, count: LogRecord.size + 16)
-        bytes.withUnsafeMutableBytes { LogRecord.seal($0, .changes, version: 11, salt: 12) }
+        bytes.withUnsafeMutableBytes {
+            LogRecord.seal($0, .changes, version: 11, unflushed: 3, salt: 12)
+        }
         bytes.withUnsafeBytes { bytes in
             let record = LogRecord(bytes)
             #expect(record?.version == 11)
+            #expect(record?.unflushed == 3)
             #expect(record?.salt == 12)
             #expect(record?.length == 16)
             #expect(record?.checksum == LogRecord.sum(bytes))

@@ -13,6 +13,9 @@ final class FlushGroup: @unchecked Sendable {
     /// The number of records that were appended, and the number of those that a flush covers.
     private var appended: UInt64 = 0
     private var flushed: UInt64 = 0
+    /// The version of the last record that was appended, and of the last one that is known to be on the device.
+    private var newest: UInt64 = 0
+    private var durable: UInt64 = 0
     private var failures = 0
     /// The system's error of the last failed flush.
     private var failureCode: Int32 = 0
@@ -32,10 +35,15 @@ final class FlushGroup: @unchecked Sendable {
     /// Whether a record of a commit that others see may be missing on the device.
     var isBroken: Bool { monitor.withLock { isFailed } }
 
-    /// Counts a record that was appended.
-    func append() -> Record {
+    /// The newest version up to which all records are on the device, including those of other processes, as far as this
+    /// process knows.
+    var durableVersion: UInt64 { monitor.withLock { durable } }
+
+    /// Counts the record of a version that was appended.
+    func append(_ version: UInt64) -> Record {
         monitor.withLock {
             appended += 1
+            newest = version
             return Record(number: appended, failures: failures)
         }
     }
@@ -52,12 +60,13 @@ final class FlushGroup: @unchecked Sendable {
                     continue
                 }
                 isFlushing = true
-                let (covered, before) = (appended, flushed)
+                let (covered, before, version) = (appended, flushed, newest)
                 var code: Int32 = 0
                 monitor.withoutLock { code = flush() }
                 isFlushing = false
                 if code == 0 {
                     flushed = max(flushed, covered)
+                    durable = max(durable, version)
                 } else {
                     failures += 1
                     failureCode = code

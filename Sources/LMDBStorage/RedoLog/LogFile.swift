@@ -338,6 +338,9 @@ struct LogRecord {
     var kind: Kind
     /// The number of bytes after the header.
     var length: Int
+    /// The number of versions directly before this one whose records may not have been on the device when this one was
+    /// written, because writers share flushes.
+    var unflushed: UInt64
     var version: UInt64
     var salt: UInt64
     /// The checksum of the other fields and of the bytes after the header.
@@ -354,14 +357,16 @@ struct LogRecord {
 
     /// Writes a header before its data, which `bytes` already contain.
     static func seal(
-        _ bytes: UnsafeMutableRawBufferPointer, _ kind: Kind, version: UInt64, salt: UInt64
+        _ bytes: UnsafeMutableRawBufferPointer, _ kind: Kind, version: UInt64,
+        unflushed: UInt64 = 0, salt: UInt64
     ) {
         assert(
             bytes.count >= size && bytes.count - size <= ChangeRecorder.limit,
             "a record has its header and a length that is accepted")
         bytes.storeBytes(of: magic, as: UInt32.self)
         bytes.storeBytes(of: kind.rawValue, toByteOffset: 4, as: UInt32.self)
-        bytes.storeBytes(of: UInt64(bytes.count - size), toByteOffset: 8, as: UInt64.self)
+        bytes.storeBytes(of: UInt32(bytes.count - size), toByteOffset: 8, as: UInt32.self)
+        bytes.storeBytes(of: UInt32(clamping: unflushed), toByteOffset: 12, as: UInt32.self)
         bytes.storeBytes(of: version, toByteOffset: 16, as: UInt64.self)
         bytes.storeBytes(of: salt, toByteOffset: 24, as: UInt64.self)
         bytes.storeBytes(of: sum(UnsafeRawBufferPointer(bytes)), toByteOffset: 32, as: UInt64.self)
@@ -375,11 +380,13 @@ struct LogRecord {
     private init(decoding bytes: UnsafeRawBufferPointer) throws(DamagedEncoding) {
         var reader = ByteReader(bytes, of: "a record of the log")
         try reader.expect(UInt64(Self.magic), bytes: 4)
-        guard let kind = Kind(rawValue: UInt32(try reader.word(bytes: 4))),
-            let length = Int(exactly: try reader.word()), length <= ChangeRecorder.limit
-        else { throw reader.damaged }
+        guard let kind = Kind(rawValue: UInt32(try reader.word(bytes: 4))) else {
+            throw reader.damaged
+        }
         self.kind = kind
-        self.length = length
+        length = Int(try reader.word(bytes: 4))
+        unflushed = try reader.word(bytes: 4)
+        guard length <= ChangeRecorder.limit else { throw reader.damaged }
         version = try reader.word()
         salt = try reader.word()
         checksum = try reader.word()

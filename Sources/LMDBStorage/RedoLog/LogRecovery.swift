@@ -215,11 +215,10 @@ struct LogReplay {
         return found
     }
 
-    /// Returns the newest version with a complete record in the ring, other than the next version; nil if there is
-    /// none.
+    /// Returns the newest version with a complete record in the ring that was written when the record of the version
+    /// after `last` was on the device; nil if there is none.
     ///
-    /// Each record is on the device before the next one is written, so after a power failure no record follows a
-    /// missing one.
+    /// Records that share a flush reach the device in any order, so after a power failure they can follow a missing one.
     private func newestVersion(after last: UInt64) throws(StorageError) -> UInt64? {
         // The file may be larger if another program has changed it.
         let count = min(Int(lseek(log.descriptor, 0, SEEK_END)), LogFile.end) - LogFile.base
@@ -233,7 +232,8 @@ struct LogReplay {
             while offset + LogRecord.size <= count {
                 let head = UnsafeRawBufferPointer(rebasing: ring[offset..<offset + LogRecord.size])
                 if let record = LogRecord(head), record.salt == header.salt,
-                    record.version > last &+ 1, record.version > newest ?? 0,
+                    record.version > last &+ 1 &+ record.unflushed,
+                    record.version > newest ?? 0,
                     offset + LogRecord.size + record.length <= count, rest > 0
                 {
                     rest -= record.length

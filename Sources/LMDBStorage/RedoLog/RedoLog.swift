@@ -375,10 +375,12 @@ final class RedoLog: @unchecked Sendable {
         _ record: UnsafeMutableRawBufferPointer, _ kind: LogRecord.Kind, version new: UInt64,
         at offset: Int, to file: LogFile, isFlushed: Bool
     ) throws(StorageError) -> FlushGroup.Record {
-        LogRecord.seal(record, kind, version: new, salt: salt)
+        let durable = max(checkpoint, file.flushes.durableVersion)
+        LogRecord.seal(
+            record, kind, version: new, unflushed: new - min(new, durable + 1), salt: salt)
         do throws(StorageError) {
             try file.write(UnsafeRawBufferPointer(record), at: offset)
-            let appended = file.flushes.append()
+            let appended = file.flushes.append(new)
             if isFlushed {
                 try check(file.flush(appended, isCommitted: false), "fdatasync", file.path)
             }

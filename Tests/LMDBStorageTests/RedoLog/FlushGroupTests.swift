@@ -45,7 +45,7 @@ import Testing
 
     private func write(isCommitted: Bool = true) -> Writer {
         let writer = Writer()
-        let record = group.append()
+        let record = group.append(1)
         RunningThread { [group, device] in
             let code = group.wait(for: record, isCommitted: isCommitted) { device.flush() }
             writer.code.store(code, ordering: .relaxed)

@@ -361,6 +361,68 @@ extension LogTests {
             #expect(seen.withLock { $0 } == [before, before + 2])
         }
 
+        @Test func `records that share a flush reach the device in any order`() async throws {
+            let copy = path + "-copy"
+            let isReleased = Flag()
+            defer {
+                isReleased.set()
+                _ = FlushProbe.installed.withLock { $0.take() }
+                remove()
+                remove(copy)
+            }
+            let lease = try open()
+            for key in 1...5 { try commit(lease, UInt64(key)) }
+            let before = lease.environment.latestVersion()
+            let log = try #require(lease.environment.log?.file?.descriptor)
+            FlushProbe.installed.withLock {
+                $0 = FlushProbe(
+                    before: { file in
+                        let deadline = MonotonicClock.nanoseconds + 60_000_000_000
+                        while file == log, !isReleased.isSet,
+                            MonotonicClock.nanoseconds < deadline
+                        { usleep(1_000) }
+                        return true
+                    }, after: { _ in })
+            }
+            let writers = (6...7).map { key in
+                RunningThread {
+                    do {
+                        let write = try WriteTransaction(lease, durability: .full)
+                        let ticket = lease.takeTicket(by: .unnamed, patience: 1_000_000) {}
+                        defer { ticket.withdraw() }
+                        try [UInt8(key)].withUnsafeBytes {
+                            try write.handle.put(lease.environment.tables[0], UInt64(key), $0)
+                        }
+                        try write.commit()
+                    } catch { Issue.record(error) }
+                }
+            }
+            #expect(try await eventually { lease.environment.latestVersion() == before + 2 })
+            // The device has the second record, and not the first one, for which its writer still waits.
+            try copyWithoutRecord(of: before + 1, to: copy)
+            #expect(try keys(open(copy)) == Array(1...5))
+            remove(copy)
+            isReleased.set()
+            for writer in writers { writer.wait() }
+            // The next record follows the flush, so a missing record before it is damage.
+            try commit(lease, 8)
+            try copyWithoutRecord(of: before + 1, to: copy)
+            let error = #expect(throws: StorageError.self) { try keys(open(copy)) }
+            #expect(error?.code == .damaged)
+        }
+
+        private func copyWithoutRecord(of version: UInt64, to copy: String) throws {
+            self.copy(to: copy)
+            var log = FileImage(copy + "-log")
+            let offset = try #require(
+                stride(from: LogFile.base, to: log.bytes.count - LogRecord.size, by: 8).first {
+                    let head = log.bytes[$0..<$0 + LogRecord.size]
+                    return head.withUnsafeBytes { LogRecord($0)?.version } == version
+                })
+            for index in offset..<offset + LogRecord.size { log.bytes[index] = 0 }
+            log.write(copy + "-log")
+        }
+
         @Test func `a power failure loses at most the last asynchronous commits`() throws {
             let copy = path + "-copy"
             defer {
